@@ -1,0 +1,288 @@
+"""The front door: options, fixtures and wiring only."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments.budget import Budget
+from environments.client import Client
+from environments.credentials import resolve_headers, resolve_passphrase
+from environments.door import Door, UnreachableError
+from environments.journal import Journal
+from environments.profile import Profile, ProfileError, is_loopback, load
+from environments.probe import probe
+from environments.target import Target, open_target
+from environments.wire import WireSettings
+from reports.plugin import Reporter, Watcher
+from reports.recording import NotExercised
+from reports.run import Run
+from reports.writing import RUNS, prepare, run_folder
+from spec.interface import personal_fields
+from spec.ledger import ledger
+from spec.redaction import Redactor
+
+ROOT = Path(__file__).parent
+ENVIRONMENTS = ROOT / "environments"
+CONFORMANCE = ROOT / "tests" / "conformance"
+SELFTEST = ROOT / "tests" / "selftest"
+PERSONAL = {"document", "name", "key", "pixKey", "account", "digit", "branch", "message", "from", "to", "DocumentNumber"}
+
+TARGET = pytest.StashKey[Target]()
+DOOR = pytest.StashKey[Door]()
+WATCHER = pytest.StashKey[Watcher]()
+REPORTER = pytest.StashKey[Reporter]()
+RUN_ID = pytest.StashKey[str]()
+SHARED = pytest.StashKey[Path]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("conformance")
+    group.addoption("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
+    group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
+    group.addoption("--no-report", action="store_true", help="judge and print, write no files")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "requirement(id): the ledger row that a conformance test answers for")
+    config.addinivalue_line("markers", "needs(permission): a permission beyond that of the row's operation")
+    config.addinivalue_line("markers", "property: generated traffic")
+    if config.getoption("verify_base_url", False):
+        raise pytest.UsageError("--verify-base-url goes around the door; leave it out, the target is probed anyway")
+    if only_selftests(config):
+        return
+    try:
+        _configure(config, _profile(config))
+    except ProfileError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _configure(config: pytest.Config, profile: Profile) -> None:
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        _configure_controller(config, profile)
+    else:
+        config.stash[TARGET] = Target(worker["base_url"], lambda: worker["token"])
+    target = config.stash[TARGET]
+    watcher = config.stash[WATCHER] = Watcher(profile, _redactor(profile, target))
+    watcher.door = config.stash[DOOR] = _door(config, profile, target)
+    config.pluginmanager.register(watcher, "conformance-watcher")
+
+
+def only_selftests(config: pytest.Config) -> bool:
+    """Whether every path on the command line lies under tests/selftest: no verdict on a service."""
+    paths = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
+    return bool(paths) and all(path.is_relative_to(SELFTEST) for path in paths)
+
+
+def _profile(config: pytest.Config) -> Profile:
+    base_url = config.getoption("base_url", None) or None
+    profile = load(config.getoption("environment"), folder=ENVIRONMENTS, base_url=base_url)
+    for entry in profile.known_failures:
+        if entry.id not in ledger():
+            raise pytest.UsageError(f"{profile.path}: known_failures: {entry.id}: no such row in spec/requirements.yaml")
+    return profile
+
+
+def _configure_controller(config: pytest.Config, profile: Profile) -> None:
+    target = config.stash[TARGET] = open_target(profile)
+    config.add_cleanup(target.stop)
+    config.stash[RUN_ID] = secrets.token_hex(8)
+    run = Run(profile, target.base_url, selection=_selection(config))
+    folder = _report_folder(config, run)
+    if folder is not None and config.pluginmanager.hasplugin("html"):
+        config.option.htmlpath = str(folder / "report.html")
+        config.option.self_contained_html = True
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadgroup"
+    reporter = config.stash[REPORTER] = Reporter(run, folder)
+    config.pluginmanager.register(reporter, "conformance-reporter")
+
+
+def _selection(config: pytest.Config) -> str | None:
+    """What the user narrowed the run to, as typed; None for a whole run."""
+    parts = [f"-k {config.option.keyword}"] if config.option.keyword else []
+    parts += [f"-m {config.option.markexpr}"] if config.option.markexpr else []
+    whole = {ROOT, ROOT / "tests", CONFORMANCE}
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        parts += [arg for arg in config.args if Path(config.invocation_params.dir, arg).resolve() not in whole]
+    return " ".join(parts) or None
+
+
+def _report_folder(config: pytest.Config, run: Run) -> Path | None:
+    if config.getoption("no_report"):
+        return None
+    named = config.getoption("report_dir")
+    folder = Path(named).absolute() if named else run_folder(run.profile.name, run.started)
+    try:
+        prepare(folder)
+    except OSError as error:
+        raise pytest.UsageError(f"--report-dir: {folder} cannot be written: {error.strerror}") from None
+    return folder
+
+
+def _redactor(profile: Profile, target: Target) -> Redactor:
+    secrets_ = {"token": target.token(), **{f"header {name}": value for name, value in resolve_headers(profile)}}
+    values = {
+        "account": profile.accounts,
+        "key": [key.key for key in profile.pix_keys if key.key],
+        "code": profile.transactions.codes,
+    }
+    return Redactor(secrets=secrets_, values=values, fields=PERSONAL | personal_fields())
+
+
+def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
+    worker = getattr(config, "workerinput", None)
+    run = worker["run"] if worker else config.stash[RUN_ID]
+    limits, tls = profile.limits, profile.tls
+    budget = Budget(
+        requests=limits.requests,
+        executions=limits.executions,
+        rate=limits.rate,
+        shared=Path(worker["shared"], "budget.json") if worker else None,
+    )
+    journal = Journal(
+        profile.journal or RUNS / profile.name / "journal.jsonl",
+        origin=target.base_url,
+        run=run,
+        across_runs=not is_loopback(target.base_url),
+    )
+    wire = WireSettings(
+        timeout_s=limits.timeout,
+        response_bytes=limits.response_bytes,
+        verify=str(tls.ca_bundle) if tls.ca_bundle else True,
+        client_cert=str(tls.client_cert) if tls.client_cert else None,
+        client_key=str(tls.client_key) if tls.client_key else None,
+        client_key_passphrase=resolve_passphrase(profile),
+        proxy=profile.proxy,
+    )
+    first = 1 + 100_000 * (1 + int(worker["workerid"].removeprefix("gw"))) if worker else 1
+    return Door(
+        target.base_url,
+        allow=profile.allow,
+        wire=wire,
+        budget=budget,
+        journal=journal,
+        token=target.token,
+        first_number=first,
+    )
+
+
+# -- the target is spoken to ------------------------------------------------------------------------------------
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Probe the target once, before the first test."""
+    config = session.config
+    if REPORTER in config.stash and session.items and not config.option.collectonly:
+        _probe(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """What a worker of a parallel run needs to know."""
+    config = node.config
+    if REPORTER not in config.stash:
+        return
+    if SHARED not in config.stash:
+        shared = config.stash[SHARED] = Path(tempfile.mkdtemp(prefix="pix-conformance-"))
+        config.add_cleanup(lambda: shutil.rmtree(shared, ignore_errors=True))
+        _probe(config)
+    target = config.stash[TARGET]
+    node.workerinput |= {
+        "base_url": target.base_url,
+        "token": target.token(),
+        "run": config.stash[RUN_ID],
+        "shared": str(config.stash[SHARED]),
+    }
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """What a worker knew goes into the run."""
+    reporter = node.config.stash.get(REPORTER, None)
+    if reporter is not None:
+        reporter.run.add(getattr(node, "workeroutput", {}).get("traffic", {}))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand over what this process sent, before the reports are written."""
+    config = session.config
+    if DOOR not in config.stash:
+        return
+    traffic = config.stash[WATCHER].traffic()
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["traffic"] = traffic
+    else:
+        config.stash[REPORTER].run.add(traffic)
+
+
+def _probe(config: pytest.Config) -> None:
+    door, run = config.stash[DOOR], config.stash[REPORTER].run
+    try:
+        why = probe(door, client_of(config), run.profile.allow)
+    except UnreachableError as error:
+        why = str(error)
+    if why:
+        run.unreachable = why
+        pytest.exit(f"{run.base_url} cannot be spoken to: {why}", returncode=7)
+
+
+def client_of(config: pytest.Config) -> Client:
+    """The client of the run's target."""
+    profile, target = config.stash[WATCHER].profile, config.stash[TARGET]
+    return Client(
+        config.stash[DOOR],
+        base_url=target.base_url,
+        token=target.token,
+        headers=resolve_headers(profile),
+        correlation_header=profile.correlation_header,
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Iterator[Any]:
+    """A target that is gone leaves the rows untested; it is no error of the suite."""
+    try:
+        result = yield
+    except UnreachableError as error:
+        raise NotExercised(f"the target cannot be spoken to any more: {error}") from None
+    return result
+
+
+@pytest.fixture(scope="session")
+def profile(request: pytest.FixtureRequest) -> Profile:
+    """The profile of the run."""
+    return request.config.stash[WATCHER].profile
+
+
+@pytest.fixture(scope="session")
+def client(request: pytest.FixtureRequest) -> Client:
+    """Speaks the documented operations of the target."""
+    return client_of(request.config)
+
+
+@pytest.fixture(scope="session")
+def watcher(request: pytest.FixtureRequest) -> Watcher:
+    """Takes what must be said first, and what a run leaves behind."""
+    return request.config.stash[WATCHER]
+
+
+@pytest.fixture(scope="session")
+def door(request: pytest.FixtureRequest) -> Door:
+    """The way out, with every exchange of this process."""
+    return request.config.stash[DOOR]
+
+
+@pytest.fixture(scope="session")
+def token(request: pytest.FixtureRequest) -> str:
+    """The access token, to make wrong ones from."""
+    return request.config.stash[TARGET].token()

@@ -1,0 +1,55 @@
+"""What a run may send, counted over all its workers, and at what rate."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+
+class OverBudgetError(Exception):
+    """A limit of the profile is spent. The text names the limit."""
+
+
+class Budget:
+    """Counts requests and executions. `shared` is a file that the workers of a parallel run count in together."""
+
+    def __init__(self, *, requests: int, executions: int, rate: float | None, shared: Path | None = None) -> None:
+        self._requests, self._executions, self._rate = requests, executions, rate
+        self._shared = shared
+        self._counts: dict[str, float] = {}
+        self._guard = threading.Lock()
+
+    def take_request(self) -> None:
+        """Count one request and wait for its turn. Raises OverBudgetError when none is left."""
+        with self._state() as counts:
+            if counts.get("requests", 0) >= self._requests:
+                raise OverBudgetError(f"limits.requests ({self._requests}) is spent")
+            counts["requests"] = counts.get("requests", 0) + 1
+            turn = max(time.time(), counts.get("turn", 0.0))
+            counts["turn"] = turn + (1 / self._rate if self._rate else 0.0)
+        time.sleep(max(0.0, turn - time.time()))
+
+    def take_execution(self) -> None:
+        """Count one execution. Raises OverBudgetError when none is left."""
+        with self._state() as counts:
+            if counts.get("executions", 0) >= self._executions:
+                raise OverBudgetError(f"limits.executions ({self._executions}) is spent")
+            counts["executions"] = counts.get("executions", 0) + 1
+
+    @contextmanager
+    def _state(self) -> Iterator[dict[str, float]]:
+        with self._guard:
+            if self._shared is None:
+                yield self._counts
+                return
+            with FileLock(f"{self._shared}.lock", mode=0o600):
+                counts = json.loads(self._shared.read_text()) if self._shared.exists() else {}
+                yield counts
+                self._shared.touch(mode=0o600)
+                self._shared.write_text(json.dumps(counts))

@@ -1,0 +1,73 @@
+"""The journal of executions: which codes were sent, so that no later run sends one again.
+
+One line of JSON for each event, keyed by a digest of origin and code; the code itself is never written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock
+
+
+class AlreadySentError(Exception):
+    """The journal says that this code was sent. The text says when and what to do."""
+
+
+class Journal:
+    """Codes sent to one environment. `run` tells the events of this run from those of earlier ones.
+
+    With `across_runs=False` (a loopback target) only this run's own events count.
+    """
+
+    def __init__(self, path: Path, *, origin: str, run: str, across_runs: bool = True) -> None:
+        self._path, self._origin, self._run, self._across_runs = path, origin, run, across_runs
+        self._lock = FileLock(f"{path}.lock", mode=0o600)
+
+    def claim(self, code: str) -> None:
+        """Write down that the code is about to be sent. Raises AlreadySentError, or OSError if it cannot be written."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._lock:
+            digest = self._digest(code)
+            for event in self._events():
+                if event["digest"] == digest and (self._across_runs or event["run"] == self._run):
+                    raise AlreadySentError(
+                        f"the journal says that this code was sent at {event['at']}; prepare a new one"
+                    )
+            self._append({"digest": digest, "event": "sent"})
+
+    def settle(self, code: str, outcome: str) -> None:
+        """Write down what came of a code that was claimed."""
+        with self._lock:
+            self._append({"digest": self._digest(code), "event": outcome})
+
+    def _events(self) -> list[dict[str, str]]:
+        if not self._path.exists():
+            return []
+        return [json.loads(line) for line in self._path.read_text("utf-8").splitlines() if line.strip()]
+
+    def _append(self, event: dict[str, str]) -> None:
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        line = json.dumps({"at": at, "run": self._run, **event}) + "\n"
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _digest(self, code: str) -> str:
+        return hmac.new(self._key(), f"{self._origin}\n{code}".encode(), hashlib.sha256).hexdigest()
+
+    def _key(self) -> bytes:
+        path = self._path.with_suffix(".key")
+        if not path.exists():
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(32))
+        return path.read_bytes()

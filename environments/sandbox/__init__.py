@@ -1,0 +1,63 @@
+"""The sandbox: a small, lawful reference implementation of the whole interface, over real HTTP.
+
+`Service` is the document as a WSGI application, `Server` serves it; alone: `python -m environments.sandbox`.
+
+What the document does not show, and what the sandbox chooses. None of it is owed by any other service.
+
+====================================  =====================================================================
+The document does not show            The sandbox
+====================================  =====================================================================
+which operations require the token    all
+where a token comes from, how long    given at the start, or random; lives as long as the service
+the scheme's letter case              ignored; the token is compared exactly
+how it says no                        envelope {code: <HTTP status>, data: {error: <text>}}; the text repeats
+                                      nothing of the request
+body not JSON, or a field wrong       400; a member that stands twice too; unknown fields are ignored
+no token, or another one              401, with WWW-Authenticate: Bearer
+unknown path, account, code or key    404
+another method on a known path        405, with Allow; HEAD and OPTIONS too
+a code executed before                409, and no money moves
+a body above 1 MiB                    413
+a body that is not application/json   415
+well-formed, but cannot be            422: kind not documented (numeric ones too), key not in the format of
+                                      its kind, too little money, accounts that do not fit the transfer
+other limits                          amounts up to 10^12 reais; none on rate or number of keys
+accountId                             ac-0001, ac-0002, ac-0003
+transactionId                         SBX-PHONE-1 and four more (seeds.sql); SBX- and 16 hexadecimal digits
+statuses and transitions              PREPARED, then DONE, by execution alone
+date                                  milliseconds since 1970, of the execution
+accountType                           1 checking, 2 savings, 3 payment
+mask of document                      ***.456.789-** for a CPF, **.345.678/0001-** for a CNPJ
+required fields of a registration     pixKeyType; pixKey unless RANDOM; account may be left out
+account in body and path              the same, or 422
+format of pixKey                      PHONE: E.164; EMAIL: an address; CPF, CNPJ (with letters too): right
+                                      check digits, no punctuation; RANDOM: a UUID, or empty or left out,
+                                      and the service makes it
+Key of a registration                 the key; null where the service made it (listPixKeys shows it)
+a key that is registered already      200, code 0, Success "false"; it stays where it is
+DocumentNumber                        1, 2, 3, … one for each registration that was understood
+DELETE /v1/pix/keys/{accountId}       {pixKey} -> {message}
+GET /v1/pix/keys/{accountId}          {keys: [{pixKey, pixKeyType}]}
+GET /v1/accounts                      {accounts: [{id, name, document (masked), bank, branch, account, digit,
+                                      accountType}]}
+GET /v1/accounts/balance/{accountId}  {account, balance}
+GET /v1/accounts/entries/{accountId}  {entries: [{transactionId, date, value}]}, negative for what goes out
+POST /v1/pix                          {account, pixKey, value, message?} -> preparation
+POST /v1/transfer/external            {from, to, value, date} -> preparation; to an account elsewhere
+POST /v1/transfer/internal            the same and description?; to another account of this service
+POST /v1/transfer/p2p                 the same and description?; to a person, who has a CPF
+from, to                              an account, a registered PIX key
+value, date, description              reais with at most two decimals, milliseconds since 1970, text
+preparation                           {transactionId, status, value, date, name, document (masked)}; no money
+                                      moves yet
+====================================  =====================================================================
+"""
+
+from __future__ import annotations
+
+from .database import Database
+from .messages import Data, Headers, Refusal, Request, Response
+from .server import Server
+from .service import Service
+
+__all__ = ["Data", "Database", "Headers", "Refusal", "Request", "Response", "Server", "Service"]

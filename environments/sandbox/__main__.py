@@ -1,0 +1,71 @@
+"""The sandbox alone: `python -m environments.sandbox --port 8080`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import threading
+
+from .server import Server
+from .service import Service
+
+TOKEN_ENV = "PIX_SANDBOX_TOKEN"
+ACCOUNT = "ac-0001"
+CODE = "SBX-PHONE-1"
+
+BANNER = """\
+PIX sandbox   {url}   (Ctrl-C ends it, and forgets everything)
+token         {token}
+account       {account}
+prepared code {code}
+
+curl -H {header} {url}/v1/accounts/balance/{account}
+curl -H {header} {url}/v1/execute/pix/{code}
+"""
+
+
+def main() -> int:
+    """Serve until Ctrl-C or SIGTERM (exit status 0); a port that cannot be had is exit status 2."""
+    options = _parser().parse_args()
+    service = Service(token=os.environ.get(TOKEN_ENV))
+    try:
+        server = Server(service, options.host, options.port)
+    except (OSError, OverflowError) as error:
+        print(
+            f"error: cannot listen on {options.host}, port {options.port}: {error}; try another --port",
+            file=sys.stderr,
+        )
+        return 2
+    for ending in (signal.SIGINT, signal.SIGTERM):  # a shell starts background processes with SIGINT ignored
+        signal.signal(ending, signal.default_int_handler)
+    try:
+        with server:
+            print(banner(server.base_url, service.token), end="", flush=True)
+            threading.Event().wait()
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+def banner(url: str, token: str) -> str:
+    """What is printed at the start: all that is needed to try it."""
+    header = shlex.quote(f"Authorization: Bearer {token}")
+    return BANNER.format(url=url, token=token, account=ACCOUNT, code=CODE, header=header)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m environments.sandbox",
+        description="Serve the PIX sandbox: made-up accounts and money, in memory.",
+        epilog=f"The access token is taken from {TOKEN_ENV}; without it a random one is made.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""The service as a whole."""
+
+from __future__ import annotations
+
+from .keys import KeyOperations
+from .transfers import TransferOperations
+
+
+class Service(KeyOperations, TransferOperations):
+    """A WSGI application: the document, lawfully.
+
+    Mutants and variants subclass it and override one method: of execution and preparation (transfers.py), of
+    registration (keys.py), of the accounts (accounts.py), or of what holds for all operations: routes, token,
+    JSON, envelope, refusals (wire.py). `finish` sees every response before it leaves.
+    """

@@ -1,0 +1,165 @@
+"""Transfers: four ways to prepare one, and GET /v1/execute/pix/{transactionId}, which moves the money."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from .accounts import AccountOperations
+from .fields import cents, milliseconds, text
+from .ledger import Account, Key, Ledger, Transfer
+from .messages import Data, Refusal, Request
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a body asks for: from an account, to a PIX key."""
+
+    payer: str
+    key: str
+    cents: int
+    message: str
+    date: int
+
+
+class TransferOperations(AccountOperations):
+    """Prepares and executes transfers."""
+
+    def execute_pix(self, request: Request, transaction_id: str) -> Data:
+        return self.execution_result(self.confirm(transaction_id))
+
+    def create_pix(self, request: Request) -> Data:
+        body = self.read_json(request, "createPix")
+        return self.prepare("createPix", self.pix_order(body))
+
+    def transfer_external(self, request: Request) -> Data:
+        """To an account at another bank."""
+        body = self.read_json(request, "transferExternal")
+        return self.prepare("transferExternal", self.transfer_order(body))
+
+    def transfer_internal(self, request: Request) -> Data:
+        """To another account of this service."""
+        body = self.read_json(request, "transferInternal")
+        return self.prepare("transferInternal", self.transfer_order(body))
+
+    def transfer_p2p(self, request: Request) -> Data:
+        """To a person, at any bank."""
+        body = self.read_json(request, "transferP2p")
+        return self.prepare("transferP2p", self.transfer_order(body))
+
+    # Preparation
+
+    def pix_order(self, body: Data) -> Order:
+        """The fields account, pixKey and value, and message where there is one."""
+        message = text(body, "message", "")
+        return Order(text(body, "account"), text(body, "pixKey"), cents(body), message, self.now())
+
+    def transfer_order(self, body: Data) -> Order:
+        """The fields from, to, value and date, and description where there is one."""
+        message = text(body, "description", "")
+        return Order(text(body, "from"), text(body, "to"), cents(body), message, milliseconds(body))
+
+    def prepare(self, operation: str, order: Order) -> Data:
+        with self.database.transaction() as ledger:
+            payer = self.own_account(ledger, order.payer)
+            key, payee = self.destination(ledger, order.key)
+            self.check_parties(operation, payer, payee)
+            transfer = self.prepared(order, key, payee)
+            ledger.prepare(transfer)
+            return self.preparation_result(transfer)
+
+    def destination(self, ledger: Ledger, value: str) -> tuple[Key, Account]:
+        """A registered key, and the account that it pays into."""
+        key = ledger.key(value)
+        if key is None:
+            raise Refusal(404, "There is no such key.")
+        return key, ledger.payee(key.account)
+
+    def check_parties(self, operation: str, payer: Account, payee: Account) -> None:
+        """Between two accounts, and of the sort that the operation is for."""
+        if payer.id == payee.id:
+            raise Refusal(422, "The key belongs to the paying account itself.")
+        fits = {
+            "transferExternal": payee.role == "ELSEWHERE",
+            "transferInternal": payee.role == "OWN",
+            "transferP2p": len(payee.document) == 11,
+        }
+        if not fits.get(operation, True):
+            raise Refusal(422, "The key belongs to an account that this kind of transfer does not reach.")
+
+    def prepared(self, order: Order, key: Key, payee: Account) -> Transfer:
+        return Transfer(
+            id=self.new_code(),
+            payer=order.payer,
+            payee=payee,
+            key_kind=key.kind,
+            key=key.key,
+            cents=order.cents,
+            message=order.message,
+            date=order.date,
+            status="PREPARED",
+        )
+
+    def new_code(self) -> str:
+        """A transaction code that nobody can guess."""
+        return f"SBX-{secrets.token_hex(8).upper()}"
+
+    def preparation_result(self, transfer: Transfer) -> Data:
+        return {
+            "transactionId": transfer.id,
+            "status": transfer.status,
+            "value": self.reais(transfer.cents),
+            "date": transfer.date,
+            "name": transfer.payee.name,
+            "document": self.mask(transfer.payee.document),
+        }
+
+    # Execution
+
+    def confirm(self, code: str) -> Transfer:
+        """Move the money of a prepared transfer, or refuse and move none."""
+        with self.database.transaction() as ledger:
+            transfer = self.transfer(ledger, code)
+            self.check_prepared(transfer)
+            self.check_funds(ledger, transfer)
+            return ledger.settle(transfer, self.now())
+
+    def transfer(self, ledger: Ledger, code: str) -> Transfer:
+        transfer = ledger.transfer(code)
+        if transfer is None:
+            raise Refusal(404, "There is no such transaction code.")
+        return transfer
+
+    def check_prepared(self, transfer: Transfer) -> None:
+        """A transfer is executed once."""
+        if transfer.status != "PREPARED":
+            raise Refusal(409, "The transfer was executed before.")
+
+    def check_funds(self, ledger: Ledger, transfer: Transfer) -> None:
+        if ledger.balance(transfer.payer) < transfer.cents:
+            raise Refusal(422, "The balance of the paying account is too low.")
+
+    def execution_result(self, transfer: Transfer) -> Data:
+        """The fifteen fields of the document, Resources, Execution result."""
+        payee = transfer.payee
+        return {
+            "id": transfer.id,
+            "date": transfer.date,
+            "bank": payee.bank,
+            "account": payee.number,
+            "digit": payee.digit,
+            "branch": payee.branch,
+            "accountType": payee.type,
+            "document": self.mask(payee.document),
+            "name": payee.name,
+            "type": transfer.key_kind,
+            "key": transfer.key,
+            "value": self.reais(transfer.cents),
+            "message": transfer.message,
+            "status": transfer.status,
+            "error": self.execution_error(transfer),
+        }
+
+    def execution_error(self, transfer: Transfer) -> str | None:
+        """Null: an execution that fails moves no money, and is refused with an HTTP status."""
+        return None

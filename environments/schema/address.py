@@ -1,0 +1,41 @@
+"""Addresses of a target: ``embedded``, or http(s)://host[:port][/prefix]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+EMBEDDED = "embedded"
+_SEGMENT = r"/(?!\.\.?(/|$))[A-Za-z0-9._~!$&'()*+,;=:-]+"
+_ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?({_SEGMENT})*/?")
+
+
+def is_loopback(base_url: str) -> bool:
+    """The address cannot leave this machine: embedded, localhost, 127.0.0.0/8 or ::1."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return base_url == EMBEDDED or host == "localhost"
+
+
+def address_problems(text: str, *, insecure: bool) -> Iterator[str]:
+    """What is wrong with an address, without repeating it. ``insecure`` permits http:// to other machines."""
+    if "@" in text:
+        yield "an address with a user name or password; secrets are named, never written: leave them out"
+    elif set(text) & set("?#"):
+        yield "an address with a query or a fragment; leave out what follows ? or #"
+    elif not _ADDRESS.fullmatch(text) or not _has_a_port_number(text):
+        yield "not an address; expected http(s)://host[:port][/prefix]"
+    elif text.startswith("http:") and not insecure and not is_loopback(text):
+        yield "http:// sends the token in clear text; use https://, or say insecure: true in the profile"
+
+
+def _has_a_port_number(text: str) -> bool:
+    """The port is absent or from 1 to 65535; an IPv6 address is one."""
+    try:
+        return urlsplit(text).port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,35 @@
+"""The target of a run: an address and a token, and the embedded sandbox behind them where the profile asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from environments.credentials import TokenSource
+from environments.profile import EMBEDDED, Profile
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to send and with which token. `stop` ends what was started for the run."""
+
+    base_url: str
+    token: Callable[[], str] = field(repr=False)
+    stop: Callable[[], None] = field(default=lambda: None, repr=False)
+
+
+def open_target(profile: Profile) -> Target:
+    """The target that the profile names. Raises ProfileError where the token is not to be had."""
+    if profile.base_url == EMBEDDED:
+        return _embedded()
+    source = TokenSource(profile)
+    return Target(profile.base_url, lambda: source.current)
+
+
+def _embedded() -> Target:
+    from environments.sandbox.server import Server
+    from environments.sandbox.service import Service
+
+    service = Service()
+    server = Server(service).start()
+    return Target(server.base_url, lambda: service.token, server.stop)

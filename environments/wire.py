@@ -1,0 +1,211 @@
+"""One attempt over the wire: a total deadline, a cap on the body, and a clear word for every failure.
+
+`requests` knows a deadline for the next byte only, so a watchdog closes the socket when the time is up.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from http.client import HTTPException
+from types import TracebackType
+from typing import Any
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from spec.exchange import Failure, FailureKind, Response
+
+CONNECT_TIMEOUT_S = 5.0
+_CHUNK = 65_536
+_local = threading.local()
+
+
+class Deadline:
+    """Shuts the socket of this thread's request down when `seconds` have passed."""
+
+    def __init__(self, seconds: float) -> None:
+        self.expired = False
+        self._sock: socket.socket | None = None
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def watch(self, sock: socket.socket | None) -> None:
+        """Name the socket that the request goes over."""
+        self._sock = sock
+
+    def _expire(self) -> None:
+        self.expired = True
+        try:
+            if self._sock is not None:
+                self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:  # the peer was faster
+            return
+
+    def __enter__(self) -> Deadline:
+        _local.deadline = self
+        self._timer.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self._timer.cancel()
+        _local.deadline = None
+
+
+def _watch(sock: socket.socket | None) -> None:
+    deadline: Deadline | None = getattr(_local, "deadline", None)
+    if deadline is not None and sock is not None:
+        deadline.watch(sock)
+
+
+class _WatchedConnection(HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        _watch(sock)
+        return sock
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        _watch(self.sock)
+        super().request(*args, **kwargs)
+
+
+class _WatchedTlsConnection(HTTPSConnection):
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        _watch(sock)
+        return sock
+
+    def connect(self) -> None:
+        super().connect()
+        _watch(self.sock)
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        _watch(self.sock)
+        super().request(*args, **kwargs)
+
+
+class _WatchedPool(HTTPConnectionPool):
+    ConnectionCls = _WatchedConnection
+
+
+class _WatchedTlsPool(HTTPSConnectionPool):
+    ConnectionCls = _WatchedTlsConnection
+
+
+@dataclass(frozen=True)
+class WireSettings:
+    """How the target is spoken to: seconds, bytes, and paths of TLS files."""
+
+    timeout_s: float
+    response_bytes: int
+    verify: bool | str = True
+    client_cert: str | None = None
+    client_key: str | None = None
+    client_key_passphrase: str | None = None
+    proxy: str | None = None
+
+
+class Wire(HTTPAdapter):
+    """A transport adapter without retries, redirects or unbounded reads."""
+
+    def __init__(self, settings: WireSettings) -> None:
+        self._settings = settings
+        super().__init__(max_retries=0, pool_connections=1, pool_maxsize=4)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs, **self._tls())
+        _use_watched_pools(self.poolmanager)
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, **kwargs, **self._tls())
+        _use_watched_pools(manager)
+        return manager
+
+    def _tls(self) -> dict[str, Any]:
+        settings = self._settings
+        if settings.client_cert is None:
+            return {}
+        context = ssl.create_default_context()
+        context.load_cert_chain(settings.client_cert, settings.client_key, settings.client_key_passphrase)
+        return {"ssl_context": context}
+
+    def attempt(self, request: requests.PreparedRequest) -> tuple[requests.Response | None, Response | Failure]:
+        """Send once. Gives the `requests` response with its body read, and ours; or None and the failure."""
+        settings = self._settings
+        with Deadline(settings.timeout_s) as deadline:
+            try:
+                raw = super().send(
+                    request,
+                    stream=True,
+                    timeout=(min(CONNECT_TIMEOUT_S, settings.timeout_s), settings.timeout_s),
+                    verify=settings.verify,
+                    proxies={"http": settings.proxy, "https": settings.proxy} if settings.proxy else {},
+                )
+                body, cut = _read(raw.raw, settings.response_bytes)
+            except (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError) as error:
+                return None, _failure(error, deadline.expired, settings.timeout_s)
+        raw._content = body
+        raw._content_consumed = True  # type: ignore[attr-defined]
+        headers = tuple((str(name), str(value)) for name, value in raw.raw.headers.items())
+        return raw, Response(raw.status_code, headers, body, cut)
+
+
+def _use_watched_pools(manager: Any) -> None:
+    manager.pool_classes_by_scheme = {"http": _WatchedPool, "https": _WatchedTlsPool}
+
+
+def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
+    """The body up to `most` bytes, decoded; and the limit that cut it short, if one did."""
+    parts: list[bytes] = []
+    size = 0
+    while size <= most:
+        part = raw.read(_CHUNK, decode_content=True)
+        if not part:
+            raw.release_conn()
+            return b"".join(parts), ""
+        parts.append(part)
+        size += len(part)
+    raw.close()
+    return b"".join(parts)[:most], f"longer than limits.response_bytes ({most} bytes)"
+
+
+def _failure(error: BaseException, expired: bool, seconds: float) -> Failure:
+    """The failure in our words; an exception's own text may hold data of the service or the profile."""
+    chain = list(_causes(error))
+    if expired or any(isinstance(cause, requests.ReadTimeout | urllib3.exceptions.ReadTimeoutError) for cause in chain):
+        return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
+    for kinds, kind, message in _FAILURES:
+        if any(isinstance(cause, kinds) for cause in chain):
+            return Failure(kind, message)
+    if any("got more than" in str(cause) for cause in chain):
+        return Failure(FailureKind.LIMIT, "more headers than the suite reads (100)")
+    return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
+
+
+_FAILURES: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
+    ((requests.exceptions.SSLError, urllib3.exceptions.SSLError, ssl.SSLError), FailureKind.TLS, "TLS was refused: check tls.ca_bundle, tls.client_cert and the host name"),
+    ((requests.exceptions.ProxyError, urllib3.exceptions.ProxyError), FailureKind.NO_CONNECTION, "the proxy cannot be spoken to: check proxy"),
+    ((requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError), FailureKind.NO_CONNECTION, "no connection in time"),
+    ((urllib3.exceptions.NameResolutionError,), FailureKind.NO_CONNECTION, "the host name is not known"),
+    ((urllib3.exceptions.NewConnectionError,), FailureKind.NO_CONNECTION, "the connection is refused"),
+    ((urllib3.exceptions.IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
+    ((urllib3.exceptions.DecodeError,), FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
+    ((ConnectionResetError, BrokenPipeError, ConnectionAbortedError), FailureKind.DROPPED, "the connection was dropped without an answer"),
+)  # fmt: skip
+
+
+def _causes(error: BaseException | None) -> Any:
+    seen: set[int] = set()
+    queue: list[Any] = [error]
+    while queue:
+        cause = queue.pop(0)
+        if not isinstance(cause, BaseException) or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        queue += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]

@@ -1,0 +1,253 @@
+"""The pytest side of the reports: watches the tests of a run, gives the verdict, writes what is said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments.door import STANDING, Door, UnreachableError
+from environments.profile import Profile
+from reports.evidence import evidence
+from reports.junit import junit
+from reports.recording import NotExercised, OutOfScope, Recording, current
+from reports.run import Run, missing_permission
+from reports.terminal import summary
+from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, WARN, RowResult, deviation
+from reports.writing import point_latest, write
+from spec.exchange import Exchange
+from spec.ledger import Requirement, ledger
+from spec.reading import registered
+from spec.redaction import Redactor
+from spec.rules import Outcome, judge
+
+RECORDING = pytest.StashKey[Recording]()
+
+
+def requirement_of(item: pytest.Item) -> Requirement | None:
+    """The ledger row that a test answers for. Raises UsageError where the marker names no row."""
+    marker = item.get_closest_marker("requirement")
+    if marker is None:
+        return None
+    row = ledger().get(marker.args[0])
+    if row is None:
+        raise pytest.UsageError(f"{item.nodeid}: {marker.args[0]}: no such row in spec/requirements.yaml")
+    return row
+
+
+class Watcher:
+    """In every process that runs tests: judges by level, and sends findings and evidence along with the report."""
+
+    def __init__(self, profile: Profile, redactor: Redactor) -> None:
+        self.profile = profile
+        self.redactor = redactor
+        self.door: Door | None = None
+        self.first: list[str] = []
+        self.settled: set[int] = set()
+        self._seen = 0
+
+    def traffic(self) -> dict[str, Any]:
+        """What this process sent, and what must be said of it: plain data, redacted."""
+        door = self.door
+        unknown = [f"OUTCOME UNKNOWN of exchange {number}: an execution was sent and not answered; "
+                   "it is never sent again, look the transfer up" for number in (door.unknown_outcomes if door else [])]
+        return {
+            "requests": len(door.exchanges) if door else 0,
+            "executions": door.executions if door else 0,
+            "unreachable": self.redactor.text(door.unreachable) if door else "",
+            "first": [self.redactor.text(line) for line in (*unknown, *self.first)],
+            "left_behind": [self.redactor.text(line) for line in self._left_behind()],
+        }
+
+    def _left_behind(self) -> Iterator[str]:
+        """The keys that were registered and not deleted."""
+        for exchange in self.door.exchanges if self.door else []:
+            if registered(exchange) and exchange.number not in self.settled:
+                yield f"exchange {exchange.number}: a key was registered and not deleted: {exchange.request.body.decode()[:300]}"
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        row = requirement_of(item)
+        if row is not None:
+            item.extra_keyword_matches.add(row.id)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        row = requirement_of(item)
+        if row is None:
+            return
+        recording = item.stash[RECORDING] = Recording(row)
+        current.set(recording)
+        if missing := missing_permission(row, self.profile.allow):
+            raise OutOfScope(missing)
+        for marker in item.iter_markers("needs"):
+            if marker.args[0] not in self.profile.allow:
+                raise OutOfScope(f"needs {marker.args[0]} in allow")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
+        """A deviation is what the level of its row says: a failure, a warning or an observation."""
+        recording = pyfuncitem.stash.get(RECORDING, None)
+        try:
+            result = yield
+        except AssertionError as error:
+            if recording is None:
+                raise
+            recording.message = _plain(str(error))
+            recording.verdict = deviation(recording.requirement.level, self.profile.fail_on)
+            if recording.verdict == FAIL:
+                self._xfail_if_known(recording)
+                raise
+            return True
+        except UnreachableError as error:
+            raise NotExercised(f"the target cannot be spoken to any more: {error}") from None
+        return result
+
+    def _xfail_if_known(self, recording: Recording) -> None:
+        for entry in self.profile.known_failures:
+            if entry.id == recording.requirement.id:
+                pytest.xfail(f"known failure: {entry.reason}")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+        report: Any = yield
+        recording = item.stash.get(RECORDING, None)
+        if recording is None:
+            return report
+        self._take_outcome(recording, call)
+        if report.failed and report.when == "call" and recording.verdict == FAIL:
+            report.longrepr = self._explained(recording)
+        elif report.failed:
+            report.longrepr = self.redactor.text(str(report.longrepr))
+        elif report.skipped and isinstance(report.longrepr, tuple):
+            report.longrepr = (*report.longrepr[:2], self.redactor.text(report.longrepr[2]))
+        report.sections = [(name, self.redactor.text(text)) for name, text in report.sections]
+        if report.when == "teardown":
+            report.conformance = self._findings(recording)
+        return report
+
+    def _take_outcome(self, recording: Recording, call: pytest.CallInfo[None]) -> None:
+        if call.excinfo is None:
+            return
+        error = call.excinfo.value
+        if isinstance(error, OutOfScope):
+            recording.verdict, recording.message = OUT_OF_SCOPE, str(error)
+        elif isinstance(error, pytest.skip.Exception):
+            recording.verdict, recording.message = NOT_EXERCISED, str(error)
+        elif isinstance(error, UnreachableError):
+            recording.verdict, recording.message = NOT_EXERCISED, f"the target cannot be spoken to any more: {error}"
+        elif recording.verdict != FAIL:
+            recording.verdict, recording.message = "error", f"{call.when}: {type(error).__name__}: {error}"
+
+    def _explained(self, recording: Recording) -> str:
+        row = recording.requirement
+        lines = [f"{row.id} ({row.level}): {row.text}", f"where: {row.section}", f"found: {recording.message}"]
+        by_number = {exchange.number: exchange for exchange in self.door.exchanges} if self.door else {}
+        for number in recording.exchanges[:3]:
+            if number in by_number:
+                shown = evidence(by_number[number], self.redactor)
+                response = shown.get("response")
+                came = f"{response['status']} {response['body'][:1000]}" if response else shown.get("failure", "")
+                lines += ["", f"exchange {number}: {shown['request']['method']} {shown['request']['url']}"]
+                lines += [f"  sent: {shown['request']['body'][:500]}"] if shown["request"]["body"] else []
+                lines += [f"  came: {came}", f"  again: {shown['curl']}"]
+        text = "\n".join(lines)
+        return self.redactor.text(text)
+
+    def _findings(self, recording: Recording) -> dict[str, Any]:
+        new = self.door.exchanges[self._seen :] if self.door else []
+        self._seen += len(new)
+        redact = self.redactor.text
+        for exchange in new:
+            self._learn(exchange)
+        results = [(recording.requirement.id, recording.verdict, redact(recording.message), recording.exchanges)]
+        for exchange in new:
+            results += self._standing(exchange)
+        return {
+            "results": results,
+            "observations": [
+                {"id": seen.id, "value": redact(seen.value), "exchanges": list(seen.exchanges)}
+                for seen in recording.observations
+            ],
+            "exchanges": [evidence(exchange, self.redactor) for exchange in new],
+        }
+
+    def _learn(self, exchange: Exchange) -> None:
+        """Personal values that came back are hidden wherever else they stand."""
+        if exchange.response is not None:
+            self.redactor.learn_from(exchange.response.body)
+
+    def _standing(self, exchange: Exchange) -> Iterator[tuple[str, str, str, list[int]]]:
+        """The rows that every exchange of an operation answers for."""
+        if not exchange.operation or self.door is None:
+            return
+        again = self.door.reproduced.get(exchange.number)
+        for what in STANDING:
+            row = ledger()[f"{exchange.operation}.{what}"]
+            judgement = judge(row.id, exchange)
+            if judgement.outcome is Outcome.HOLDS:
+                yield row.id, PASS, "", []
+            elif judgement.outcome is Outcome.DEVIATES and again is not None:
+                numbers = sorted({exchange.number, again})
+                yield row.id, deviation(row.level, self.profile.fail_on), judgement.message, numbers
+            elif judgement.outcome is Outcome.DEVIATES:
+                yield row.id, PASS, f"seen once and not again: {judgement.message}", [exchange.number]
+
+
+class Reporter:
+    """In the process that the user started: gathers the findings of all tests and writes the reports."""
+
+    def __init__(self, run: Run, folder: Path | None) -> None:
+        self.run = run
+        self.folder = folder
+        self._problem = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        found = getattr(report, "conformance", None)
+        if found is None:
+            return
+        self.run.selected.add(found["results"][0][0])
+        for row_id, verdict, message, numbers in found["results"]:
+            if verdict == "error":
+                self.run.errors.append(f"the suite failed at {report.nodeid}: {message}")
+                verdict = NOT_EXERCISED
+            self.run.results.append(RowResult(row_id, verdict, message, tuple(numbers)))
+        self.run.observations += found["observations"]
+        self.run.exchanges.update({exchange["number"]: exchange for exchange in found["exchanges"]})
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        if isinstance(excinfo.value, KeyboardInterrupt):
+            self.run.interrupted = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        self.run.close()
+        if exitstatus in (0, 1, 6, 7):
+            session.exitstatus = self.run.verdict().exit_status
+        self._write_files(session)
+
+    def _write_files(self, session: pytest.Session) -> None:
+        if self.folder is None:
+            return
+        document = self.run.document()
+        try:
+            write(self.folder / "conformance.json", json.dumps(document, indent=1) + "\n")
+            write(self.folder / "junit.xml", junit(document))
+            if self.folder.parent.name == self.run.profile.name:
+                point_latest(self.folder)
+        except OSError as error:
+            self._problem = f"the report cannot be written to {self.folder}: {error.strerror}"
+            session.exitstatus = session.exitstatus or 3
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        report = self._problem or (str(self.folder / "report.html") if self.folder else "")
+        terminalreporter.section("conformance")
+        for line in summary(self.run.document(), report):
+            terminalreporter.write_line(line)
+
+
+def _plain(message: str) -> str:
+    """The message of an assertion without what pytest adds to it."""
+    return message.split("\nassert ")[0].strip()

@@ -1,0 +1,106 @@
+"""What a conformance test finds while it runs: the verdict of its row, the evidence, the observations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import pytest
+
+from reports.verdicts import OBSERVED, PASS, WARN
+from spec.exchange import Exchange
+from spec.ledger import Requirement
+from spec.rules import Outcome, judge
+
+
+class NotExercised(pytest.skip.Exception):  # noqa: N818 - pytest names its outcomes without "Error"
+    """The row is in scope, but something was missing. The text says what to supply."""
+
+
+class OutOfScope(pytest.skip.Exception):  # noqa: N818 - see above
+    """The profile does not permit what the row needs. The text says which permission would."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Something that the document does not show, as the service does it."""
+
+    id: str
+    value: str
+    exchanges: tuple[int, ...]
+
+
+@dataclass
+class Recording:
+    """The findings of one test, which answers for one row."""
+
+    requirement: Requirement
+    verdict: str = PASS
+    message: str = ""
+    exchanges: list[int] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+
+    def cite(self, exchanges: Iterable[Exchange]) -> None:
+        """Name exchanges as evidence."""
+        self.exchanges += [exchange.number for exchange in exchanges if exchange.number]
+
+
+current: ContextVar[Recording] = ContextVar("recording")
+
+
+def cite(*exchanges: Exchange) -> None:
+    """Name the exchanges that the running test judges."""
+    current.get().cite(exchanges)
+
+
+def warn(message: str) -> None:
+    """Mention something about the row of the running test without failing it."""
+    recording = current.get()
+    recording.verdict, recording.message = WARN, message
+
+
+def observe(value: str, *exchanges: Exchange) -> None:
+    """Record how the service does what the document does not show."""
+    recording = current.get()
+    recording.verdict = OBSERVED
+    recording.message = "; ".join(part for part in (recording.message, value) if part)
+    recording.cite(exchanges)
+    numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
+    recording.observations.append(Observation(recording.requirement.id, value, numbers))
+
+
+def assert_holds(*exchanges: Exchange) -> None:
+    """The rule of the running test's row holds in every exchange that can show it, and in at least one.
+
+    Every deviation is in the message of the AssertionError, not only the first.
+    """
+    recording = current.get()
+    judged = [(exchange, judge(recording.requirement.id, exchange)) for exchange in exchanges]
+    deviating = [(exchange, judgement) for exchange, judgement in judged if judgement.outcome is Outcome.DEVIATES]
+    recording.cite([exchange for exchange, _ in deviating])
+    assert not deviating, "; ".join(dict.fromkeys(judgement.message for _, judgement in deviating))
+
+    holding = [exchange for exchange, judgement in judged if judgement.outcome is Outcome.HOLDS]
+    recording.cite(holding[:3])
+    if not holding:
+        reasons = dict.fromkeys(judgement.message for _, judgement in judged)
+        raise NotExercised("; ".join(list(reasons)[:3]) or "no answer that could show it")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What only several exchanges show about a row: the outcome, why, and the exchanges that show it."""
+
+    outcome: Outcome
+    message: str = ""
+    exchanges: tuple[Exchange, ...] = ()
+
+
+def assert_found(finding: Finding) -> None:
+    """The finding holds. A hidden one leaves the row of the running test unexercised."""
+    cite(*finding.exchanges)
+    if finding.outcome is Outcome.HIDDEN:
+        raise NotExercised(finding.message)
+
+    assert finding.outcome is Outcome.HOLDS, finding.message

@@ -1,0 +1,170 @@
+"""One run as a result model: what every report is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from environments.profile import Profile
+from reports.verdicts import (
+    NOT_EXERCISED,
+    OUT_OF_SCOPE,
+    UNTESTABLE,
+    KnownFailureProblem,
+    RowResult,
+    RunVerdict,
+    counts,
+    merged,
+    run_verdict,
+    with_known_failures,
+)
+from spec.ledger import Requirement, ledger
+
+VERSION = "0.1.0"
+
+
+@dataclass
+class Run:
+    """Collects what the tests of a run found, in one process or several, and gives the verdict."""
+
+    profile: Profile
+    base_url: str
+    selection: str | None = None
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    results: list[RowResult] = field(default_factory=list)
+    observations: list[dict[str, Any]] = field(default_factory=list)
+    exchanges: dict[int, dict[str, Any]] = field(default_factory=dict)
+    left_behind: list[str] = field(default_factory=list)
+    first: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    selected: set[str] = field(default_factory=set)
+    requests: int = 0
+    executions: int = 0
+    unreachable: str = ""
+    interrupted: bool = False
+    finished: datetime | None = None
+
+    def rows(self) -> list[tuple[Requirement, RowResult]]:
+        """Every row of the run in the document's order, with its result."""
+        return [(row, self._final[0][row.id]) for row in ledger().values() if row.id in self._final[0]]
+
+    def problems(self) -> list[KnownFailureProblem]:
+        """The entries of known_failures that no longer hold."""
+        return self._final[1]
+
+    def verdict(self) -> RunVerdict:
+        """The verdict, with the lines that are said before anything else."""
+        found = run_verdict(
+            self.rows(),
+            fail_on=self.profile.fail_on,
+            unreachable=self.unreachable,
+            interrupted=self.interrupted,
+            errors=len(self.errors),
+            problems=self.problems(),
+        )
+        notes = [*self.first, *(problem.message for problem in self.problems()), *self.errors]
+        return RunVerdict(found.name, found.exit_status, tuple(dict.fromkeys(notes)))
+
+    def add(self, traffic: Mapping[str, Any]) -> None:
+        """What one process sent, as `Watcher.traffic` gives it."""
+        self.requests += traffic.get("requests", 0)
+        self.executions += traffic.get("executions", 0)
+        self.unreachable = self.unreachable or traffic.get("unreachable", "")
+        self.first += traffic.get("first", [])
+        self.left_behind += traffic.get("left_behind", [])
+
+    def close(self) -> None:
+        """The tests are over; the results stand."""
+        self.finished = datetime.now(UTC)
+        self.__dict__.pop("_frozen", None)
+
+    @property
+    def _final(self) -> tuple[dict[str, RowResult], list[KnownFailureProblem]]:
+        if "_frozen" not in self.__dict__:
+            known = {entry.id: (entry.reason, entry.until) for entry in self.profile.known_failures}
+            self.__dict__["_frozen"] = with_known_failures(self._merged(), known, _today())
+        final: tuple[dict[str, RowResult], list[KnownFailureProblem]] = self.__dict__["_frozen"]
+        return final
+
+    def _merged(self) -> dict[str, RowResult]:
+        results = [found for found in self.results if self.selection is None or found.id in self.selected]
+        for row in ledger().values():
+            if self.selection is None or row.id in self.selected:
+                results.append(self._without_a_test(row))
+        return merged(results)
+
+    def _without_a_test(self, row: Requirement) -> RowResult:
+        """What a row is when nothing was found for it: the weakest verdict that is true."""
+        if row.untestable:
+            return RowResult(row.id, UNTESTABLE, row.untestable)
+        if missing := missing_permission(row, self.profile.allow):
+            return RowResult(row.id, OUT_OF_SCOPE, missing)
+        return RowResult(row.id, NOT_EXERCISED)
+
+    def document(self) -> dict[str, Any]:
+        """The content of conformance.json."""
+        verdict, rows = self.verdict(), self.rows()
+        finished = self.finished or datetime.now(UTC)
+        return {
+            "suite": {"version": VERSION},
+            "environment": {
+                "name": self.profile.name,
+                "base_url": self.base_url,
+                "allow": sorted(self.profile.allow),
+            },
+            "started": self.started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "duration_s": round((finished - self.started).total_seconds(), 2),
+            "verdict": verdict.name,
+            "exit_status": verdict.exit_status,
+            "selection": self.selection,
+            "notes": list(verdict.notes),
+            "traffic": {"requests": self.requests, "executions": self.executions},
+            "counts": counts(rows),
+            "requirements": [_row(row, result) for row, result in rows],
+            "observations": self.observations,
+            "left_behind": self.left_behind,
+            "exchanges": [_outline(self.exchanges[number]) for number in sorted(self.exchanges)],
+        }
+
+
+def missing_permission(row: Requirement, allow: Collection[str]) -> str:
+    """Why the profile keeps a row out of scope, with what would have been sent; empty where it does not."""
+    from spec.interface import operations
+
+    operation = operations().get(row.operation or "")
+    if operation is None or operation.permission in allow:
+        return ""
+    return f"would have sent {operation.method} {operation.path}; needs {operation.permission} in allow"
+
+
+def _row(row: Requirement, result: RowResult) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": row.id,
+        "section": row.section,
+        "level": row.level,
+        "operation": row.operation,
+        "text": row.text,
+        "verdict": result.verdict,
+        "message": result.message,
+        "exchanges": list(result.exchanges),
+    }
+    if result.known:
+        shown["known_failure"] = result.known
+    return shown
+
+
+def _outline(exchange: Mapping[str, Any]) -> dict[str, Any]:
+    status = exchange.get("response", {}).get("status")
+    return {
+        "number": exchange["number"],
+        "operation": exchange["operation"],
+        "request": f"{exchange['request']['method']} {exchange['request']['url']}",
+        "result": status if status is not None else exchange.get("failure"),
+        "elapsed_ms": exchange["elapsed_ms"],
+    }
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

@@ -1,0 +1,141 @@
+"""Verdicts of rows and of a run. Pure: results in, verdict and exit status out (design, Verdicts)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from spec.ledger import LEVELS, Requirement
+
+FAIL, WARN, PASS, OBSERVED = "fail", "warn", "pass", "observed"
+NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE = "not-exercised", "out-of-scope", "untestable"
+ORDER = (FAIL, WARN, PASS, OBSERVED, NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE)
+"""Over its exchanges a row takes the first of these."""
+
+CONFORMANT, NON_CONFORMANT, NOT_ROBUST = "conformant", "non-conformant", "not-robust"
+INCOMPLETE, UNREACHABLE, INTERRUPTED, INTERNAL_ERROR = "incomplete", "unreachable", "interrupted", "internal-error"
+EXIT_STATUS = {
+    CONFORMANT: 0,
+    NON_CONFORMANT: 1,
+    NOT_ROBUST: 1,
+    INTERRUPTED: 2,
+    INTERNAL_ERROR: 3,
+    INCOMPLETE: 6,
+    UNREACHABLE: 7,
+}
+
+
+@dataclass(frozen=True)
+class RowResult:
+    """What one test, or the whole run, found for one row. `exchanges` are numbers of evidence."""
+
+    id: str
+    verdict: str
+    message: str = ""
+    exchanges: tuple[int, ...] = ()
+    known: str = ""
+
+
+@dataclass(frozen=True)
+class KnownFailureProblem:
+    """An entry of known_failures that fails the run, and why."""
+
+    id: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """The verdict of a run, the process' exit status, and the lines that are said first."""
+
+    name: str
+    exit_status: int
+    notes: tuple[str, ...] = field(default=())
+
+
+def deviation(level: str, fail_on: Collection[str]) -> str:
+    """What a deviation from a row of that level is."""
+    if level == "not-shown":
+        return OBSERVED
+    return FAIL if level in fail_on else WARN
+
+
+def merged(results: Iterable[RowResult]) -> dict[str, RowResult]:
+    """One result a row: the first verdict in ORDER, with every distinct message and all the evidence of it."""
+    by_id: dict[str, list[RowResult]] = {}
+    for result in results:
+        by_id.setdefault(result.id, []).append(result)
+    return {row_id: _strongest(row_id, group) for row_id, group in by_id.items()}
+
+
+def counts(rows: Iterable[tuple[Requirement, RowResult]]) -> dict[str, dict[str, int]]:
+    """Verdicts by level, levels and verdicts in their order."""
+    tally: Counter[tuple[str, str]] = Counter((row.level, result.verdict) for row, result in rows)
+    return {
+        level: {verdict: tally[level, verdict] for verdict in ORDER if tally[level, verdict]}
+        for level in LEVELS
+        if any(tally[level, verdict] for verdict in ORDER)
+    }
+
+
+def run_verdict(
+    rows: Iterable[tuple[Requirement, RowResult]],
+    *,
+    fail_on: Collection[str],
+    unreachable: str = "",
+    interrupted: bool = False,
+    errors: int = 0,
+    problems: Collection[KnownFailureProblem] = (),
+) -> RunVerdict:
+    """The verdict of a run over its rows."""
+    rows = list(rows)
+    failed = [row for row, result in rows if result.verdict == FAIL and not result.known]
+    untested = [
+        row for row, result in rows if result.verdict == NOT_EXERCISED and not result.known and row.level in fail_on
+    ]
+    name = CONFORMANT
+    if interrupted:
+        name = INTERRUPTED
+    elif errors:
+        name = INTERNAL_ERROR
+    elif unreachable:
+        name = UNREACHABLE
+    elif problems or any(row.level != "robustness" for row in failed):
+        name = NON_CONFORMANT
+    elif failed:
+        name = NOT_ROBUST
+    elif untested:
+        name = INCOMPLETE
+    return RunVerdict(name, EXIT_STATUS[name])
+
+
+def with_known_failures(
+    rows: Mapping[str, RowResult], known: Mapping[str, tuple[str, date | None]], today: date
+) -> tuple[dict[str, RowResult], list[KnownFailureProblem]]:
+    """Mark the failures that the profile lists, and name the entries that no longer hold.
+
+    `known` maps a row id to its reason and its last day.
+    """
+    marked = dict(rows)
+    problems = []
+    for row_id, (reason, until) in known.items():
+        result = rows.get(row_id)
+        if result is None:
+            continue
+        if until is not None and today > until:
+            problems.append(KnownFailureProblem(row_id, f"known_failures: {row_id}: its last day {until} has passed"))
+        elif result.verdict == FAIL:
+            marked[row_id] = RowResult(row_id, FAIL, result.message, result.exchanges, known=reason)
+        elif result.verdict == PASS:
+            problems.append(KnownFailureProblem(row_id, f"known_failures: {row_id}: passes; remove the entry"))
+    return marked, problems
+
+
+def _strongest(row_id: str, results: list[RowResult]) -> RowResult:
+    verdict = next(name for name in ORDER if any(result.verdict == name for result in results))
+    same = [result for result in results if result.verdict == verdict]
+    messages = list(dict.fromkeys(result.message for result in same if result.message))
+    numbers = sorted({number for result in same for number in result.exchanges})
+    return RowResult(row_id, verdict, "; ".join(messages), tuple(numbers))

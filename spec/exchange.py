@@ -1,0 +1,100 @@
+"""An exchange: one request and the response to it, or the failure to get one. Raw, in memory only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from urllib.parse import unquote, urlsplit
+
+from spec.strict_json import JsonText, read_json
+
+Headers = tuple[tuple[str, str], ...]
+
+
+class FailureKind(Enum):
+    """Why there is no response. `LIMIT` is a limit of the suite; it is no fault of the service."""
+
+    NO_CONNECTION = "no connection"
+    TLS = "TLS refused"
+    TIMEOUT = "no answer in time"
+    DROPPED = "connection dropped"
+    NOT_HTTP = "not HTTP"
+    LIMIT = "over a limit of the suite"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A request without a usable response: its kind, and one line for people without service data."""
+
+    kind: FailureKind
+    message: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it went over the wire."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Headers = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+    @property
+    def last_segment(self) -> str:
+        """The last path segment, percent-decoded: the path argument of the documented operations."""
+        return unquote(urlsplit(self.url).path.rsplit("/", 1)[-1])
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response, its body decoded from the content coding. `cut` is the limit that cut the body short."""
+
+    status: int
+    headers: Headers = field(repr=False)
+    body: bytes = field(repr=False)
+    cut: str = ""
+
+    def header(self, name: str) -> str:
+        """The first header of that name, or the empty string."""
+        return next((value for key, value in self.headers if key.lower() == name.lower()), "")
+
+    @property
+    def media_type(self) -> str:
+        """The media type in lower case, without parameters; empty where none is named."""
+        return self.header("Content-Type").split(";")[0].strip().lower()
+
+    @cached_property
+    def json(self) -> JsonText:
+        """The body read as strict JSON, once."""
+        return read_json(self.body, cut=self.cut)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request to an operation and what came of it.
+
+    `credential` names what was sent as credential ("valid", or the name of a bad one).
+    `good` says that the document promises a success: a valid token and a documented request.
+    """
+
+    number: int
+    operation: str
+    request: Request
+    response: Response | None = None
+    failure: Failure | None = None
+    credential: str = "valid"
+    good: bool = False
+    started: float = 0.0
+    elapsed_s: float = 0.0
+
+    @property
+    def summary(self) -> str:
+        """What came back in a few words, without service data: `404 application/json`."""
+        if self.response is None:
+            return self.failure.kind.value if self.failure else "not sent"
+        return f"{self.response.status} {_plain(self.response.media_type) or 'without a media type'}"
+
+
+def _plain(media_type: str) -> str:
+    return media_type if media_type.isascii() and media_type.isprintable() and len(media_type) < 60 else "unreadable"

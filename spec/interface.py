@@ -1,0 +1,143 @@
+"""The documented interface as data: the operations, their results and which paths reach them.
+
+Source: `openapi.yaml`, which is written by hand from the interface document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import yaml
+
+OPENAPI = Path(__file__).with_name("openapi.yaml")
+METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
+KEY_KINDS = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
+MARK = "pixconf-"
+"""Every identifier that the suite invents starts with it, so that it names nobody's account, key or code."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A documented field of a result: its JSON types, such as `("string", "null")`."""
+
+    name: str
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One documented operation. `result` is empty where the document shows no fields of `data`."""
+
+    id: str
+    method: str
+    path: str
+    permission: str
+    described: bool
+    result: tuple[Field, ...]
+
+    @property
+    def argument(self) -> str | None:
+        """The name of the path parameter, or None."""
+        match = re.search(r"\{(\w+)}", self.path)
+        return match.group(1) if match else None
+
+
+@cache
+def openapi() -> Mapping[str, Any]:
+    """The schema as loaded from YAML."""
+    loaded: Mapping[str, Any] = yaml.load(OPENAPI.read_text("utf-8"), Loader=_LOADER)
+    return loaded
+
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@cache
+def operations() -> Mapping[str, Operation]:
+    """The eleven operations by operationId, in the order of the schema."""
+    return {
+        item["operationId"]: _operation(path, method, item)
+        for path, methods in openapi()["paths"].items()
+        for method, item in methods.items()
+        if method in METHODS
+    }
+
+
+@cache
+def personal_fields() -> frozenset[str]:
+    """The names of the members that the schema marks as personal."""
+    return frozenset(
+        name
+        for schema in openapi()["components"]["schemas"].values()
+        for name, member in schema.get("properties", {}).items()
+        if member.get("x-personal")
+    )
+
+
+def operations_reached(method: str, path: str) -> frozenset[str]:
+    """Every operation that a server could take this request for.
+
+    The path is read as sent and as a lenient server may read it: percent-decoded again and again, dot
+    segments resolved, slashes merged, letter case ignored. A method that a path does not document counts
+    for all operations of the path, as a HEAD may run what a GET runs.
+    """
+    reached: set[str] = set()
+    for reading in _readings(path):
+        at_path = [op for op in operations().values() if _matcher(op.path).fullmatch(reading)]
+        exact = [op for op in at_path if op.method == method.upper()]
+        reached.update(op.id for op in exact or at_path)
+    return frozenset(reached)
+
+
+def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
+    described = "200" in item["responses"]
+    return Operation(item["operationId"], method.upper(), path, item["x-permission"], described, _result(item))
+
+
+def _result(item: Mapping[str, Any]) -> tuple[Field, ...]:
+    success = item["responses"].get("200")
+    if not success:
+        return ()
+    envelope = _resolve(success["content"]["application/json"]["schema"])
+    data = _resolve(envelope["properties"]["data"])
+    return tuple(Field(name, _types(member)) for name, member in data.get("properties", {}).items())
+
+
+def _types(member: Mapping[str, Any]) -> tuple[str, ...]:
+    types = member["type"]
+    return (types,) if isinstance(types, str) else tuple(types)
+
+
+def _resolve(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    while "$ref" in schema:
+        schema = openapi()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
+    return schema
+
+
+@cache
+def _matcher(template: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\\{\w+\\}", "[^/]+", re.escape(template)), re.IGNORECASE | re.DOTALL)
+
+
+def _readings(path: str) -> set[str]:
+    readings = {path}
+    for _ in range(4):
+        path = unquote(path)
+        readings.add(path)
+    return {form for reading in readings for form in (reading, _resolved(reading), _resolved(reading.split(";")[0]))}
+
+
+def _resolved(path: str) -> str:
+    kept: list[str] = []
+    for segment in path.replace("\\", "/").split("/"):
+        if segment == "..":
+            kept[-1:] = []
+        elif segment not in ("", "."):
+            kept.append(segment)
+    return "/" + "/".join(kept)

@@ -1,0 +1,107 @@
+"""How an answer is read: success, refusal, or the result that only a valid token is owed.
+
+Source: the document, Endpoints, general rule 3, and Errors; design, "Success".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from spec.exchange import Exchange, Response
+from spec.interface import operations
+from spec.strict_json import is_integer
+
+
+def folded(name: str) -> str:
+    """A member name without letter case and separators: what a misspelled name has in common with the right one."""
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
+    """The member of that name, or else the one that is a misspelling of it: its name as written, and its value."""
+    if name in members:
+        return name, members[name]
+    wanted = folded(name)
+    return next(((key, value) for key, value in members.items() if folded(key) == wanted), None)
+
+
+def envelope_of(response: Response) -> Mapping[str, Any] | None:
+    """The envelope, where the body is a JSON object."""
+    value = response.json.value
+    return value if response.json.readable and isinstance(value, dict) else None
+
+
+def data_of(response: Response) -> Mapping[str, Any] | None:
+    """The object under `data`, misspelled or not."""
+    member = find(envelope_of(response) or {}, "data")
+    return member[1] if member and isinstance(member[1], dict) else None
+
+
+def is_refusal(response: Response) -> bool:
+    """Whether a good request was refused: 300 and above, or an integer code other than 0 without a sign of success."""
+    if not 200 <= response.status < 300:
+        return True
+    return response.status == 200 and code_of(response) not in (None, 0) and not _says_success(response.json.value)
+
+
+def code_of(response: Response) -> int | None:
+    """The integer under `code`, or None. A number too large to compute with counts as -1: not 0."""
+    member = find(envelope_of(response) or {}, "code")
+    if member is None or not is_integer(member[1]):
+        return None
+    try:
+        return int(member[1])
+    except TypeError:
+        return -1
+
+
+def succeeded(exchange: Exchange) -> bool:
+    """Whether a good request was answered, and not with a refusal: the rules of success apply."""
+    return exchange.good and exchange.response is not None and not is_refusal(exchange.response)
+
+
+def gives_result(exchange: Exchange) -> bool:
+    """Whether the answer grants what only a valid token is owed, whatever the request was."""
+    response = exchange.response
+    if response is None or is_refusal(response) or not response.json.readable:
+        return False
+    if exchange.operation == "executePix":
+        return any(_is_execution_result(item) for item in _objects(response.json.value))
+    return any(_is_true(item, "Success") for item in _objects(response.json.value))
+
+
+def registered(exchange: Exchange) -> bool:
+    """Whether a key registration was granted: a `Success` that says true."""
+    return exchange.operation == "registerPixKey" and gives_result(exchange)
+
+
+def _is_execution_result(members: Mapping[str, Any]) -> bool:
+    fields = operations()["executePix"].result
+    held = [find(members, field.name) for field in fields]
+    return sum(member is not None and member[1] is not None for member in held) > len(fields) // 2
+
+
+def _says_success(value: Any) -> bool:
+    return any(_is_done(item) or _is_true(item, "Success") for item in _objects(value))
+
+
+def _is_done(members: Mapping[str, Any]) -> bool:
+    member = find(members, "status")
+    return member is not None and member[1] == "DONE"
+
+
+def _is_true(members: Mapping[str, Any], name: str) -> bool:
+    member = find(members, name)
+    return member is not None and (member[1] is True or str(member[1]).strip().casefold() == "true")
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Every object in a JSON value; also one that is written as text in a string."""
+    if isinstance(value, dict):
+        yield value
+        for item in value.values():
+            yield from _objects(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _objects(item)

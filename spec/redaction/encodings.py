@@ -1,0 +1,139 @@
+"""How one value may be written: escapes are undone in the text, packed forms are computed from the value."""
+
+from __future__ import annotations
+
+import base64
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.entities import html5
+
+_ESCAPE = re.compile(
+    r"%[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U000[0-9a-fA-F]{5}|\\x[0-9a-fA-F]{2}|\\[\\/\"'bfnrt]"
+    r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});?|&[A-Za-z][A-Za-z0-9]{1,31};"
+)
+_CONTROL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_DEEPEST = 3
+_PUNCTUATION = re.compile(r"[ ().\-/+]")
+_CORE = 5
+
+
+class _Fold(dict[int, str]):
+    """Letter case folded one character at a time, so that positions stay what they are."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        folded = next((form for form in (character.casefold(), character.lower()) if len(form) == 1), character)
+        self[code] = folded
+        return folded
+
+
+_FOLD = _Fold()
+
+
+def fold(text: str) -> str:
+    """A text without letter case, as long as before."""
+    return text.lower() if text.isascii() else text.translate(_FOLD)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text with its escapes undone a number of times, and the way back to the text as it stands."""
+
+    text: str
+    below: Reading | None = None
+    here: tuple[int, ...] = ()
+    there: tuple[int, ...] = ()
+
+    def position(self, index: int) -> int:
+        """Where the character stands in the original text."""
+        if self.below is None:
+            return index
+        found = bisect_right(self.here, index) - 1
+        return self.below.position(index if found < 0 else self.there[found] + index - self.here[found])
+
+
+def readings(text: str) -> Iterator[Reading]:
+    """The text as it stands, then with its escapes undone once, twice and three times where there are any."""
+    reading = Reading(text)
+    yield reading
+    for _ in range(_DEEPEST):
+        if not _ESCAPE.search(reading.text):
+            return
+        reading = _undone(reading)
+        yield reading
+
+
+def unescape(text: str) -> str:
+    """The text with its percent, JSON and HTML escapes undone once."""
+    return _ESCAPE.sub(_character, text)
+
+
+def _undone(below: Reading) -> Reading:
+    pieces: list[str] = []
+    here, there = [], []
+    last = length = 0
+    for match in _ESCAPE.finditer(below.text):
+        start, end = match.span()
+        character = _character(match)
+        pieces += (below.text[last:start], character)
+        length += start - last + len(character)
+        last = end
+        here.append(length)
+        there.append(end)
+    return Reading("".join([*pieces, below.text[last:]]), below, tuple(here), tuple(there))
+
+
+def _character(match: re.Match[str]) -> str:
+    escape = match.group()
+    if escape[0] == "%":
+        return chr(int(escape[1:], 16))
+    if escape[0] == "\\":
+        return chr(int(escape[2:], 16)) if escape[1] in "uUx" else _CONTROL.get(escape[1], escape[1])
+    if escape[1] != "#":
+        return html5.get(escape[1:], escape)
+    digits = escape[2:].rstrip(";")
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    return chr(code) if code < 0x110000 else escape
+
+
+def spellings(value: str) -> set[str]:
+    """The characters that a value may show as once escapes are undone.
+
+    Bytes of UTF-8 one by one (percent-encoding, mojibake), UTF-16 pairs (JSON escapes), composed and decomposed
+    accents, `+` for a space, no punctuation in numbers, and what undoing escapes makes of the value itself.
+    """
+    forms = {value, value.replace(" ", "+")}
+    bare = _PUNCTUATION.sub("", value)
+    if sum(character.isdigit() for character in bare) >= 8 or len(bare) == 14:
+        forms.add(bare)
+    if not value.isascii():
+        forms |= {unicodedata.normalize(form, each) for form in ("NFC", "NFD") for each in tuple(forms)}
+        forms |= {_wide(each) for each in forms} | {_narrow(each) for each in forms}
+    for _ in range(_DEEPEST):
+        forms |= {unescape(form) for form in forms}
+    return forms
+
+
+def packed(value: str) -> set[str]:
+    """Hexadecimal, and the characters of base64 that depend on the value alone, at each of three alignments."""
+    data = value.encode("utf-8", "surrogatepass")
+    forms = {data.hex()}
+    for offset, skipped in enumerate((0, 2, 3)):
+        code = base64.b64encode(bytes(offset) + data).decode()[skipped : (offset + len(data)) * 8 // 6]
+        forms |= {code, code.translate(_URLSAFE)}
+    return {form for form in forms if len(form) >= _CORE}
+
+
+_URLSAFE = str.maketrans("+/", "-_")
+
+
+def _narrow(value: str) -> str:
+    return value.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def _wide(value: str) -> str:
+    units = memoryview(value.encode("utf-16-le", "surrogatepass")).cast("H")
+    return "".join(map(chr, units))

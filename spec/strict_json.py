@@ -1,0 +1,124 @@
+"""RFC 8259 to the letter: what `json.loads` forgives is a deviation here, what exceeds us is said.
+
+Numbers become `Decimal`, so that integers of any size and `1.0` can be told from `1.5`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+MAX_DEPTH = 100
+MAX_DIGITS = 1_000
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class HugeNumber:
+    """A JSON number of more digits than are worth computing with."""
+
+    integral: bool
+
+
+@dataclass(frozen=True)
+class JsonText:
+    """A body read as JSON: the value, or why there is none.
+
+    `error` says why the text is no JSON (a deviation); `limit` says which limit of the suite it exceeds
+    (no deviation); both are empty where `value` holds.
+    """
+
+    value: Any = None
+    error: str = ""
+    limit: str = ""
+    repeated: tuple[str, ...] = ()
+    byte_order_mark: bool = False
+
+    @property
+    def readable(self) -> bool:
+        """Whether there is a value to judge."""
+        return not self.error and not self.limit
+
+
+def read_json(body: bytes, *, cut: str = "") -> JsonText:
+    """Read a whole body as one JSON text (RFC 8259 sections 2 to 8)."""
+    if cut:
+        return JsonText(limit=cut)
+    marked = body.startswith(b"\xef\xbb\xbf")
+    try:
+        text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    except UnicodeDecodeError as error:
+        return JsonText(error=f"byte {error.start} is not UTF-8")
+    if not text.strip(" \t\r\n"):
+        return JsonText(error="the body is empty")
+    if _depth(text) > MAX_DEPTH:
+        return JsonText(limit=f"nested deeper than {MAX_DEPTH} levels")
+    return _parse(text, marked)
+
+
+def is_integer(value: object) -> bool:
+    """An integer in the sense of JSON Schema: `1`, `1.0` and `1e2`, not `true`, not `"1"`."""
+    if isinstance(value, HugeNumber):
+        return value.integral
+    if not isinstance(value, Decimal):
+        return False
+    _, digits, exponent = value.as_tuple()
+    return isinstance(exponent, int) and (exponent >= 0 or not any(digits[exponent:]))
+
+
+def is_number(value: object) -> bool:
+    """A JSON number of any size."""
+    return isinstance(value, Decimal | HugeNumber)
+
+
+def _parse(text: str, marked: bool) -> JsonText:
+    repeated: list[str] = []
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated.extend(sorted({name for name in names if names.count(name) > 1}))
+        return found
+
+    try:
+        value = json.loads(
+            text, object_pairs_hook=members, parse_int=_number, parse_float=_number, parse_constant=_refuse
+        )
+    except json.JSONDecodeError as error:
+        return JsonText(error=f"{error.msg} at character {error.pos}")
+    except _NotJsonError as error:
+        return JsonText(error=str(error))
+    return JsonText(value=value, repeated=tuple(repeated), byte_order_mark=marked)
+
+
+class _NotJsonError(ValueError):
+    pass
+
+
+def _refuse(name: str) -> None:
+    raise _NotJsonError(f"{name} is not a JSON value")
+
+
+def _number(text: str) -> Decimal | HugeNumber:
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(mantissa) > MAX_DIGITS or len(exponent) > 6:
+        fraction = mantissa.partition(".")[2]
+        return HugeNumber(integral=not exponent.startswith("-") and not fraction.strip("0"))
+    return Decimal(text)
+
+
+def _depth(text: str) -> int:
+    """The deepest nesting of brackets outside strings; a plain scan that no input can overflow."""
+    depth = deepest = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        mark = match.group()
+        if mark in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif mark in "]}":
+            depth -= 1
+    return deepest

@@ -1,0 +1,51 @@
+"""Fixtures of the conformance tests: the traffic of the run, by operation."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.client import Client
+from environments.profile import Profile
+from reports.plugin import Watcher
+from reports.recording import NotExercised
+from spec.exchange import Exchange
+from tests.conformance.executions import Executions
+from tests.conformance.operations import Traffic
+from tests.conformance.registrations import Registrations
+
+
+@pytest.fixture(scope="session")
+def traffic(client: Client, profile: Profile, watcher: Watcher, token: str) -> Traffic:
+    """What this run sends, each part once."""
+    return Traffic(client, profile, token, watcher.settled)
+
+
+@pytest.fixture(scope="session")
+def executions(traffic: Traffic) -> Executions:
+    """Refusals and executions of transaction codes."""
+    return traffic.executions
+
+
+@pytest.fixture(scope="session")
+def execution_answers(executions: Executions) -> list[Exchange]:
+    """The answers to good executions."""
+    if executions.missing:
+        raise NotExercised(executions.missing)
+    return [*executions.answers, *executions.generous]
+
+
+@pytest.fixture(scope="session")
+def registrations(traffic: Traffic) -> Registrations:
+    """Refusals, registrations and deletions of keys."""
+    found = traffic.registrations
+    if found.missing:
+        raise NotExercised(found.missing)
+    return found
+
+
+@pytest.fixture(scope="session")
+def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
+    """The answers to deletions of keys that were registered just before."""
+    if "deletePixKey" not in profile.requests:
+        raise NotExercised("no body for a deletion: supply requests.deletePixKey")
+    return registrations.deletions

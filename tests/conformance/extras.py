@@ -1,0 +1,80 @@
+"""What a service might ask for beyond the document: sent only to find out why a good request is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from environments.profile import PixKey
+from spec.exchange import Exchange
+
+EXTRA_HEADERS = tuple(
+    (name, "pixconf-0001")
+    for name in (
+        "X-Request-Id", "X-Correlation-Id", "X-Idempotency-Key", "Idempotency-Key", "X-Client-Id", "X-Api-Key",
+        "X-Api-Version", "X-Channel", "X-Tenant", "X-Tenant-Id", "X-Trace-Id",
+    )
+)  # fmt: skip
+REMOVED_FIELDS = ("from", "to", "value", "date", "description")
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A registration that differs from the documented one. Accepted where the documented one is refused, it
+    shows which row the service breaks."""
+
+    row: str
+    what: str
+    body: Mapping[str, Any]
+    headers: tuple[tuple[str, str], ...] = ()
+    query: str = ""
+    content_type: str = "application/json"
+
+
+def registration(key: PixKey, account: str) -> dict[str, Any]:
+    """The documented body of a key registration."""
+    return {"account": account, "pixKeyType": key.type, "pixKey": key.key}
+
+
+def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alternative]:
+    """What to try when the documented registration is refused, each a single difference."""
+    body = registration(key, account)
+    sufficient, kind_row = "registerPixKey.body.sufficient", f"registerPixKey.pixKeyType.{key.type}"
+    removed = {"from": account, "to": account, "value": 0, "date": "2026-01-01", "description": "pixconf"}
+    yield Alternative(sufficient, "the fields that were removed", {**removed, **body})
+    for name in REMOVED_FIELDS:
+        yield Alternative(sufficient, f"the removed field {name}", {name: removed[name], **body})
+    yield Alternative(sufficient, "further headers", body, headers=EXTRA_HEADERS)
+    named = _names_in(refusal) - set(body)
+    if named:
+        extra = dict.fromkeys(sorted(named), "pixconf")
+        yield Alternative(sufficient, "further body fields", {**extra, **body})
+        yield Alternative(sufficient, "a query", body, query="?" + "&".join(f"{name}=pixconf" for name in sorted(named)))
+        yield Alternative(sufficient, "further headers", body, headers=tuple((name, "pixconf") for name in sorted(named)))
+    content = "registerPixKey.contentType.accepted"
+    yield Alternative(content, "a charset in its Content-Type", body, content_type="application/json; charset=utf-8")
+    yield Alternative(content, "another Content-Type", body, content_type="text/plain")
+    yield Alternative("registerPixKey.body.pixKey", "another name for pixKey", {**_without(body, "pixKey"), "key": key.key})
+    yield Alternative("registerPixKey.body.account", "no account", _without(body, "account"))
+    yield Alternative("registerPixKey.body.pixKeyType", "another name for pixKeyType", {**_without(body, "pixKeyType"), "type": key.type})
+    yield Alternative(kind_row, "its kind in lower-case letters", {**body, "pixKeyType": key.type.lower()})
+    if key.key.isdecimal():
+        yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})
+    if account.isdecimal():
+        yield Alternative("registerPixKey.body.account", "a number as account", {**body, "account": int(account)})
+
+
+def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in body.items() if key != name}
+
+
+def _names_in(refusal: Exchange, most: int = 12) -> set[str]:
+    """Words of a refusal that could name what the service asks for."""
+    if refusal.response is None:
+        return set()
+    text = refusal.response.body[:2000].decode("utf-8", "replace")
+    quoted = re.findall(r"['\"`<]([A-Za-z][\w-]{1,29})['\"`>]", text)
+    words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text)
+    return set([*quoted[:most], *words][: 2 * most])

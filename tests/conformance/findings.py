@@ -1,0 +1,68 @@
+"""Findings that take several exchanges: whether a token is accepted, under which scheme, and what is enough."""
+
+from __future__ import annotations
+
+from spec.exchange import Exchange
+from spec.reading import is_refusal, succeeded
+from spec.rules import Outcome
+from reports.recording import Finding
+from tests.conformance.executions import Executions
+from tests.conformance.fingerprint import indistinguishable
+from tests.conformance.operations import READS, Traffic
+
+
+def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Finding:
+    """Whether a valid token is accepted. A 401 is a failure only where the token is known to be valid."""
+    for answer in answers:
+        if succeeded(answer):
+            return Finding(Outcome.HOLDS, exchanges=(answer,))
+    statuses = {answer.response.status for answer in answers if answer.response}
+    shown = tuple(answers[:1])
+    if statuses != {401}:
+        seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
+        return Finding(Outcome.HIDDEN, f"no good request was granted ({seen})", shown)
+    witness = _token_is_valid(traffic, operation)
+    if witness:
+        return Finding(Outcome.DEVIATES, f"status 401, while {witness[0].operation} accepts the token", (*shown, *witness))
+    return Finding(Outcome.HIDDEN, "status 401, and no other operation shows that the token is valid", shown)
+
+
+def _token_is_valid(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
+    """Exchanges that show a valid token: granted with it, and refused without it where the document is silent."""
+    for operation in ("executePix", "registerPixKey"):
+        if operation != but and traffic.permitted(operation):
+            granted = [seen for seen in traffic.whole if seen.operation == operation and succeeded(seen)]
+            if granted:
+                return (granted[0],)
+    for operation in READS if traffic.permitted("listAccounts") else ():
+        good, without = traffic.visit(operation)[:2]
+        if succeeded(good) and without.response is not None and is_refusal(without.response):
+            return (good, without)
+    return ()
+
+
+def accepted_under_another_scheme(executions: Executions) -> Finding:
+    """Whether an invented code is answered alike with the bearer token and with the token in another form.
+
+    No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
+    """
+    if executions.unknown.response is None or indistinguishable(executions.unknown, executions.unknown_unauthorized):
+        return Finding(Outcome.HIDDEN, "an invented code is answered alike with and without a valid token")
+    taken = [seen for seen in executions.other_schemes if indistinguishable(seen, executions.unknown)]
+    if taken:
+        names = ", ".join(seen.credential for seen in taken)
+        return Finding(Outcome.DEVIATES, f"accepted: {names}", (executions.unknown, *taken))
+    return Finding(Outcome.HOLDS, exchanges=tuple(executions.other_schemes))
+
+
+def needs_more(executions: Executions) -> Finding:
+    """Whether codes that this run prepared are refused as documented, and executed with more."""
+    confirmed = [answer for answer in executions.answers if succeeded(answer)]
+    if confirmed:
+        return Finding(Outcome.HOLDS, exchanges=(confirmed[0],))
+    prepared = [answer for answer in executions.answers if answer.number in executions.prepared]
+    generous = [answer for answer in executions.generous if succeeded(answer)]
+    if generous and len(prepared) >= 2:
+        message = "prepared codes are refused as documented, and executed with a query, a body and further headers"
+        return Finding(Outcome.DEVIATES, message, (*prepared, *generous))
+    return Finding(Outcome.HIDDEN, "no code was executed", tuple(executions.answers[:1]))

@@ -1,0 +1,204 @@
+"""The traffic of a run, sent once for each operation and when the first test asks for it."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from environments.client import NOTHING, Client, invented
+from environments.profile import Profile, fill
+from reports.recording import Finding, NotExercised
+from spec.exchange import Exchange
+from spec.interface import operations
+from spec.reading import is_refusal
+from spec.rules import Outcome
+from tests.conformance.executions import Executions, execute, prepare
+from tests.conformance.fingerprint import indistinguishable
+from tests.conformance.malformed import send_malformed, without_a_member
+from tests.conformance.registrations import Registrations, register_all
+
+READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
+PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
+
+
+class Traffic:
+    """Everything that one run sends, arranged by operation. Each part is sent once, when it is first asked for."""
+
+    def __init__(self, client: Client, profile: Profile, token: str, settled: set[int]) -> None:
+        self.client, self.profile, self.token = client, profile, token
+        self._settled = settled
+        self._visits: dict[str, list[Exchange]] = {}
+        self._existence: dict[str, Finding] = {}
+
+    def permitted(self, operation: str) -> bool:
+        """Whether the profile allows the operation."""
+        return operations()[operation].permission in self.profile.allow
+
+    @cached_property
+    def account(self) -> str:
+        """The first account of the profile. Raises NotExercised where there is none."""
+        if not self.profile.accounts:
+            raise NotExercised("no account: supply accounts")
+        return self.profile.accounts[0]
+
+    @cached_property
+    def preparations(self) -> list[Exchange]:
+        """The transfers that were prepared as transactions.prepare says."""
+        room = self.profile.limits.executions - len(self.profile.transactions.codes)
+        return prepare(self.client, self.profile, max(0, room)) if self.permitted("executePix") else []
+
+    @cached_property
+    def executions(self) -> Executions:
+        """Refusals and executions."""
+        return execute(self.client, self.profile, self.prepared_codes, self.token)
+
+    @cached_property
+    def prepared_codes(self) -> list[str]:
+        """The transaction codes that this run prepared."""
+        plan = self.profile.transactions.prepare
+        codes = [_at(exchange, plan.code_at) for exchange in self.preparations] if plan else []
+        return [code for code in codes if code]
+
+    @cached_property
+    def registrations(self) -> Registrations:
+        """Refusals, registrations and deletions of keys."""
+        return register_all(self.client, self.profile, self.token, self._settled)
+
+    def visit(self, operation: str) -> list[Exchange]:
+        """The requests to an operation whose answer the document does not describe, the good one first."""
+        if operation not in self._visits:
+            self._visits[operation] = list(self._visited(operation))
+        return self._visits[operation]
+
+    def _visited(self, operation: str) -> list[Exchange]:
+        if operation in READS:
+            argument = self.account if operations()[operation].argument else None
+            known = [seen for seen in self.client.door.exchanges if seen.operation == operation and seen.good]
+            good = known[0] if known else self.client.send(operation, argument, good=True)
+            return [good, self.client.send(operation, argument, credential="no header")]
+        prepared = [seen for seen in self.preparations if seen.operation == operation]
+        if prepared:
+            return prepared
+        body = self.profile.requests.get(operation)
+        if body is None:
+            return [self.client.send(operation, json={})]
+        account = self.profile.accounts[0] if self.profile.accounts else ""
+        key = self.profile.pix_keys[0] if self.profile.pix_keys else None
+        filled = fill(body.json, account=account, key=key.key if key else "", type=key.type if key else "")
+        return [self.client.send(operation, json=filled, good=True)]
+
+    @cached_property
+    def incomplete_registrations(self) -> dict[str, Exchange]:
+        """Registrations of an invented key, each without one of the documented members, by that member."""
+        return without_a_member(self.client, self.account)
+
+    # -- existence --------------------------------------------------------------------------------------------
+
+    def existence(self, operation: str) -> Finding:
+        """Whether the endpoint exists, by effect or by difference."""
+        if operation not in self._existence:
+            self._existence[operation] = self._exists(operation)
+        return self._existence[operation]
+
+    def _exists(self, operation: str) -> Finding:
+        answers = [seen for seen in self._witnesses(operation) if seen.response is not None]
+        for seen in answers:
+            if seen.response is not None and not is_refusal(seen.response) and seen.response.json.readable:
+                return Finding(Outcome.HOLDS, exchanges=(seen,))
+        if not answers:
+            return Finding(Outcome.HIDDEN, "no answer")
+        seen = answers[0]
+        status = seen.response.status if seen.response else 0
+        if status in (405, 501):
+            return Finding(Outcome.DEVIATES, f"status {status}", (seen,))
+        if status in (429, 502, 503, 504):
+            return Finding(Outcome.HIDDEN, f"status {status}", (seen,))
+        return self._differs(operation, seen)
+
+    def _differs(self, operation: str, seen: Exchange) -> Finding:
+        sibling = self.client.send_to_sibling(operation, _argument(seen), json=_body(seen))
+        if sibling.response is None or not indistinguishable(seen, sibling):
+            holds = sibling.response is not None
+            return Finding(Outcome.HOLDS if holds else Outcome.HIDDEN, "" if holds else "no answer", (seen, sibling))
+        known_good = seen.good and self._known_good(operation, seen)
+        status = sibling.response.status
+        if known_good and status not in (401, 403):
+            return Finding(Outcome.DEVIATES, "answers like a path that nobody documented", (seen, sibling))
+        needed = "" if status in (401, 403) else f"; {_SUPPLY.get(operation, 'supply an account that exists')}"
+        return Finding(Outcome.HIDDEN, f"cannot be told from a path that nobody documented{needed}", (seen, sibling))
+
+    def _witnesses(self, operation: str) -> list[Exchange]:
+        """The exchanges that can show the operation, the surest first."""
+        if operation == "executePix":
+            executions = self.executions
+            prepared = [seen for seen in executions.answers if seen.number in executions.prepared]
+            return [*executions.successes, *prepared, executions.unknown]
+        if operation == "registerPixKey":
+            found = self.registrations
+            return [*found.accepted, *found.fresh]
+        if operation == "deletePixKey":
+            return self.registrations.deletions if self.permitted("registerPixKey") else self._deletion_of_nothing()
+        return self.visit(operation)[:1]
+
+    def _deletion_of_nothing(self) -> list[Exchange]:
+        return [self.client.send("deletePixKey", invented(), json={})]
+
+    def _known_good(self, operation: str, seen: Exchange) -> bool:
+        if operation == "executePix":
+            return seen.number in self.executions.prepared
+        if operations()[operation].argument is None:
+            return True
+        return any(
+            other.operation not in ("", operation)
+            and other.good
+            and other.response is not None
+            and not is_refusal(other.response)
+            and _argument(other) == _argument(seen)
+            for other in self.client.door.exchanges
+        )
+
+    # -- all of it --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def whole(self) -> list[Exchange]:
+        """Every exchange of the run, once all that the profile permits was sent."""
+        for operation in operations():
+            if self.permitted(operation):
+                self._send_all(operation)
+        return self.client.door.exchanges
+
+    def _send_all(self, operation: str) -> None:
+        try:
+            self.existence(operation)
+            if "fuzz" in self.profile.allow:
+                send_malformed(self.client, operation, self.profile)
+        except NotExercised:  # an account is missing: the tests of the operation say so
+            return
+
+
+def _argument(exchange: Exchange) -> str | None:
+    return exchange.request.last_segment if operations()[exchange.operation].argument else None
+
+
+def _body(exchange: Exchange) -> Any:
+    return json.loads(exchange.request.body) if exchange.request.body else NOTHING
+
+
+_SUPPLY = {operation: f"supply requests.{operation}" for operation in (*PREPARING, "deletePixKey")} | {
+    "executePix": "supply transactions.prepare"
+}
+
+
+def _at(exchange: Exchange, pointer: str) -> str | None:
+    """The text or number at a JSON pointer (RFC 6901) of the answer."""
+    value = exchange.response.json.value if exchange.response else None
+    for part in pointer.split("/")[1:]:
+        part = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return str(value) if value is not None and not isinstance(value, dict | list | bool) else None

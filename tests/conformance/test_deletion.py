@@ -1,0 +1,42 @@
+"""Deletion of a PIX key: DELETE /v1/pix/keys/{accountId}."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.recording import Finding
+from spec.reading import data_of, is_refusal, succeeded
+from spec.rules import Outcome
+from tests.conformance.judging import NotExercised, assert_found, assert_holds, observe, requirement, rows
+
+STANDING = ("serverError", "stackTrace", "connection")
+
+
+@pytest.mark.parametrize("row", rows("deletePixKey", lambda what: what not in STANDING))
+def test_statement_holds_in_every_answer(row, deletions):
+    """Status, JSON and envelope of a successful deletion are as stated."""
+    assert_holds(*deletions)
+
+
+@requirement("deletePixKey.contentType.accepted")
+def test_json_is_understood(deletions):
+    """A deletion sent as application/json is understood."""
+    assert_found(_understood(deletions))
+
+
+@requirement("deletePixKey.data")
+def test_fields_of_the_answer(deletions):
+    """Which members the data of a deletion has."""
+    names = {name for seen in deletions if succeeded(seen) for name in data_of(seen.response) or {}}
+    if not any(succeeded(seen) for seen in deletions):
+        raise NotExercised("no key was deleted")
+    observe(", ".join(sorted(names)) or "no members", *deletions)
+
+
+def _understood(deletions):
+    statuses = {seen.response.status for seen in deletions if seen.response}
+    if statuses == {415}:
+        return Finding(Outcome.DEVIATES, "status 415 for application/json", tuple(deletions[:1]))
+    if any(seen.response and not is_refusal(seen.response) for seen in deletions):
+        return Finding(Outcome.HOLDS, exchanges=tuple(deletions[:1]))
+    return Finding(Outcome.HIDDEN, "no key was deleted", tuple(deletions[:1]))

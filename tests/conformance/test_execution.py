@@ -1,0 +1,95 @@
+"""Execution of a prepared transfer: GET /v1/execute/pix/{transactionId}."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.authorization import BAD_CREDENTIALS
+from spec.exchange import Exchange
+from spec.reading import data_of, gives_result, succeeded
+from tests.conformance.executions import Executions
+from tests.conformance.findings import accepted_under_another_scheme, needs_more, token_accepted
+from tests.conformance.judging import NotExercised, assert_found, assert_holds, cite, observe, requirement, rows
+from tests.conformance.operations import Traffic
+
+STANDING = ("serverError", "stackTrace", "connection")
+
+
+@pytest.mark.parametrize("row", rows("executePix", lambda what: what not in STANDING))
+def test_statement_holds_in_every_answer(row, executions, execution_answers):
+    """Status, JSON, envelope and every field of the execution result are as stated."""
+    granted = [refusal for refusal in executions.refusals if gives_result(refusal)]
+
+    assert_holds(*execution_answers, *granted)
+
+
+@requirement("executePix.token.required")
+def test_without_a_valid_token_nothing_is_executed(executions, execution_answers):
+    """No request without a valid token gets an execution result."""
+    if not executions.refusals:
+        raise NotExercised("no refusal was probed")
+    granted = [refusal for refusal in executions.refusals if gives_result(refusal)]
+    cite(*(granted or executions.refusals[: len(BAD_CREDENTIALS)]))
+
+    assert not granted, f"executed with {', '.join(dict.fromkeys(refusal.credential for refusal in granted))}"
+
+
+@requirement("executePix.token.accepted")
+def test_a_valid_token_is_accepted(traffic, execution_answers):
+    """A valid access token is accepted for an execution."""
+    assert_found(token_accepted(traffic, "executePix", execution_answers))
+
+
+@requirement("executePix.token.scheme")
+def test_the_token_is_accepted_as_a_bearer_only(executions):
+    """The token bare or under another scheme is answered like no token."""
+    assert_found(accepted_under_another_scheme(executions))
+
+
+@requirement("executePix.request.sufficient")
+def test_an_execution_needs_no_more_than_the_token(executions, execution_answers):
+    """Neither a query nor a body nor another header is needed."""
+    assert_found(needs_more(executions))
+
+
+@requirement("executePix.unknownCode")
+def test_unknown_code(executions):
+    """How a code that nobody prepared is answered."""
+    observe(executions.unknown.summary, executions.unknown)
+
+
+@requirement("executePix.status.values")
+def test_status_values(execution_answers):
+    """Which status values are seen."""
+    observe(_values("status", execution_answers), *execution_answers)
+
+
+@requirement("executePix.accountType.meaning")
+def test_account_types(execution_answers):
+    """Which account types are seen."""
+    observe(_values("accountType", execution_answers), *execution_answers)
+
+
+@requirement("executePix.date.unit")
+def test_unit_of_date(execution_answers):
+    """The unit that the size of date suggests."""
+    observe(_unit(execution_answers), *execution_answers)
+
+
+def _values(field: str, answers: list[Exchange]) -> str:
+    seen = {str(data[field])[:40] for data in _results(answers) if field in data}
+    if not seen:
+        raise NotExercised("no execution result was given")
+    return ", ".join(sorted(seen))
+
+
+def _unit(answers: list[Exchange]) -> str:
+    sizes = {f"{data['date']:e}"[-2:] for data in _results(answers) if hasattr(data.get("date"), "as_tuple")}
+    if not sizes:
+        raise NotExercised("no execution result with a number as date was given")
+    units = {"09": "seconds since 1970", "12": "milliseconds since 1970", "15": "microseconds since 1970"}
+    return ", ".join(sorted(units.get(size, f"a number of the order of 1e{size}") for size in sizes))
+
+
+def _results(answers: list[Exchange]) -> list[dict]:
+    return [data_of(answer.response) or {} for answer in answers if succeeded(answer)]

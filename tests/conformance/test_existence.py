@@ -1,0 +1,45 @@
+"""The eleven endpoints exist, under the prefix /v1; what the document does not describe keeps the general rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.recording import Finding
+from spec.interface import operations
+from spec.rules import Outcome
+from tests.conformance.judging import OutOfScope, assert_found, assert_holds, each, requirement, rows
+from tests.conformance.operations import PREPARING, READS
+
+STANDING = ("serverError", "stackTrace", "connection")
+UNDESCRIBED = (*READS, *PREPARING)
+
+
+@pytest.mark.parametrize("operation", each(operations(), "exists"))
+def test_endpoint_exists(operation, traffic):
+    """The endpoint answers, and not like a path that nobody documented."""
+    assert_found(traffic.existence(operation))
+
+
+@pytest.mark.parametrize("row", [row for op in UNDESCRIBED for row in rows(op, lambda what: what not in STANDING)])
+def test_general_rule_reaches_the_operation(row, traffic):
+    """A successful answer has status 200 and the envelope."""
+    assert_holds(*traffic.visit(row.split(".")[0]))
+
+
+@requirement("general.versionPrefix")
+def test_documented_paths_answer_under_v1(traffic):
+    """At least one documented path answers under /v1."""
+    assert_found(_prefix(traffic))
+
+
+def _prefix(traffic):
+    permitted = [op for op in operations() if traffic.permitted(op)]
+    if not permitted:
+        raise OutOfScope("needs any permission in allow")
+    found = [traffic.existence(op) for op in permitted]
+    exchanges = tuple(seen for finding in found for seen in finding.exchanges[:1])
+    if any(finding.outcome is Outcome.HOLDS for finding in found):
+        return Finding(Outcome.HOLDS, exchanges=exchanges)
+    if any(finding.outcome is Outcome.DEVIATES for finding in found):
+        return Finding(Outcome.DEVIATES, "no documented path answers under /v1", exchanges)
+    return Finding(Outcome.HIDDEN, "no documented path can be told from one that nobody documented", exchanges)

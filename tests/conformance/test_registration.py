@@ -1,0 +1,164 @@
+"""Registration of a PIX key: POST /v1/pix/keys/{accountId}."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.interface import KEY_KINDS
+from spec.reading import code_of, data_of, gives_result, registered
+from spec.rules import Outcome
+from tests.conformance.findings import token_accepted
+from tests.conformance.judging import (
+    NotExercised,
+    OutOfScope,
+    assert_found,
+    assert_holds,
+    cite,
+    observe,
+    requirement,
+    rows,
+)
+from reports.recording import Finding
+
+STANDING = ("serverError", "stackTrace", "connection")
+OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
+OF_ANY_RESULT = ("Success.type", "Success.text", "Message.type", "Key.type", "DocumentNumber.type")
+
+
+def _of_good_answers(what):
+    return what not in (*STANDING, *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)
+
+
+@pytest.mark.parametrize("row", rows("registerPixKey", _of_good_answers))
+def test_statement_holds_in_every_answer(row, registrations):
+    """Status, JSON, envelope and every field of the key registration result are as stated."""
+    assert_holds(*registrations.answers)
+
+
+@pytest.mark.parametrize("row", rows("registerPixKey", OF_ANY_RESULT.__contains__))
+def test_type_holds_in_every_result(row, registrations):
+    """A field that is there has its type, also in the result that says no to a kind that is not documented."""
+    assert_holds(*registrations.answers, *registrations.declined)
+
+
+@pytest.mark.parametrize("row", rows("registerPixKey", OF_A_FIRST_REGISTRATION.__contains__))
+def test_example_holds_for_a_new_key(row, registrations):
+    """The first registration of a key is answered like the one that the document shows."""
+    assert_holds(*registrations.fresh)
+
+
+@requirement("registerPixKey.token.required")
+def test_without_a_valid_token_no_key_is_registered(registrations):
+    """No request without a valid token registers a key."""
+    granted = [refusal for refusal in registrations.refusals if gives_result(refusal)]
+    cite(*(granted or registrations.refusals[:7]))
+
+    assert not granted, f"registered with {', '.join(dict.fromkeys(refusal.credential for refusal in granted))}"
+
+
+@requirement("registerPixKey.token.accepted")
+def test_a_valid_token_is_accepted(traffic, registrations):
+    """A valid access token is accepted for a key registration."""
+    assert_found(token_accepted(traffic, "registerPixKey", registrations.answers))
+
+
+@requirement("registerPixKey.token.scheme")
+def test_the_token_is_accepted_as_a_bearer_only(registrations):
+    """The token bare or under another scheme registers no key."""
+    if not registrations.other_schemes:
+        raise NotExercised("not tried, as the key could not be deleted: supply requests.deletePixKey")
+    granted = [seen for seen in registrations.other_schemes if registered(seen)]
+    cite(*(granted or registrations.other_schemes))
+
+    assert not granted, f"accepted: {', '.join(seen.credential for seen in granted)}"
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=requirement(f"registerPixKey.pixKeyType.{kind}"), id=kind) for kind in KEY_KINDS]
+)
+def test_documented_kind_is_accepted(kind, registrations):
+    """Keys of a documented kind can be registered."""
+    if kind not in registrations.kinds:
+        raise OutOfScope(f"pix_keys permits no key of the kind {kind}; supply one")
+
+    assert_found(registrations.kinds[kind])
+
+
+@requirement("registerPixKey.pixKeyType.undocumented")
+def test_undocumented_kind_is_not_registered(registrations):
+    """A kind that is not documented is not registered with Success true."""
+    granted = [seen for seen in registrations.undocumented if registered(seen)]
+    cite(*(granted or registrations.undocumented))
+
+    assert not granted, "a key of a kind that is not documented is registered"
+
+
+@requirement("registerPixKey.pixKeyType.letterCase")
+def test_kind_in_lower_case(registrations):
+    """A kind in lower-case letters is not registered."""
+    if not registrations.lower_case:
+        raise NotExercised("not tried, as the key could not be deleted: supply requests.deletePixKey")
+    cite(*registrations.lower_case)
+
+    assert not any(registered(seen) for seen in registrations.lower_case), "a kind in lower-case letters is registered"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=requirement(row), id=row)
+        for row in (
+            "registerPixKey.contentType.accepted",
+            "registerPixKey.body.pixKey",
+            "registerPixKey.body.account",
+            "registerPixKey.body.pixKeyType",
+            "registerPixKey.body.sufficient",
+        )
+    ],
+)
+def test_the_documented_request_is_enough(row, registrations):
+    """A registration with the documented fields and Content-Type is understood; nothing else is needed."""
+    assert_found(registrations.broken.get(row) or _understood(registrations))
+
+
+def _understood(registrations):
+    if registrations.understood:
+        return Finding(Outcome.HOLDS, exchanges=tuple(registrations.understood[:1]))
+    return Finding(Outcome.HIDDEN, "no registration was understood", tuple(registrations.answers[:1]))
+
+
+@requirement("registerPixKey.repeated")
+def test_repeated_registration(registrations):
+    """How the registration of a key that is registered already is answered."""
+    if not registrations.repeated:
+        raise NotExercised("no key was registered twice")
+    observe(_summaries(registrations.repeated), *registrations.repeated)
+
+
+@requirement("registerPixKey.pixKeyType.numeric")
+def test_numeric_kinds(registrations):
+    """Whether digits are accepted as kind."""
+    if not registrations.numeric:
+        raise NotExercised("not tried, as the key could not be deleted: supply requests.deletePixKey")
+    observe(_summaries(registrations.numeric), *registrations.numeric)
+
+
+@requirement("registerPixKey.body.required")
+@pytest.mark.needs("fuzz")
+def test_required_fields(traffic, registrations):
+    """Which body fields are required."""
+    without = traffic.incomplete_registrations
+    observe("; ".join(f"without {name}: {_summaries([seen])}" for name, seen in without.items()), *without.values())
+
+
+def _summaries(exchanges):
+    return ", ".join(sorted({f"{seen.summary}{_effect(seen)}" for seen in exchanges}))
+
+
+def _effect(seen):
+    if registered(seen):
+        return " (registered)"
+    data = data_of(seen.response) if seen.response else None
+    success = f" Success {data['Success']!r}" if data and isinstance(data.get("Success"), str) else ""
+    code = code_of(seen.response) if seen.response else None
+    return f"{success} code {code}" if code is not None else success
