@@ -121,6 +121,8 @@ class Door(BaseAdapter):
         if self._silent.get(intent.operation, 0) >= 2:
             return self._unsent(request, intent, f"{intent.operation} gave no answer twice and is not asked again"), None
         try:
+            if self._names_code(request):
+                self._journal.refuse_if_sent_before(self._code(request))
             if self._executes(request):
                 self._claim(request)
             return self._deliver(request, intent)
@@ -280,8 +282,9 @@ class Door(BaseAdapter):
         return any(segment in self.codes for segment in unquote(self._path(request)).split("/"))
 
     def _executes(self, request: requests.PreparedRequest) -> bool:
-        sent = str(request.headers.get("Authorization", ""))
-        return self._names_code(request) and self._token() in sent
+        """Whether this is a real code with the valid token, under whatever scheme."""
+        sent = str(request.headers.get("Authorization", "")).strip()
+        return self._names_code(request) and self._token() in (sent, sent.partition(" ")[2].strip())
 
 
 def _sent(request: requests.PreparedRequest) -> Request:

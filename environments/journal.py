@@ -10,6 +10,7 @@ import hmac
 import json
 import os
 import secrets
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,17 +31,25 @@ class Journal:
         self._path, self._origin, self._run, self._across_runs = path, origin, run, across_runs
         self._lock = FileLock(f"{path}.lock", mode=0o600)
 
+    def refuse_if_sent_before(self, code: str) -> None:
+        """Raises AlreadySentError where an earlier run sent the code."""
+        if not self._across_runs or not self._path.exists():
+            return
+        with self._lock:
+            self._refuse(code, lambda run: run != self._run)
+
     def claim(self, code: str) -> None:
         """Write down that the code is about to be sent. Raises AlreadySentError, or OSError if it cannot be written."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lock:
-            digest = self._digest(code)
-            for event in self._events():
-                if event["digest"] == digest and (self._across_runs or event["run"] == self._run):
-                    raise AlreadySentError(
-                        f"the journal says that this code was sent at {event['at']}; prepare a new one"
-                    )
-            self._append({"digest": digest, "event": "sent"})
+            self._refuse(code, lambda run: self._across_runs or run == self._run)
+            self._append({"digest": self._digest(code), "event": "sent"})
+
+    def _refuse(self, code: str, counts: Callable[[str], bool]) -> None:
+        digest = self._digest(code)
+        for event in self._events():
+            if event["digest"] == digest and counts(event["run"]):
+                raise AlreadySentError(f"the journal says that this code was sent at {event['at']}; prepare a new one")
 
     def settle(self, code: str, outcome: str) -> None:
         """Write down what came of a code that was claimed."""

@@ -210,7 +210,7 @@ def _missing_files(profile: Profile) -> Iterator[str]:
         "tls.client_key": tls.client_key,
     }
     for where, file in files.items():
-        if file and not file.is_file():
+        if file and not os.path.isfile(file):  # Path.is_file raises where a pasted token is too long a name
             yield f"{where}: no such file; a path is relative to {shown(profile.path.absolute().parent)}"
 
 

@@ -7,6 +7,7 @@ are text. No message repeats a value, because any value may be a secret or perso
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -76,13 +77,18 @@ class _Loader(yaml.SafeLoader):
             seen.add(key.value)
         return node
 
+    def construct_document(self, node: yaml.Node) -> Any:
+        """The document, from its leaves up: an alias of what stands around it is an error, and not a loop."""
+        self.deep_construct = True
+        return super().construct_document(node)
+
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A value that JSON can hold. Where PyYAML fails with a bare ``ValueError``, its line is named."""
+        """A value that JSON can hold. Where PyYAML fails without naming the line, it is named here."""
         try:
             value = super().construct_object(node, deep)
             if isinstance(value, str):
                 value.encode()
-        except ValueError:
+        except (ValueError, KeyError):
             raise _wrong("a value that cannot be read; write it in quotes", node) from None
         return value
 
@@ -92,7 +98,7 @@ def find(environment: str, folder: Path) -> Path:
     if re.search(r"[/\\]|\.ya?ml$", environment):
         return Path(environment)
     long, short = (folder / f"{environment}.{ending}" for ending in ("yaml", "yml"))
-    return short if short.exists() and not long.exists() else long
+    return short if os.path.exists(short) and not os.path.exists(long) else long
 
 
 def shown(path: Path) -> str:

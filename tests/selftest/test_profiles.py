@@ -244,6 +244,11 @@ class TestFindingTheFile:
             "loop.yaml: cannot be read (Too many levels of symbolic links); expected a YAML file"
         )
 
+    def test_long_name(self):
+        """A name that the system cannot look for is refused like any other."""
+        with pytest.raises(ProfileError, match=r"x\.yaml: cannot be read \(File name too long\)"):
+            load("x" * 300, folder=Path("environments"))
+
     def test_line_breaks_in_a_name(self):
         """A message is one line, also where a file name has two."""
         with pytest.raises(ProfileError, match=r"^environments/a b\.yaml: no such file"):
@@ -285,8 +290,10 @@ TOP = "expected keys such as base_url and auth at the top"
         ("a: .nan\n", NUMBER),
         ("a: 1.0e+400\n", NUMBER),
         ("a: " + "9" * 5000 + "\n", NUMBER),
-        ("a: " + "[" * 5000, DEEP),
-        ("base_url: &a [*a]\n", DEEP),
+        ("a: " + "[" * 500, DEEP),
+        ("a: &a [*a]\n", "line 1: found unconstructable recursive node"),
+        ("a: !!bool perhaps\n", "line 1: a value that cannot be read; write it in quotes"),
+        ("requests: {createPix: {json: " + "[" * 300 + "]" * 300 + "}}", DEEP),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "bytes",
 )
@@ -419,7 +426,7 @@ correlation_header: X Id
 journal: [a]
 => journal: expected the path of a file, relative to the folder of this profile, not a list
 tls: {ca_bundle: false}
-=> tls.ca_bundle: expected the path of a PEM file; certificates are always checked, not true or false
+=> tls.ca_bundle: expected the path of a PEM file (certificates are always checked), not true or false
 tls: {client_key: a}
 => tls: expected any of ca_bundle, client_cert, client_key and client_key_passphrase_env, the last two only beside client_cert
 tls: {client_key_passphrase_env: A}
@@ -631,7 +638,7 @@ requests: {createPix: {json: {a: ["{accountId}"]}}}
 allow: [transfer]
 transactions: {prepare: {operation: transferP2p, json: {a: "{Key}"}, code_at: /a}}
 => transactions.prepare.json: unknown placeholder {Key}; did you mean "{key}"?
-"""  # noqa: E501 (a message is one line)
+"""
 
 
 @pytest.mark.parametrize(("text", "message"), cases(TOGETHER))
@@ -657,10 +664,10 @@ auth: {token_file: SECRET}
 => auth.token_file: no such file; a path is relative to environments
 auth: {token_env: A}
 headers: {X-Api-Key: SECRET}
-=> headers.X-Api-Key: expected {env: NAME}, because a value of this header is a secret, and secrets are named, never written, not text
+=> headers.X-Api-Key: expected {env: NAME} (secrets are named, never written), not text
 auth: {token_env: A}
 headers: {Cookie: SECRET}
-=> headers.Cookie: expected {env: NAME}, because a value of this header is a secret, and secrets are named, never written, not text
+=> headers.Cookie: expected {env: NAME} (secrets are named, never written), not text
 auth: {token_env: A}
 pix_keys: [{type: SECRET, key: CPF}]
 => pix_keys[0].type: unknown value; expected one of PHONE, EMAIL, RANDOM, CNPJ, CPF
@@ -674,6 +681,13 @@ tls: {client_cert: a, client_key_passphrase_env: SECRET}
 def test_secrets_are_not_repeated(text, message):
     """A secret that was written where its name belongs is refused without being shown."""
     assert refusal("base_url: https://bank.example\n" + text.replace("SECRET", SECRET)) == message
+
+
+def test_a_pasted_token_is_no_file():
+    """A token too long for the name of a file is refused as a file that is not there."""
+    assert refusal(f"base_url: https://bank.example\nauth: {{token_file: {SECRET * 20}}}") == (
+        "auth.token_file: no such file; a path is relative to environments"
+    )
 
 
 def test_filling_in():

@@ -1,0 +1,73 @@
+"""One trial: a service over real HTTP, and the suite that users run, in this process and without reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
+from reports.run import Run
+from reports.verdicts import FAIL, NOT_EXERCISED, WARN, RowResult
+
+CONFORMANCE = Path(__file__).parents[2] / "conformance"
+_OFF = (
+    "terminal", "cacheprovider", "schemathesis", "hypothesispytest", "anyio", "xdist",
+    "xdist.looponfail", "junitxml", "logging", "faulthandler", "threadexception", "unraisableexception", "doctest",
+    "pastebin", "stepwise", "unittest", "legacypath", "setuponly", "setupplan", "debugging",
+)  # fmt: skip
+"""Plugins that say nothing of a service."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a run said of one service: exit status, verdict by row, requests sent, errors of the suite."""
+
+    exit_status: int
+    rows: Mapping[str, RowResult]
+    requests: int
+    errors: tuple[str, ...]
+
+    def with_verdict(self, verdict: str) -> set[str]:
+        """The rows of that verdict."""
+        return {row_id for row_id, result in self.rows.items() if result.verdict == verdict}
+
+    @property
+    def failing(self) -> set[str]:
+        return self.with_verdict(FAIL)
+
+    @property
+    def warned(self) -> set[str]:
+        return self.with_verdict(WARN)
+
+    @property
+    def not_exercised(self) -> set[str]:
+        return self.with_verdict(NOT_EXERCISED)
+
+
+class _Capture:
+    run: Run | None = None
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        reporter = session.config.pluginmanager.get_plugin("conformance-reporter")
+        self.run = reporter.run if reporter else None
+
+
+def try_service(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
+    """Run the targeted tests against the service. Raises RuntimeError where the run gave no verdict at all."""
+    capture = _Capture()
+    with Server(service) as server:
+        os.environ["PIX_SANDBOX_TOKEN"] = service.token
+        options = ["-o", "addopts=--import-mode=importlib", "--no-report", "-m", "not property"]
+        options += [part for name in _OFF for part in ("-p", f"no:{name}")]
+        target = [f"--base-url={server.base_url}", f"--environment={environment}"]
+        status = pytest.main([*options, *target, *arguments, str(CONFORMANCE)], plugins=[capture])
+    if capture.run is None:
+        raise RuntimeError(f"the run ended with {status!r} and no verdict")
+    run = capture.run
+    rows = {row.id: result for row, result in run.rows()}
+    return Trial(int(status), rows, run.requests, tuple(run.errors))

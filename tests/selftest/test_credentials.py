@@ -1,0 +1,299 @@
+"""Secrets that a profile names: where they come from, and that they are never shown."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+
+from environments import credentials
+from environments.credentials import (
+    CredentialError,
+    TokenSource,
+    resolve,
+    resolve_headers,
+    resolve_passphrase,
+)
+from environments.profile import Auth, Header, Profile, ProfileError, Tls
+
+SECRET = "s3cr3t-t0ken"
+ENV = "environments/staging.yaml: auth.token_env"
+FILE = "environments/staging.yaml: auth.token_file"
+COMMAND = "environments/staging.yaml: auth.token_command"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A working directory with an empty ``environments`` folder, and no token in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PIX_TOKEN", raising=False)
+    (tmp_path / "environments").mkdir()
+    return tmp_path
+
+
+def profile(auth=None, **said):
+    """A profile with this source of the token."""
+    file = Path("environments/staging.yaml")
+    return Profile(name="staging", path=file, base_url="https://bank.example", auth=auth or Auth(), **said)
+
+
+def shell(script):
+    """A token command that runs this shell script."""
+    return Auth(token_command=("sh", "-c", script))
+
+
+def refusal(resolving, *given):
+    """The message of the refusal. Its traceback is searched for the secret too."""
+    with pytest.raises(CredentialError) as caught:
+        resolving(*given)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    return str(caught.value)
+
+
+class TestVariable:
+    def test_value(self, monkeypatch):
+        """The token is the value of the variable without the space around it."""
+        monkeypatch.setenv("PIX_TOKEN", f" {SECRET}\n")
+
+        assert resolve(profile(Auth(token_env="PIX_TOKEN"))) == SECRET
+
+    def test_not_set(self):
+        """A variable that is not set is named, with what to do."""
+        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == (
+            f"{ENV}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
+        )
+
+    @pytest.mark.parametrize("value", ["", " \n"])
+    def test_empty(self, value, monkeypatch):
+        """A variable that holds nothing is told from one that is not set."""
+        monkeypatch.setenv("PIX_TOKEN", value)
+
+        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == (
+            f"{ENV}: PIX_TOKEN is empty in the environment; export PIX_TOKEN=…"
+        )
+
+    @pytest.mark.parametrize(
+        ("value", "problem"),
+        [
+            (f"Bearer {SECRET}", 'starts with "Bearer"; give the token alone'),
+            (f"bearer\t{SECRET}", 'starts with "Bearer"; give the token alone'),
+            ("Bearer", 'starts with "Bearer"; give the token alone'),
+            (f"{SECRET}\n{SECRET}", "more than one line; give the token alone"),
+            (f"{SECRET} x", "a space or a character that no token has; give the token alone"),
+            (f"{SECRET}\x1b[0m", "a space or a character that no token has; give the token alone"),
+            (f"{SECRET}é", "a space or a character that no token has; give the token alone"),
+            (f"{SECRET}…", "a space or a character that no token has; give the token alone"),
+        ],
+        ids=ascii,
+    )
+    def test_what_is_no_token(self, value, problem, monkeypatch):
+        """What cannot follow "Authorization: Bearer" is refused without being shown."""
+        monkeypatch.setenv("PIX_TOKEN", value)
+
+        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == f"{ENV}: {problem}"
+
+    def test_beginning_with_the_letters_of_the_scheme(self, monkeypatch):
+        """A token may begin with the letters of Bearer."""
+        monkeypatch.setenv("PIX_TOKEN", "bearer123")
+
+        assert resolve(profile(Auth(token_env="PIX_TOKEN"))) == "bearer123"
+
+
+class TestFile:
+    def test_content(self, here):
+        """The token is what the file holds, without the line break at its end or a byte order mark."""
+        (here / "token").write_text(f"\ufeff{SECRET}\n", encoding="utf-8")
+
+        assert resolve(profile(Auth(token_file=here / "token"))) == SECRET
+
+    def test_empty(self, here):
+        """An empty file holds no token."""
+        (here / "token").touch()
+
+        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (
+            f"{FILE}: no token in it; expected the token alone"
+        )
+
+    def test_not_text(self, here):
+        """A file that is no text is not shown."""
+        (here / "token").write_bytes(SECRET.encode() + b"\xff")
+
+        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (
+            f"{FILE}: not text; expected a file with the token alone"
+        )
+
+    def test_gone(self, here):
+        """A file that is gone since the profile was read is said with the system's reason."""
+        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (
+            f"{FILE}: cannot be read (No such file or directory)"
+        )
+
+
+class TestCommand:
+    def test_output(self):
+        """The token is what the command prints; what it says on stderr is not."""
+        assert resolve(profile(shell(f"echo {SECRET}; echo note >&2"))) == SECRET
+
+    def test_folder(self, here):
+        """The command runs in the folder of its profile."""
+        (here / "environments/token.txt").write_text(SECRET)
+
+        assert resolve(profile(Auth(token_command=("cat", "token.txt")))) == SECRET
+
+    def test_no_input(self):
+        """A command that asks for input gets none."""
+        assert refusal(resolve, profile(Auth(token_command=("cat",)))) == (
+            f"{COMMAND}: no token in it; expected the token alone"
+        )
+
+    @pytest.mark.parametrize("command", ["exit 3", f"echo {SECRET}; echo {SECRET} >&2; exit 3"])
+    def test_exit_status(self, command, capfd):
+        """A command that fails is said with its exit status; its output is not shown anywhere."""
+        message = refusal(resolve, profile(shell(command)))
+
+        assert message == (
+            f"{COMMAND}: ended with exit status 3; run it by hand to see why; its output is never shown here"
+        )
+        assert capfd.readouterr() == ("", "")
+
+    def test_killed(self):
+        """A command that a signal ends has failed."""
+        assert refusal(resolve, profile(shell("kill -9 $$"))) == (
+            f"{COMMAND}: ended with exit status -9; run it by hand to see why; its output is never shown here"
+        )
+
+    @pytest.mark.parametrize(
+        ("command", "reason"),
+        [
+            (("no-such-program-here", SECRET), "No such file or directory"),
+            (("/", SECRET), "Permission denied"),
+            ((f"a\0{SECRET}",), "not a command"),
+        ],
+        ids=["not there", "not a program", "not a name"],
+    )
+    def test_not_a_program(self, command, reason):
+        """A command that cannot be started is not repeated: an argument may be a secret."""
+        assert refusal(resolve, profile(Auth(token_command=command))) == (
+            f"{COMMAND}: cannot be started ({reason}); expected a program and its arguments"
+        )
+
+    def test_more_than_a_token(self):
+        """A command that prints more than a token is refused without its output."""
+        assert refusal(resolve, profile(shell(f"echo token:; echo {SECRET}"))) == (
+            f"{COMMAND}: more than one line; give the token alone"
+        )
+
+    def test_not_text(self):
+        """A command that prints no text is refused without its output."""
+        assert refusal(resolve, profile(shell(rf"printf '{SECRET}\377'"))) == (
+            f"{COMMAND}: printed no text; expected the token alone"
+        )
+
+    def test_timeout(self, monkeypatch):
+        """A command that takes too long is ended, and the processes that it started with it."""
+        monkeypatch.setattr(credentials, "COMMAND_TIMEOUT", 0.1)
+        began = time.monotonic()
+
+        message = refusal(resolve, profile(shell(f"echo {SECRET}; sleep 20 & sleep 20")))
+
+        assert message == f"{COMMAND}: not done after 0.1 seconds; run it by hand to see why"
+        assert time.monotonic() - began < 5
+
+
+class TestTokenSource:
+    def test_current(self, monkeypatch):
+        """The token is fetched once and kept."""
+        monkeypatch.setenv("PIX_TOKEN", SECRET)
+        source = TokenSource(profile(Auth(token_env="PIX_TOKEN")))
+        monkeypatch.setenv("PIX_TOKEN", "another")
+
+        assert source.current == SECRET
+        assert not source.refresh()
+        assert source.current == SECRET
+
+    def test_nothing_to_fetch(self):
+        """A token that is not to be had is said when the source is made, before any request."""
+        assert refusal(TokenSource, profile(Auth(token_env="PIX_TOKEN"))) == (
+            f"{ENV}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
+        )
+
+    def test_refresh(self):
+        """A command is run a second time on request, and never a third."""
+        source = TokenSource(profile(shell("echo x >> runs; wc -l < runs")))
+
+        assert (source.current, source.refresh(), source.current) == ("1", True, "2")
+        assert (source.refresh(), source.current) == (False, "2")
+
+    def test_refresh_with_the_same_token(self):
+        """A command that prints the same token again has refreshed nothing."""
+        assert not TokenSource(profile(shell(f"echo {SECRET}"))).refresh()
+
+    def test_repr(self):
+        """The repr of a source does not show the token."""
+        assert SECRET not in repr(TokenSource(profile(shell(f"echo {SECRET}"))))
+
+
+def test_no_source():
+    """A profile of the embedded sandbox has no token to fetch."""
+    assert refusal(resolve, profile()) == (
+        "environments/staging.yaml: auth: missing, and only an embedded sandbox needs none; "
+        "expected one of token_env, token_command and token_file"
+    )
+
+
+def test_a_credential_error_is_a_profile_error():
+    """Whoever catches what is wrong with a profile catches a missing secret too."""
+    assert issubclass(CredentialError, ProfileError)
+
+
+class TestHeaders:
+    def test_values(self, monkeypatch):
+        """Headers keep their order; each value is its text, or stands in its variable."""
+        monkeypatch.setenv("PIX_TENANT", f"{SECRET}\n")
+        headers = (Header("X-Region", text="sa east"), Header("X-Tenant", env="PIX_TENANT"))
+
+        resolved = resolve_headers(profile(headers=headers))
+
+        assert resolved == (("X-Region", "sa east"), ("X-Tenant", SECRET))
+
+    def test_not_set(self, monkeypatch):
+        """The variable of a header is named with the header."""
+        monkeypatch.delenv("PIX_TENANT", raising=False)
+
+        assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
+            "environments/staging.yaml: headers.X-Tenant.env: "
+            "PIX_TENANT is not set in the environment; export PIX_TENANT=…"
+        )
+
+    @pytest.mark.parametrize("value", [f"a\r\nX-Evil: {SECRET}", f"{SECRET}é", f"{SECRET}\x7f"])
+    def test_what_no_header_can_hold(self, value, monkeypatch):
+        """A value with a line break would be a second header."""
+        monkeypatch.setenv("PIX_TENANT", value)
+
+        assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
+            "environments/staging.yaml: headers.X-Tenant.env: "
+            "PIX_TENANT holds what no header can; expected one line of ASCII"
+        )
+
+
+class TestPassphrase:
+    def test_none(self):
+        """A key without a passphrase needs none."""
+        assert resolve_passphrase(profile()) is None
+
+    def test_value(self, monkeypatch):
+        """A passphrase is taken as it stands, its spaces included."""
+        monkeypatch.setenv("PIX_PASS", f" {SECRET} ")
+
+        assert resolve_passphrase(profile(tls=Tls(client_key_passphrase_env="PIX_PASS"))) == f" {SECRET} "
+
+    def test_not_set(self, monkeypatch):
+        """The variable of a passphrase is named with its key."""
+        monkeypatch.delenv("PIX_PASS", raising=False)
+
+        assert refusal(resolve_passphrase, profile(tls=Tls(client_key_passphrase_env="PIX_PASS"))) == (
+            "environments/staging.yaml: tls.client_key_passphrase_env: "
+            "PIX_PASS is not set in the environment; export PIX_PASS=…"
+        )
