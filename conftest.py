@@ -16,8 +16,8 @@ from environments.client import Client
 from environments.credentials import resolve_headers, resolve_passphrase
 from environments.door import Door, UnreachableError
 from environments.journal import Journal
-from environments.profile import Profile, ProfileError, is_loopback, load
 from environments.probe import probe
+from environments.profile import Profile, ProfileError, is_loopback, load
 from environments.target import Target, open_target
 from environments.wire import WireSettings
 from reports.plugin import Reporter, Watcher
@@ -32,7 +32,19 @@ ROOT = Path(__file__).parent
 ENVIRONMENTS = ROOT / "environments"
 CONFORMANCE = ROOT / "tests" / "conformance"
 SELFTEST = ROOT / "tests" / "selftest"
-PERSONAL = {"document", "name", "key", "pixKey", "account", "digit", "branch", "message", "from", "to", "DocumentNumber"}
+PERSONAL = {
+    "document",
+    "name",
+    "key",
+    "pixKey",
+    "account",
+    "digit",
+    "branch",
+    "message",
+    "from",
+    "to",
+    "DocumentNumber",
+}
 
 TARGET = pytest.StashKey[Target]()
 DOOR = pytest.StashKey[Door]()
@@ -87,7 +99,9 @@ def _profile(config: pytest.Config) -> Profile:
     profile = load(config.getoption("environment"), folder=ENVIRONMENTS, base_url=base_url)
     for entry in profile.known_failures:
         if entry.id not in ledger():
-            raise pytest.UsageError(f"{profile.path}: known_failures: {entry.id}: no such row in spec/requirements.yaml")
+            raise pytest.UsageError(
+                f"{profile.path}: known_failures: {entry.id}: no such row in spec/requirements.yaml"
+            )
     return profile
 
 
@@ -129,7 +143,10 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
 
 
 def _redactor(profile: Profile, target: Target) -> Redactor:
-    secrets_ = {"token": target.token(), **{f"header {name}": value for name, value in resolve_headers(profile)}}
+    secrets_ = {
+        "token": target.token(),
+        **{f"header {name}": value for name, value in resolve_headers(profile)},
+    }
     values = {
         "account": profile.accounts,
         "key": [key.key for key in profile.pix_keys if key.key],
@@ -213,7 +230,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Hand over what this process sent, before the reports are written."""
     config = session.config
     if DOOR not in config.stash:
@@ -223,6 +240,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         config.workeroutput["traffic"] = traffic
     else:
         config.stash[REPORTER].run.add(traffic)
+        config.stash[REPORTER].finish(session, exitstatus)
 
 
 def _probe(config: pytest.Config) -> None:

@@ -135,9 +135,7 @@ def _output(command: tuple[str, ...], folder: Path, where: str) -> str:
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a command"
-        raise CredentialError(
-            f"{where}: cannot be started ({reason}); expected a program and its arguments"
-        ) from None
+        raise CredentialError(f"{where}: cannot be started ({reason}); expected a program and its arguments") from None
     with process:
         printed = _waited_for(process, where)
     if process.returncode:

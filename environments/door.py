@@ -90,7 +90,7 @@ class Door(BaseAdapter):
         exchange, _ = self._pass(request, intent)
         return exchange
 
-    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:  # type: ignore[override]
+    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:
         """The adapter's side for sessions that are not ours: the operation is read from the path."""
         reached = sorted(operations_reached(request.method or "", self._path(request)))
         exchange, raw = self._pass(request, Intent(reached[0] if reached else ""))
@@ -119,7 +119,9 @@ class Door(BaseAdapter):
             raise UnreachableError(self.unreachable)
         self._permit(request)
         if self._silent.get(intent.operation, 0) >= 2:
-            return self._unsent(request, intent, f"{intent.operation} gave no answer twice and is not asked again"), None
+            return self._unsent(
+                request, intent, f"{intent.operation} gave no answer twice and is not asked again"
+            ), None
         try:
             if self._names_code(request):
                 self._journal.refuse_if_sent_before(self._code(request))
@@ -168,9 +170,7 @@ class Door(BaseAdapter):
             self.reproduced[exchange.number] = exchange.number
         return exchange, raw
 
-    def _attempt(
-        self, request: requests.PreparedRequest, intent: Intent
-    ) -> tuple[Exchange, requests.Response | None]:
+    def _attempt(self, request: requests.PreparedRequest, intent: Intent) -> tuple[Exchange, requests.Response | None]:
         self._budget.take_request()
         number, self._number = self._number, self._number + 1
         started = time.time()
@@ -290,7 +290,12 @@ class Door(BaseAdapter):
 def _sent(request: requests.PreparedRequest) -> Request:
     body = request.body or b""
     headers = tuple((str(name), _as_text(value)) for name, value in request.headers.items())
-    return Request(request.method or "", request.url or "", headers, body.encode() if isinstance(body, str) else bytes(body))
+    return Request(
+        request.method or "",
+        request.url or "",
+        headers,
+        body.encode() if isinstance(body, str) else bytes(body),
+    )
 
 
 def _as_text(value: object) -> str:

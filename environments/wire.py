@@ -23,6 +23,7 @@ from spec.exchange import Failure, FailureKind, Response
 
 CONNECT_TIMEOUT_S = 5.0
 _CHUNK = 65_536
+_KEPT_OF_A_CUT_BODY = 4_096
 _local = threading.local()
 
 
@@ -117,8 +118,8 @@ class Wire(HTTPAdapter):
         self._settings = settings
         super().__init__(max_retries=0, pool_connections=1, pool_maxsize=4)
 
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs, **self._tls())
+    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
+        super().init_poolmanager(connections, maxsize, block, **kwargs, **self._tls())
         _use_watched_pools(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
@@ -147,7 +148,13 @@ class Wire(HTTPAdapter):
                     proxies={"http": settings.proxy, "https": settings.proxy} if settings.proxy else {},
                 )
                 body, cut = _read(raw.raw, settings.response_bytes)
-            except (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError) as error:
+            except (
+                requests.RequestException,
+                urllib3.exceptions.HTTPError,
+                HTTPException,
+                OSError,
+                ValueError,
+            ) as error:
                 return None, _failure(error, deadline.expired, settings.timeout_s)
         raw._content = body
         raw._content_consumed = True  # type: ignore[attr-defined]
@@ -160,7 +167,7 @@ def _use_watched_pools(manager: Any) -> None:
 
 
 def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
-    """The body up to `most` bytes, decoded; and the limit that cut it short, if one did."""
+    """The body, decoded; or its beginning and the limit that cut it short."""
     parts: list[bytes] = []
     size = 0
     while size <= most:
@@ -168,10 +175,11 @@ def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
         if not part:
             raw.release_conn()
             return b"".join(parts), ""
-        parts.append(part)
         size += len(part)
+        if size <= most:
+            parts.append(part)
     raw.close()
-    return b"".join(parts)[:most], f"longer than limits.response_bytes ({most} bytes)"
+    return b"".join(parts)[:_KEPT_OF_A_CUT_BODY], f"longer than limits.response_bytes ({most} bytes)"
 
 
 def _failure(error: BaseException, expired: bool, seconds: float) -> Failure:
@@ -187,16 +195,19 @@ def _failure(error: BaseException, expired: bool, seconds: float) -> Failure:
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
 
 
+_TLS = (requests.exceptions.SSLError, urllib3.exceptions.SSLError, ssl.SSLError)
+_PROXY = (requests.exceptions.ProxyError, urllib3.exceptions.ProxyError)
+_LATE = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
 _FAILURES: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
-    ((requests.exceptions.SSLError, urllib3.exceptions.SSLError, ssl.SSLError), FailureKind.TLS, "TLS was refused: check tls.ca_bundle, tls.client_cert and the host name"),
-    ((requests.exceptions.ProxyError, urllib3.exceptions.ProxyError), FailureKind.NO_CONNECTION, "the proxy cannot be spoken to: check proxy"),
-    ((requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError), FailureKind.NO_CONNECTION, "no connection in time"),
+    (_TLS, FailureKind.TLS, "TLS failed: check tls.ca_bundle, tls.client_cert and the host name"),
+    (_PROXY, FailureKind.NO_CONNECTION, "the proxy cannot be spoken to: check proxy"),
+    (_LATE, FailureKind.NO_CONNECTION, "no connection in time"),
     ((urllib3.exceptions.NameResolutionError,), FailureKind.NO_CONNECTION, "the host name is not known"),
     ((urllib3.exceptions.NewConnectionError,), FailureKind.NO_CONNECTION, "the connection is refused"),
     ((urllib3.exceptions.IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
     ((urllib3.exceptions.DecodeError,), FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
-    ((ConnectionResetError, BrokenPipeError, ConnectionAbortedError), FailureKind.DROPPED, "the connection was dropped without an answer"),
-)  # fmt: skip
+    ((ConnectionError,), FailureKind.DROPPED, "the connection was dropped without an answer"),
+)
 
 
 def _causes(error: BaseException | None) -> Any:

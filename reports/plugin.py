@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from reports.junit import junit
 from reports.recording import NotExercised, OutOfScope, Recording, current
 from reports.run import Run, missing_permission
 from reports.terminal import summary
-from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, WARN, RowResult, deviation
+from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, RowResult, deviation
 from reports.writing import point_latest, write
 from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
@@ -24,6 +24,7 @@ from spec.reading import registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
+_LEARNED_FROM = 65_536
 RECORDING = pytest.StashKey[Recording]()
 
 
@@ -52,8 +53,11 @@ class Watcher:
     def traffic(self) -> dict[str, Any]:
         """What this process sent, and what must be said of it: plain data, redacted."""
         door = self.door
-        unknown = [f"OUTCOME UNKNOWN of exchange {number}: an execution was sent and not answered; "
-                   "it is never sent again, look the transfer up" for number in (door.unknown_outcomes if door else [])]
+        unknown = [
+            f"OUTCOME UNKNOWN of exchange {number}: an execution was sent and not answered; "
+            "it is never sent again, look the transfer up"
+            for number in (door.unknown_outcomes if door else [])
+        ]
         return {
             "requests": len(door.exchanges) if door else 0,
             "executions": door.executions if door else 0,
@@ -66,7 +70,8 @@ class Watcher:
         """The keys that were registered and not deleted."""
         for exchange in self.door.exchanges if self.door else []:
             if registered(exchange) and exchange.number not in self.settled:
-                yield f"exchange {exchange.number}: a key was registered and not deleted: {exchange.request.body.decode()[:300]}"
+                body = exchange.request.body.decode("utf-8", "replace")[:300]
+                yield f"exchange {exchange.number}: a key was registered and not deleted: {body}"
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         row = requirement_of(item)
@@ -87,7 +92,7 @@ class Watcher:
                 raise OutOfScope(f"needs {marker.args[0]} in allow")
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """A deviation is what the level of its row says: a failure, a warning or an observation."""
         recording = pyfuncitem.stash.get(RECORDING, None)
         try:
@@ -111,7 +116,7 @@ class Watcher:
                 pytest.xfail(f"known failure: {entry.reason}")
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         report: Any = yield
         recording = item.stash.get(RECORDING, None)
         if recording is None:
@@ -137,13 +142,20 @@ class Watcher:
         elif isinstance(error, pytest.skip.Exception):
             recording.verdict, recording.message = NOT_EXERCISED, str(error)
         elif isinstance(error, UnreachableError):
-            recording.verdict, recording.message = NOT_EXERCISED, f"the target cannot be spoken to any more: {error}"
+            recording.verdict, recording.message = (
+                NOT_EXERCISED,
+                f"the target cannot be spoken to any more: {error}",
+            )
         elif recording.verdict != FAIL:
             recording.verdict, recording.message = "error", f"{call.when}: {type(error).__name__}: {error}"
 
     def _explained(self, recording: Recording) -> str:
         row = recording.requirement
-        lines = [f"{row.id} ({row.level}): {row.text}", f"where: {row.section}", f"found: {recording.message}"]
+        lines = [
+            f"{row.id} ({row.level}): {row.text}",
+            f"where: {row.section}",
+            f"found: {recording.message}",
+        ]
         by_number = {exchange.number: exchange for exchange in self.door.exchanges} if self.door else {}
         for number in recording.exchanges[:3]:
             if number in by_number:
@@ -177,7 +189,7 @@ class Watcher:
     def _learn(self, exchange: Exchange) -> None:
         """Personal values that came back are hidden wherever else they stand."""
         if exchange.response is not None:
-            self.redactor.learn_from(exchange.response.body)
+            self.redactor.learn_from(exchange.response.body[:_LEARNED_FROM])
 
     def _standing(self, exchange: Exchange) -> Iterator[tuple[str, str, str, list[int]]]:
         """The rows that every exchange of an operation answers for."""
@@ -221,8 +233,8 @@ class Reporter:
         if isinstance(excinfo.value, KeyboardInterrupt):
             self.run.interrupted = True
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    def finish(self, session: pytest.Session, exitstatus: int) -> None:
+        """The tests are over: give the verdict and write the files."""
         self.run.close()
         if exitstatus in (0, 1, 6, 7):
             session.exitstatus = self.run.verdict().exit_status

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-import pytest
+from _pytest.outcomes import Skipped
 
 from reports.verdicts import OBSERVED, PASS, WARN
 from spec.exchange import Exchange
@@ -14,11 +14,11 @@ from spec.ledger import Requirement
 from spec.rules import Outcome, judge
 
 
-class NotExercised(pytest.skip.Exception):  # noqa: N818 - pytest names its outcomes without "Error"
+class NotExercised(Skipped):
     """The row is in scope, but something was missing. The text says what to supply."""
 
 
-class OutOfScope(pytest.skip.Exception):  # noqa: N818 - see above
+class OutOfScope(Skipped):
     """The profile does not permit what the row needs. The text says which permission would."""
 
 

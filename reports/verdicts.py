@@ -15,7 +15,12 @@ ORDER = (FAIL, WARN, PASS, OBSERVED, NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE)
 """Over its exchanges a row takes the first of these."""
 
 CONFORMANT, NON_CONFORMANT, NOT_ROBUST = "conformant", "non-conformant", "not-robust"
-INCOMPLETE, UNREACHABLE, INTERRUPTED, INTERNAL_ERROR = "incomplete", "unreachable", "interrupted", "internal-error"
+INCOMPLETE, UNREACHABLE, INTERRUPTED, INTERNAL_ERROR = (
+    "incomplete",
+    "unreachable",
+    "interrupted",
+    "internal-error",
+)
 EXIT_STATUS = {
     CONFORMANT: 0,
     NON_CONFORMANT: 1,

@@ -10,20 +10,15 @@ from typing import Any
 
 from spec.exchange import Exchange, Response
 from spec.interface import operations
-from spec.strict_json import is_integer
-
-
-def folded(name: str) -> str:
-    """A member name without letter case and separators: what a misspelled name has in common with the right one."""
-    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+from spec.strict_json import JsonObject, folded, is_integer
 
 
 def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
     """The member of that name, or else the one that is a misspelling of it: its name as written, and its value."""
     if name in members:
         return name, members[name]
-    wanted = folded(name)
-    return next(((key, value) for key, value in members.items() if folded(key) == wanted), None)
+    written = members.by_folded_name.get(folded(name)) if isinstance(members, JsonObject) else None
+    return None if written is None else (written, members[written])
 
 
 def envelope_of(response: Response) -> Mapping[str, Any] | None:

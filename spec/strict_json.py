@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 MAX_DEPTH = 100
@@ -21,6 +23,20 @@ class HugeNumber:
     """A JSON number of more digits than are worth computing with."""
 
     integral: bool
+
+
+class JsonObject(dict[str, Any]):
+    """A JSON object that also knows its members by what is left of a misspelled name."""
+
+    @cached_property
+    def by_folded_name(self) -> dict[str, str]:
+        """The first name as written, by its folded form."""
+        return {folded(name): name for name in reversed(self)}
+
+
+def folded(name: str) -> str:
+    """A member name without letter case and separators: what a misspelled name has in common with the right one."""
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,7 @@ def read_json(body: bytes, *, cut: str = "") -> JsonText:
         return JsonText(error=f"byte {error.start} is not UTF-8")
     if not text.strip(" \t\r\n"):
         return JsonText(error="the body is empty")
-    if _depth(text) > MAX_DEPTH:
+    if _too_deep(text):
         return JsonText(limit=f"nested deeper than {MAX_DEPTH} levels")
     return _parse(text, marked)
 
@@ -78,10 +94,9 @@ def _parse(text: str, marked: bool) -> JsonText:
     repeated: list[str] = []
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
+        found = JsonObject(pairs)
         if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            repeated.extend(sorted({name for name in names if names.count(name) > 1}))
+            repeated.extend(sorted(name for name, times in Counter(name for name, _ in pairs).items() if times > 1))
         return found
 
     try:
@@ -111,14 +126,15 @@ def _number(text: str) -> Decimal | HugeNumber:
     return Decimal(text)
 
 
-def _depth(text: str) -> int:
-    """The deepest nesting of brackets outside strings; a plain scan that no input can overflow."""
-    depth = deepest = 0
+def _too_deep(text: str) -> bool:
+    """Whether brackets outside strings nest too deep; a plain scan that no input can overflow."""
+    depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
         mark = match.group()
         if mark in "[{":
             depth += 1
-            deepest = max(deepest, depth)
+            if depth > MAX_DEPTH:
+                return True
         elif mark in "]}":
             depth -= 1
-    return deepest
+    return False

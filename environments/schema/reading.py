@@ -111,11 +111,7 @@ def read(path: Path, folder: Path) -> dict[str, Any]:
     data = _parsed(_text(path, folder), shown(path))
     if data is None:
         raise ProfileError(f"{shown(path)}: nothing in it; expected {SCHEMA['x-expected']}")
-    try:
-        broken = list(_VALIDATOR.iter_errors(data))
-    except ValueError:
-        raise ProfileError(f"{shown(path)}: nested too deeply, or in itself; write it flatter") from None
-    if broken:
+    if broken := list(_VALIDATOR.iter_errors(data)):
         raise ProfileError(f"{shown(path)}: {_summary(broken)}")
     checked: dict[str, Any] = data
     return checked
@@ -148,7 +144,7 @@ def _parsed(text: str, name: str) -> Any:
         line = text.count("\n", 0, error.position) + 1
         raise ProfileError(f"{name}: line {line}: a character that YAML does not allow; remove it") from None
     except RecursionError:
-        raise ProfileError(f"{name}: nested too deeply, or in itself; write it flatter") from None
+        raise ProfileError(f"{name}: nested too deeply; write it flatter") from None
 
 
 def _quoted(match: re.Match[str]) -> str:

@@ -8,12 +8,10 @@ import unicodedata
 LONGEST = 64
 """Characters of a masked text, or digits of a masked number, before it is cut."""
 
-_CUT = re.compile(r"[^0-9b-zB-Z]{0,4}…\([0-9]+ characters\)")
+_CUT = re.compile(r"[^0-8b-zB-Z]{0,4}…\([0-9]{1,7} characters\)")
 _NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _DIGIT = re.compile(r"[0-9]")
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 class _Shape(dict[int, str]):

@@ -102,6 +102,9 @@ def _execute_one(client: Client, code: str, was_prepared: bool, found: Execution
 
 def _plainly_refused(exchange: Exchange) -> bool:
     response = exchange.response
-    return response is not None and is_refusal(response) and response.status not in (401, 403, 429) and (
-        response.status < 500
+    return (
+        response is not None
+        and is_refusal(response)
+        and response.status not in (401, 403, 429)
+        and (response.status < 500)
     )

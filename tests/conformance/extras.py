@@ -51,14 +51,24 @@ def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alter
     if named:
         extra = dict.fromkeys(sorted(named), "pixconf")
         yield Alternative(sufficient, "further body fields", {**extra, **body})
-        yield Alternative(sufficient, "a query", body, query="?" + "&".join(f"{name}=pixconf" for name in sorted(named)))
-        yield Alternative(sufficient, "further headers", body, headers=tuple((name, "pixconf") for name in sorted(named)))
+        yield Alternative(
+            sufficient, "a query", body, query="?" + "&".join(f"{name}=pixconf" for name in sorted(named))
+        )
+        yield Alternative(
+            sufficient, "further headers", body, headers=tuple((name, "pixconf") for name in sorted(named))
+        )
     content = "registerPixKey.contentType.accepted"
     yield Alternative(content, "a charset in its Content-Type", body, content_type="application/json; charset=utf-8")
     yield Alternative(content, "another Content-Type", body, content_type="text/plain")
-    yield Alternative("registerPixKey.body.pixKey", "another name for pixKey", {**_without(body, "pixKey"), "key": key.key})
+    yield Alternative(
+        "registerPixKey.body.pixKey", "another name for pixKey", {**_without(body, "pixKey"), "key": key.key}
+    )
     yield Alternative("registerPixKey.body.account", "no account", _without(body, "account"))
-    yield Alternative("registerPixKey.body.pixKeyType", "another name for pixKeyType", {**_without(body, "pixKeyType"), "type": key.type})
+    yield Alternative(
+        "registerPixKey.body.pixKeyType",
+        "another name for pixKeyType",
+        {**_without(body, "pixKeyType"), "type": key.type},
+    )
     yield Alternative(kind_row, "its kind in lower-case letters", {**body, "pixKeyType": key.type.lower()})
     if key.key.isdecimal():
         yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from reports.recording import Finding
 from spec.exchange import Exchange
 from spec.reading import is_refusal, succeeded
 from spec.rules import Outcome
-from reports.recording import Finding
 from tests.conformance.executions import Executions
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.operations import READS, Traffic
@@ -23,7 +23,11 @@ def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) ->
         return Finding(Outcome.HIDDEN, f"no good request was granted ({seen})", shown)
     witness = _token_is_valid(traffic, operation)
     if witness:
-        return Finding(Outcome.DEVIATES, f"status 401, while {witness[0].operation} accepts the token", (*shown, *witness))
+        return Finding(
+            Outcome.DEVIATES,
+            f"status 401, while {witness[0].operation} accepts the token",
+            (*shown, *witness),
+        )
     return Finding(Outcome.HIDDEN, "status 401, and no other operation shows that the token is valid", shown)
 
 

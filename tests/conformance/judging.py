@@ -10,7 +10,16 @@ from reports.recording import NotExercised, OutOfScope, assert_found, assert_hol
 from spec.ledger import ledger
 from spec.rules import RULES
 
-__all__ = ["NotExercised", "OutOfScope", "assert_found", "assert_holds", "cite", "observe", "requirement", "rows"]
+__all__ = [
+    "NotExercised",
+    "OutOfScope",
+    "assert_found",
+    "assert_holds",
+    "cite",
+    "observe",
+    "requirement",
+    "rows",
+]
 
 
 def requirement(row_id: str) -> pytest.MarkDecorator:

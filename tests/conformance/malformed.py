@@ -11,7 +11,14 @@ from spec.exchange import Exchange
 from spec.interface import MARK, operations
 
 LONG = MARK + "x" * 4_000
-ARGUMENTS = (LONG, f"{MARK}%2f..%00", f"{MARK}ação-π-🏦", f"{MARK}' OR \"1\"=\"1", f"{MARK}\x00", f"{MARK}a/b?c#d")
+ARGUMENTS = (
+    LONG,
+    f"{MARK}%2f..%00",
+    f"{MARK}ação-π-🏦",
+    f'{MARK}\' OR "1"="1',
+    f"{MARK}\x00",
+    f"{MARK}a/b?c#d",
+)
 """Path arguments; each goes percent-encoded."""
 TEXTS = (b'{"' + MARK.encode(), b"", b"[]", b'"text"', b"null", b"{}", b'{"a":' * 200, b"\xff\xfe\x00")
 """Bodies that are no object, no JSON or no text."""

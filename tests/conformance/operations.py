@@ -110,9 +110,11 @@ class Traffic:
             return Finding(Outcome.HIDDEN, "no answer")
         seen = answers[0]
         status = seen.response.status if seen.response else 0
+        if seen.response is not None and seen.response.json.limit:
+            return Finding(Outcome.HIDDEN, seen.response.json.limit, (seen,))
         if status in (405, 501):
             return Finding(Outcome.DEVIATES, f"status {status}", (seen,))
-        if status in (429, 502, 503, 504):
+        if status == 429 or status >= 500:
             return Finding(Outcome.HIDDEN, f"status {status}", (seen,))
         return self._differs(operation, seen)
 
@@ -123,9 +125,10 @@ class Traffic:
             return Finding(Outcome.HOLDS if holds else Outcome.HIDDEN, "" if holds else "no answer", (seen, sibling))
         known_good = seen.good and self._known_good(operation, seen)
         status = sibling.response.status
-        if known_good and status not in (401, 403):
+        about_the_token = status in (401, 403) or 300 <= status < 400
+        if known_good and not about_the_token:
             return Finding(Outcome.DEVIATES, "answers like a path that nobody documented", (seen, sibling))
-        needed = "" if status in (401, 403) else f"; {_SUPPLY.get(operation, 'supply an account that exists')}"
+        needed = "" if about_the_token else f"; {_SUPPLY.get(operation, 'supply an account that exists')}"
         return Finding(Outcome.HIDDEN, f"cannot be told from a path that nobody documented{needed}", (seen, sibling))
 
     def _witnesses(self, operation: str) -> list[Exchange]:

@@ -21,6 +21,8 @@ UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 NUMERIC_KINDS = ("1", "3")
 FOR_EVERY_KIND = ("no header", "a wrong token")
 ROUNDS = 2
+MOST_EXPLAINED = 2
+"""For how many refused kinds it is tried what else would be accepted."""
 _SENT = {"type": "pixKeyType", "key": "pixKey"}
 _PROBED_AGAIN = FOR_EVERY_KIND
 
@@ -67,6 +69,7 @@ class Registrar:
         self.client = client
         self.account = profile.accounts[0]
         self.found = Registrations(self.account)
+        self.explained = 0
         self._settled = settled
         body = profile.requests.get("deletePixKey")
         self._deletion = body.json if body and "delete-keys" in profile.allow else None
@@ -234,7 +237,8 @@ def _explained(registrar: Registrar, key: PixKey) -> Finding:
         registrar.settle(exchange, key)
         if _understood(replace(exchange, good=True)):
             return Finding(Outcome.HOLDS, exchanges=(exchange,))
-    broken = _broken_otherwise(registrar, key, tried[-1])
+    registrar.explained += 1
+    broken = _broken_otherwise(registrar, key, tried[-1]) if registrar.explained <= MOST_EXPLAINED else ""
     if broken:
         return Finding(Outcome.HIDDEN, f"refused, which {broken} answers for", tuple(tried[-1:]))
     return _refused_between(registrar, key)
@@ -286,8 +290,10 @@ def _kind_sent(exchange: Exchange) -> str:
 def _refused_outright(exchange: Exchange) -> bool:
     """Refused for what was sent: not for the token, the rate, the load or a key that is there already."""
     response = exchange.response
-    return response is not None and is_refusal(response) and (
-        response.status not in (401, 403, 409, 429) and response.status < 500
+    return (
+        response is not None
+        and is_refusal(response)
+        and (response.status not in (401, 403, 409, 429) and response.status < 500)
     )
 
 

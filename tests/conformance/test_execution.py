@@ -7,10 +7,16 @@ import pytest
 from environments.authorization import BAD_CREDENTIALS
 from spec.exchange import Exchange
 from spec.reading import data_of, gives_result, succeeded
-from tests.conformance.executions import Executions
 from tests.conformance.findings import accepted_under_another_scheme, needs_more, token_accepted
-from tests.conformance.judging import NotExercised, assert_found, assert_holds, cite, observe, requirement, rows
-from tests.conformance.operations import Traffic
+from tests.conformance.judging import (
+    NotExercised,
+    assert_found,
+    assert_holds,
+    cite,
+    observe,
+    requirement,
+    rows,
+)
 
 STANDING = ("serverError", "stackTrace", "connection")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reports.recording import Finding
 from spec.interface import KEY_KINDS
 from spec.reading import code_of, data_of, gives_result, registered
 from spec.rules import Outcome
@@ -18,7 +19,6 @@ from tests.conformance.judging import (
     requirement,
     rows,
 )
-from reports.recording import Finding
 
 STANDING = ("serverError", "stackTrace", "connection")
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
@@ -74,7 +74,8 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations):
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=requirement(f"registerPixKey.pixKeyType.{kind}"), id=kind) for kind in KEY_KINDS]
+    "kind",
+    [pytest.param(kind, marks=requirement(f"registerPixKey.pixKeyType.{kind}"), id=kind) for kind in KEY_KINDS],
 )
 def test_documented_kind_is_accepted(kind, registrations):
     """Keys of a documented kind can be registered."""
@@ -148,7 +149,10 @@ def test_numeric_kinds(registrations):
 def test_required_fields(traffic, registrations):
     """Which body fields are required."""
     without = traffic.incomplete_registrations
-    observe("; ".join(f"without {name}: {_summaries([seen])}" for name, seen in without.items()), *without.values())
+    observe(
+        "; ".join(f"without {name}: {_summaries([seen])}" for name, seen in without.items()),
+        *without.values(),
+    )
 
 
 def _summaries(exchanges):

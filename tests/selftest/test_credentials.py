@@ -201,6 +201,20 @@ class TestCommand:
         assert message == f"{COMMAND}: not done after 0.1 seconds; run it by hand to see why"
         assert time.monotonic() - began < 5
 
+    def test_interrupted(self, monkeypatch):
+        """A run that is interrupted while it waits leaves no command behind."""
+
+        def interrupted(self, timeout):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(credentials.subprocess.Popen, "communicate", interrupted)
+        began = time.monotonic()
+
+        with pytest.raises(KeyboardInterrupt):
+            resolve(profile(Auth(token_command=("sleep", "20"))))
+
+        assert time.monotonic() - began < 5
+
 
 class TestTokenSource:
     def test_current(self, monkeypatch):

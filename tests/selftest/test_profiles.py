@@ -258,7 +258,7 @@ class TestFindingTheFile:
 NUMBER = "line 1: a number that YAML would change (as it does 0001, 1_000 and 1:30); write it in quotes"
 NOT_TEXT = "a key that YAML does not read as text; write it in quotes"
 NO_TAG = "line 1: could not determine a constructor for the tag …"
-DEEP = "nested too deeply, or in itself; write it flatter"
+DEEP = "nested too deeply; write it flatter"
 TOP = "expected keys such as base_url and auth at the top"
 
 

@@ -59,7 +59,17 @@ class Registry:
         """Add a class by its name; its docstring is the lie."""
         lie = (make.__doc__ or "").strip()
         self.add(
-            Specimen(make.__name__, make, lie, operator, frozenset(fails), frozenset(warns), hides, environment, slow)
+            Specimen(
+                make.__name__,
+                make,
+                lie,
+                operator,
+                frozenset(fails),
+                frozenset(warns),
+                hides,
+                environment,
+                slow,
+            )
         )
 
 
@@ -68,7 +78,9 @@ VARIANTS = Registry()
 BORDERLINE = Registry()
 
 
-def mutant(*fails: str, operator: str, hides: tuple[str, ...] = (), slow: bool = False) -> Callable[[type[Service]], type[Service]]:
+def mutant(
+    *fails: str, operator: str, hides: tuple[str, ...] = (), slow: bool = False
+) -> Callable[[type[Service]], type[Service]]:
     """A class that breaks the rows `fails`, and no others."""
 
     def register(make: type[Service]) -> type[Service]:
@@ -78,7 +90,9 @@ def mutant(*fails: str, operator: str, hides: tuple[str, ...] = (), slow: bool =
     return register
 
 
-def variant(operator: str, *, hides: tuple[str, ...] = (), environment: str = "sandbox", slow: bool = False) -> Callable[[type[Service]], type[Service]]:
+def variant(
+    operator: str, *, hides: tuple[str, ...] = (), environment: str = "sandbox", slow: bool = False
+) -> Callable[[type[Service]], type[Service]]:
     """A class that is lawful, and different."""
 
     def register(make: type[Service]) -> type[Service]:

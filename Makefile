@@ -1,0 +1,22 @@
+# Sets all up and runs; the plain commands stand in the README.
+ENVIRONMENT ?= sandbox
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: conformance test lint
+
+conformance: .venv/ready
+	$(BIN)/pytest --environment=$(ENVIRONMENT)
+
+test: .venv/ready
+	$(BIN)/pytest tests/selftest -n 2 --dist=worksteal
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
+	touch $@

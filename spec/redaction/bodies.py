@@ -1,0 +1,50 @@
+"""Bodies: bytes to characters, and which way of redaction fits them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from spec.redaction.engine import Engine
+from spec.redaction.json_text import redact_json
+from spec.redaction.markup import redact_fields
+
+_LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows-1252)\b", re.IGNORECASE)
+_WINDOW = 32_000
+
+
+class Redacted(NamedTuple):
+    """Redacted characters, and whether they are of the whole body or of its start."""
+
+    text: str
+    complete: bool
+
+
+def decoded(body: bytes, content_type: str = "") -> str:
+    r"""The characters of a body: Latin-1 where it says so, else UTF-8, -16 or -32 by its first bytes.
+
+    Bytes that are no characters show as `\xff`.
+    """
+    encoding = "latin-1" if _LATIN.search(content_type) else json.detect_encoding(body)
+    return body.decode(encoding, "backslashreplace")
+
+
+def is_json_like(text: str) -> bool:
+    """Whether a text starts as a JSON object, array or string does."""
+    return text.lstrip(" \t\r\n\ufeff")[:1] in ("{", "[", '"')
+
+
+def redact_body(text: str, content_type: str, engine: Engine, limit: int) -> Redacted:
+    """Redact as much of a body as is needed to show `limit` characters of it.
+
+    The cut comes after redaction: what stands near the end of what was looked at is never shown.
+    """
+    start = text[:100].lstrip(" \t\r\n\ufeff")[:1]
+    if is_json_like(text) or ("json" in content_type.lower() and start != "<"):
+        shown = redact_json(text, engine, limit)
+        return Redacted(shown, len(shown) <= limit)
+    shown = engine.redact(redact_fields(text[:_WINDOW], engine))
+    if len(text) <= _WINDOW:
+        return Redacted(shown, True)
+    return Redacted(shown[: max(0, len(shown) - 12 * engine.knowledge.index.longest)], False)

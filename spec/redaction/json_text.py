@@ -1,0 +1,132 @@
+"""Redaction of a JSON text in its own layout, valid or not: a scan of its tokens that no input can overflow."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from spec.redaction import masks
+from spec.redaction.encodings import unescape
+from spec.redaction.engine import Engine
+from spec.redaction.knowledge import Knowledge
+from spec.redaction.markup import redact_fields
+
+_TOKEN = re.compile(
+    r"""(?P<name>(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|[^\s"'{}\[\],:]++)(?=\s*+:))
+    | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))
+    | (?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')
+    | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<comma>,)
+    | (?P<word>[^\s"'{}\[\],:]++)
+    | (?P<space>[\s:]++)
+    | (?P<odd>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+_LITERALS = ("true", "false", "null")
+_WINDOW = 32_000
+_MOST_TOKENS = 400_000
+
+
+class Token(NamedTuple):
+    """A token, its kind (a group of the pattern above), and whether a personal member holds it."""
+
+    kind: str
+    text: str
+    personal: bool
+
+
+def tokens(text: str, knowledge: Knowledge) -> Iterator[Token]:
+    """The tokens of a text from its start; joined they are the text. Members of personal members are personal."""
+    holders = [False]
+    personal = False
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup or "odd", match.group()
+        if kind == "name":
+            personal = holders[-1] or knowledge.is_personal(content(token))
+        elif kind == "open":
+            holders.append(personal)
+        elif kind == "close":
+            del holders[max(1, len(holders) - 1) :]
+            personal = holders[-1]
+        elif kind == "comma":
+            personal = holders[-1]
+        yield Token(kind, token, personal)
+
+
+def content(token: str) -> str:
+    """What a string token says; a broken one as far as its escapes can be undone."""
+    quote = token[0] if token[0] in ("'", '"') else ""
+    inner = token.removeprefix(quote).removesuffix(quote) if quote else token
+    if "\\" not in token:
+        return inner
+    try:
+        return str(json.loads(f'"{inner}"', strict=False))
+    except ValueError:
+        return unescape(inner)
+
+
+def redact_json(text: str, engine: Engine, limit: int) -> str:
+    """A JSON text redacted by member and by value; no more than is needed to show `limit` characters of it."""
+    pieces: list[str] = []
+    length = 0
+    valid = True
+    for token in tokens(text, engine.knowledge):
+        valid = valid and token.kind not in ("single", "odd") and _is_json(token)
+        pieces.append(_redacted(token, engine))
+        length += len(pieces[-1])
+        if length > limit + _WINDOW:
+            break
+    shown = "".join(pieces)
+    return shown if valid else engine.redact(redact_fields(shown, engine))
+
+
+def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
+    """The strings and the numbers of five digits or more that personal members hold."""
+    for count, token in enumerate(tokens(text, knowledge)):
+        if count > _MOST_TOKENS:
+            return
+        if not token.personal:
+            continue
+        if token.kind in ("string", "single"):
+            yield content(token.text)
+        elif token.kind == "word" and sum(map(str.isdigit, token.text[: masks.LONGEST])) >= 5:
+            yield token.text
+
+
+def _is_json(token: Token) -> bool:
+    return token.kind not in ("word", "name") or token.text[0] == '"' or _is_scalar(token.text)
+
+
+def _is_scalar(text: str) -> bool:
+    return text in _LITERALS or masks.is_number(text)
+
+
+def _redacted(token: Token, engine: Engine) -> str:
+    if token.kind in ("string", "name", "single"):
+        return _string(token, engine)
+    if token.kind != "word" or token.text in _LITERALS:
+        return token.text
+    if masks.is_number(token.text):
+        return engine.number(token.text, token.personal)
+    return engine.mask(token.text) if token.personal else _shown(token.text, engine)
+
+
+def _string(token: Token, engine: Engine) -> str:
+    text = content(token.text)
+    if token.kind == "name":
+        shown = engine.redact(text[:_WINDOW])
+    else:
+        shown = engine.mask(text) if token.personal else _shown(text, engine)
+    if shown == text:
+        return masks.printable_json(token.text)
+    if token.text[0] != '"':
+        return f"'{shown}'" if token.text[0] == "'" else shown
+    return masks.printable_json(json.dumps(shown, ensure_ascii=False))
+
+
+def _shown(text: str, engine: Engine) -> str:
+    if len(text) <= _WINDOW:
+        return engine.whole(text)
+    margin = 12 * engine.knowledge.index.longest
+    return f"{engine.redact(text[: _WINDOW + margin])[:_WINDOW]}…({len(text)} characters)"

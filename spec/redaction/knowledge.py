@@ -1,0 +1,153 @@
+"""What is known to be secret or personal, and by which placeholder each of it is shown."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+
+from spec.interface import KEY_KINDS, MARK
+from spec.redaction.detectors import NAMES
+from spec.redaction.encodings import fold, packed, spellings
+from spec.redaction.masks import LONGEST, is_masked
+from spec.redaction.values import GRAM, Beside, Index, Sought
+
+SECRET, VALUE, DETECTED, PERSONAL = range(4)
+"""Ranks: where finds overlap, the lowest names the whole."""
+
+MOST_PERSONAL = 20_000
+_PIECES = 64
+_LETTERS = string.ascii_lowercase
+_NEXT = str.maketrans(
+    _LETTERS + _LETTERS.upper() + string.digits,
+    "".join(row[1:] + row[0] for row in (_LETTERS, _LETTERS.upper(), string.digits)),
+)
+# Personal members carry these too; hidden everywhere they would hide what the report is about.
+_WORDS = "done true false null none error success failed internal external string invalid unknown"
+_PLAIN_WORDS = frozenset(
+    word.casefold() for word in (*_WORDS.split(), *KEY_KINDS, *(status.phrase for status in HTTPStatus))
+)
+
+
+class Knowledge:
+    """Secrets, values of the profile, personal values seen, and the names of personal members."""
+
+    def __init__(self, secrets: Mapping[str, str], values: Mapping[str, Iterable[str]], fields: Iterable[str]) -> None:
+        self.index = Index()
+        self.exact_secrets: dict[str, str] = {}
+        self.version = 0
+        self._values: dict[str, str] = {}
+        self._personal: set[str] = set()
+        self._counts: dict[str, int] = {}
+        self._names = dict.fromkeys((*NAMES, "credentials", "cookie", "token", *secrets, *values))
+        self._placeholder: re.Pattern[str] | None = None
+        self._fields = frozenset(_normal(name) for name in fields)
+        self._members: dict[str, bool] = {}
+        self.secrets = frozenset(secrets)
+        for name, value in secrets.items():
+            self.add_secret(name, value)
+        for kind, several in values.items():
+            for value in several:
+                self.add_value(kind, value)
+
+    def is_personal(self, member: str) -> bool:
+        """Whether a member of that name is personal, whatever its letter case, `_` and `-`."""
+        known = self._members.get(member)
+        if known is None:
+            known = _normal(member[: 8 * LONGEST]) in self._fields
+            if len(self._members) < MOST_PERSONAL and len(member) <= LONGEST:
+                self._members[member] = known
+        return known
+
+    def whole(self, text: str) -> str | None:
+        """The placeholder of a text that is nothing but a secret or a value of the profile, however short."""
+        return self.exact_secrets.get(text) or self._values.get(fold(text))
+
+    @property
+    def placeholder(self) -> re.Pattern[str]:
+        """What a placeholder looks like; one group around the whole."""
+        if self._placeholder is None:
+            names = "|".join(re.escape(name) for name in sorted(self._names, key=len, reverse=True))
+            self._placeholder = re.compile(f"(<(?:another )?(?:{names})(?: [0-9]{{1,5}})?>)")
+        return self._placeholder
+
+    def add_secret(self, name: str, value: str) -> None:
+        """Hide a secret: in every encoding, in another letter case, cut short, lengthened, shifted by one."""
+        if not value.strip() or value in self.exact_secrets:
+            return
+        self.version += 1
+        self.exact_secrets[value] = f"<{name}>"
+        another = f"<another {name}>"
+        least = _least(len(value))
+        for form in spellings(value):
+            self._add(form, Sought(f"<{name}>", SECRET, another, form), least)
+        cases = dict.fromkeys((value, value.lower(), value.upper(), value.swapcase(), value.translate(_NEXT)))
+        for case in cases:
+            shown = f"<{name}>" if case == value else another
+            if fold(case) != fold(value):
+                self._add(case, Sought(another, SECRET), least)
+            for form in packed(case):
+                share = max(6, len(form) * least // len(value) - 3)
+                self._add(form, Sought(shown, SECRET, packed=True), share)
+
+    def add_value(self, kind: str, value: str) -> None:
+        """Hide a value of the profile in every encoding; each further one of a kind gets the next number."""
+        folded = fold(value)
+        if not value.strip() or folded in self._values:
+            return
+        self.version += 1
+        if kind not in self._names:
+            self._names[kind], self._placeholder = None, None
+        count = self._counts[kind] = self._counts.get(kind, 0) + 1
+        shown = self._values[folded] = f"<{kind}>" if count == 1 else f"<{kind} {count}>"
+        for form in spellings(value):
+            beside = Beside.DIGIT if form.isdigit() and len(form) < 8 else Beside.ANYTHING
+            self._add(form, Sought(shown, VALUE, beside=beside))
+        if len(value) >= GRAM:
+            for form in {form for case in {value, value.lower(), value.upper()} for form in packed(case)}:
+                self._add(form, Sought(shown, VALUE, packed=True))
+
+    def add_personal(self, value: str) -> None:
+        """Hide a value of a personal member wherever else it stands; a long one is sought in pieces."""
+        if value in self._personal or len(self._personal) >= MOST_PERSONAL or not _worth_hiding(value):
+            return
+        self._personal.add(value)
+        self.version += 1
+        sought = Sought(None, PERSONAL, beside=_beside(value))
+        for piece in _pieces(value):
+            for form in spellings(piece):
+                self._add(form, sought)
+
+    def _add(self, form: str, sought: Sought, least: int | None = None) -> None:
+        if len(form) >= GRAM and not (sought.shown is None and is_masked(form)):
+            self.index.add(fold(form), sought, least)
+
+
+def _normal(name: str) -> str:
+    return "".join(character for character in fold(name) if character.isalnum())
+
+
+def _least(length: int) -> int:
+    """How much of a secret gives it away: half of it, yet of a short one two thirds, and six characters."""
+    return min(length, max(6, (length + 1) // 2, min(8, (2 * length + 2) // 3)))
+
+
+def _worth_hiding(value: str) -> bool:
+    if len(value) < GRAM or is_masked(value) or value.startswith(MARK):
+        return False
+    return sum(map(str.isalnum, value[:LONGEST])) >= 2 and fold(value.strip()) not in _PLAIN_WORDS
+
+
+def _beside(value: str) -> Beside:
+    digits = sum(map(str.isdigit, value))
+    if any(map(str.isalpha, value)):
+        return Beside.WORD if not digits or len(value) < 8 else Beside.ANYTHING
+    return Beside.NUMBER if digits < 8 else Beside.ANYTHING
+
+
+def _pieces(value: str) -> list[str]:
+    if len(value) <= LONGEST:
+        return [value]
+    starts = range(0, min(len(value), LONGEST * _PIECES) - LONGEST, LONGEST)
+    return [*(value[start : start + LONGEST] for start in starts), value[-LONGEST:]]

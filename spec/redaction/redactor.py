@@ -1,0 +1,96 @@
+"""The public face of redaction: one method for each kind of thing that leaves the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from spec.redaction import http, masks
+from spec.redaction.bodies import decoded, is_json_like, redact_body
+from spec.redaction.engine import Engine
+from spec.redaction.json_text import personal_values
+from spec.redaction.knowledge import Knowledge
+from spec.redaction.shell import LARGEST_BODY, curl_line
+from spec.redaction.tree import redact_tree
+
+SHOWN = 4_000
+"""Characters of a body that are shown."""
+
+
+class Redactor:
+    """Hides secrets, values of the profile and personal data in everything that leaves the process.
+
+    `secrets` are values by placeholder name, `values` those of the profile by kind, `fields` the names of
+    personal members. Results are safe to print: control characters, bidi overrides and lone surrogates
+    are escaped. No input makes a method raise, and none takes more than time in proportion to its length.
+    """
+
+    def __init__(
+        self, *, secrets: Mapping[str, str], values: Mapping[str, Iterable[str]], fields: Iterable[str]
+    ) -> None:
+        self._knowledge = Knowledge(secrets, values, fields)
+        self._engine = Engine(self._knowledge)
+
+    def learn(self, kind: str, *values: str) -> None:
+        """Hide further values of a kind: prepared codes, a refreshed token (any name of `secrets`)."""
+        add = self._knowledge.add_secret if kind in self._knowledge.secrets else self._knowledge.add_value
+        for value in values:
+            add(kind, value)
+
+    def learn_from(self, body: bytes) -> None:
+        """Hide what the personal members of a JSON body hold wherever else it turns up.
+
+        Learned are strings of four characters or more and numbers of five digits or more; not learned are
+        words of the interface such as `DONE`, and identifiers that the suite invented.
+        """
+        text = decoded(body)
+        if is_json_like(text):
+            for value in personal_values(text, self._knowledge):
+                self._knowledge.add_personal(value)
+
+    def text(self, text: str) -> str:
+        """Free text; doing it twice changes nothing more."""
+        return masks.printable(self._engine.redact(text))
+
+    def body(self, body: bytes, content_type: str = "") -> str:
+        """A body for people: redacted in its own layout, then cut after 4,000 characters."""
+        redacted = redact_body(decoded(body, content_type), content_type, self._engine, SHOWN)
+        shown = masks.printable(redacted.text)
+        if redacted.complete and len(shown) <= SHOWN:
+            return shown
+        return f"{shown[:SHOWN]}… ({len(body)} bytes in all)"
+
+    def url(self, url: str) -> str:
+        """An address without known values in its path, query and user information."""
+        return masks.printable(http.redact_url(url, self._engine))
+
+    def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Headers; credentials and cookies are replaced whole, their scheme stays."""
+        return tuple(
+            (masks.printable(name), masks.printable(value))
+            for name, value in http.redact_headers(headers, self._engine)
+        )
+
+    def json(self, value: object) -> object:
+        """A JSON value as Python has it, in the same shape; other objects as redacted text."""
+        return redact_tree(value, self._engine)
+
+    def curl(self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes) -> str:
+        """A line that sends the request again once `$PIX_TOKEN`, `$ACCOUNT`, `$CODE` and `$KEY` are set."""
+        headers = tuple(headers)
+        shown = http.redact_headers(headers, self._engine)
+        media_type = next((value for name, value in headers if name.lower() == "content-type"), "")
+        return curl_line(
+            self._engine.redact(method),
+            http.redact_url(url, self._engine),
+            shown,
+            self._small(body, media_type),
+            size=len(body),
+            placeholder=self._knowledge.placeholder,
+        )
+
+    def _small(self, body: bytes, media_type: str) -> str | None:
+        if len(body) > 4 * LARGEST_BODY:
+            return None
+        text = body.decode("utf-8", "surrogateescape")
+        shown = redact_body(text, media_type, self._engine, SHOWN).text
+        return shown if max(len(text), len(shown)) <= LARGEST_BODY else None

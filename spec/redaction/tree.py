@@ -1,0 +1,59 @@
+"""Redaction of a JSON value as Python has it."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+from spec.redaction import masks
+from spec.redaction.engine import Engine
+
+_DEEPEST = 100
+_MOST_BITS = 10_000
+
+
+def redact_tree(value: object, engine: Engine, personal: bool = False, depth: int = 0) -> object:
+    """The value in the same shape; `personal` hides every leaf. Deeper than 100 levels, a note stands for it."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, dict | list | tuple):
+        if depth >= _DEEPEST:
+            return f"… (nested deeper than {_DEEPEST} levels)"
+        return _container(value, engine, personal, depth + 1)
+    if isinstance(value, int | float | Decimal):
+        return _number(value, engine, personal)
+    text = value if isinstance(value, str) else _written(value)
+    return masks.printable(engine.mask(text) if personal else engine.whole(text))
+
+
+def _container(
+    value: dict[Any, Any] | list[Any] | tuple[Any, ...], engine: Engine, personal: bool, depth: int
+) -> object:
+    if not isinstance(value, dict):
+        return [redact_tree(item, engine, personal, depth) for item in value]
+    members: dict[str, object] = {}
+    for key, item in value.items():
+        name = key if isinstance(key, str) else _written(key)
+        shown = unique = masks.printable(engine.redact(name))
+        while unique in members:
+            unique = f"{shown} ({len(members) + 1})"
+        members[unique] = redact_tree(item, engine, personal or engine.knowledge.is_personal(name), depth)
+    return members
+
+
+def _number(value: int | float | Decimal, engine: Engine, personal: bool) -> object:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return f"… (an integer of {value.bit_length()} bits)"
+    if not isinstance(value, int) and not math.isfinite(value):
+        return value
+    written = str(value)
+    shown = engine.number(written, personal)
+    return value if shown == written else type(value)(shown)
+
+
+def _written(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # whatever a foreign __str__ raises, the report goes on
+        return f"<{type(value).__name__}>"

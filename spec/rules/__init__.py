@@ -1,0 +1,86 @@
+"""The rules: each a pure function of one exchange that answers for one ledger row.
+
+`judge` is the only way in. Targeted tests, generated traffic and recorded traffic are judged by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from spec.exchange import Exchange
+from spec.interface import KEY_KINDS, Operation, operations
+from spec.rules import answers, members, robustness
+from spec.rules.answers import AnswerRule, of_data, of_envelope, of_json, of_success
+from spec.rules.judgement import Judgement, Outcome, Rule
+
+__all__ = ["RULES", "Judgement", "Outcome", "Rule", "judge"]
+
+
+def judge(requirement_id: str, exchange: Exchange) -> Judgement:
+    """Judge one exchange for one row. KeyError where no rule answers for the row."""
+    return RULES[requirement_id](exchange)
+
+
+def _described(operation: Operation) -> Iterator[tuple[str, AnswerRule]]:
+    yield "status", answers.status
+    yield "json", answers.strict_json
+    yield "json.mediaType", answers.media_type
+    yield "json.unique", answers.unique
+    yield "json.byteOrderMark", answers.byte_order_mark
+    yield "envelope.object", of_json(answers.one_object)
+    for name, types in (("code", ("integer",)), ("data", ("object",))):
+        for what, rule in _member_rules(name, types):
+            yield f"envelope.{name}.{what}", of_envelope(rule)
+    if operation.result:
+        yield from _result_rules(operation)
+
+
+def _result_rules(operation: Operation) -> Iterator[tuple[str, AnswerRule]]:
+    yield "envelope.code.example", of_envelope(answers.code_example)
+    yield "envelope.result", of_data(members.result(operation.result))
+    yield "fields.extra", members.extra(operation.result)
+    for field in operation.result:
+        for what, rule in _member_rules(field.name, field.types):
+            yield f"{field.name}.{what}", of_data(rule)
+
+
+def _member_rules(name: str, types: tuple[str, ...]) -> Iterator[tuple[str, members.MemberRule]]:
+    yield "present", members.present(name)
+    yield "type", members.typed(name, types)
+    yield "spelling", members.spelling(name)
+
+
+_SINGLE: Mapping[str, AnswerRule] = {
+    "executePix.document.masked": of_data(members.value("document", str, members.masked)),
+    "executePix.document.partly": of_data(members.value("document", str, members.partly)),
+    "executePix.type.kind": of_data(members.value("type", str, members.one_of("type", KEY_KINDS))),
+    "executePix.type.example": of_data(members.value("type", str, members.one_of("type", ("PHONE",)))),
+    "executePix.status.example": of_data(members.value("status", str, members.one_of("status", ("DONE",)))),
+    "executePix.error.example": of_data(members.error_example),
+    "registerPixKey.Success.text": of_data(members.value("Success", str, members.text)),
+    "registerPixKey.Success.example": of_data(members.value("Success", str, members.one_of("Success", ("true",)))),
+    "registerPixKey.fields.upperCase": of_data(members.upper_case(operations()["registerPixKey"].result)),
+}
+
+
+def _table() -> Iterator[tuple[str, Rule]]:
+    for operation in operations().values():
+        rules = _described(operation) if operation.described else _undescribed()
+        for what, rule in rules:
+            yield f"{operation.id}.{what}", of_success(rule, operation.id)
+        yield f"{operation.id}.serverError", robustness.server_error
+        yield f"{operation.id}.stackTrace", robustness.stack_trace
+        yield f"{operation.id}.connection", robustness.dropped
+    for requirement_id, rule in _SINGLE.items():
+        yield requirement_id, of_success(rule, requirement_id.split(".")[0])
+    yield "executePix.id.matches", members.id_matches
+    yield "registerPixKey.Key.example", members.random_key
+
+
+def _undescribed() -> Iterator[tuple[str, AnswerRule]]:
+    yield "status", answers.status
+    yield "json", answers.strict_json
+    yield "envelope.shape", of_json(answers.envelope_shape)
+
+
+RULES: Mapping[str, Rule] = dict(_table())

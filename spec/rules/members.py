@@ -1,0 +1,138 @@
+"""Rules on the members of an object: presence, type, spelling, values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from spec.exchange import Exchange, Response
+from spec.interface import Field
+from spec.masking import is_fully_hidden, is_fully_visible
+from spec.reading import data_of, envelope_of, find, succeeded
+from spec.rules.judgement import HOLDS, Judgement, deviates, hidden, kind_of
+from spec.rules.names import listed
+from spec.strict_json import folded, is_integer, is_number
+
+MemberRule = Callable[[Mapping[str, Any]], Judgement]
+_IS: Mapping[str, Callable[[object], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": is_integer,
+    "number": is_number,
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+
+
+def present(name: str) -> MemberRule:
+    def rule(members: Mapping[str, Any]) -> Judgement:
+        return HOLDS if find(members, name) else deviates(f"{name} is missing")
+
+    return rule
+
+
+def spelling(name: str) -> MemberRule:
+    def rule(members: Mapping[str, Any]) -> Judgement:
+        member = find(members, name)
+        if member is None:
+            return hidden(f"{name} is missing")
+        return HOLDS if member[0] == name else deviates(f"spelled {member[0]}, owed {name}")
+
+    return rule
+
+
+def typed(name: str, types: tuple[str, ...]) -> MemberRule:
+    owed = " or ".join(types)
+
+    def rule(members: Mapping[str, Any]) -> Judgement:
+        member = find(members, name)
+        if member is None:
+            return hidden(f"{name} is missing")
+        fits = any(_IS[kind](member[1]) for kind in types)
+        return HOLDS if fits else deviates(f"{name} is {kind_of(member[1])}, owed {owed}")
+
+    return rule
+
+
+def value(name: str, type_: type, rule: Callable[[Any], str]) -> MemberRule:
+    """A rule on the value of a member that has the right type; `rule` says what is wrong, or nothing."""
+
+    def judged(members: Mapping[str, Any]) -> Judgement:
+        member = find(members, name)
+        if member is None or not isinstance(member[1], type_):
+            return hidden(f"{name} is missing or of another type")
+        wrong = rule(member[1])
+        return deviates(wrong) if wrong else HOLDS
+
+    return judged
+
+
+def result(fields: tuple[Field, ...]) -> MemberRule:
+    def rule(data: Mapping[str, Any]) -> Judgement:
+        held = any(find(data, field.name) for field in fields)
+        return HOLDS if held else deviates("data holds none of the documented fields")
+
+    return rule
+
+
+def extra(fields: tuple[Field, ...]) -> Callable[[Response], Judgement]:
+    def rule(response: Response) -> Judgement:
+        envelope, data = envelope_of(response), data_of(response)
+        if envelope is None or data is None:
+            return hidden("no envelope with an object data")
+        extra = _beyond(envelope, ["code", "data"]) + _beyond(data, [field.name for field in fields])
+        return deviates(f"extra: {listed(extra)}") if extra else HOLDS
+
+    return rule
+
+
+def upper_case(fields: tuple[Field, ...]) -> MemberRule:
+    def rule(data: Mapping[str, Any]) -> Judgement:
+        found = [member[0] for field in fields if (member := find(data, field.name))]
+        lower = [name for name in found if not name[:1].isupper()]
+        if not found:
+            return hidden("no documented field")
+        return deviates(f"starts with a lower-case letter: {listed(lower)}") if lower else HOLDS
+
+    return rule
+
+
+def _beyond(members: Mapping[str, Any], names: list[str]) -> list[str]:
+    known = {folded(name) for name in names}
+    return [name for name in members if folded(name) not in known]
+
+
+def masked(document: str) -> str:
+    return "every character of the tax document is visible" if is_fully_visible(document) else ""
+
+
+def partly(document: str) -> str:
+    return "nothing of the tax document is visible" if is_fully_hidden(document) else ""
+
+
+def text(value: str) -> str:
+    return "" if value in ("true", "false") else "Success is neither the text true nor the text false"
+
+
+def one_of(name: str, values: tuple[str, ...]) -> Callable[[str], str]:
+    shown = ", ".join(values)
+    return lambda value: "" if value in values else f"{name} is not among {shown}"
+
+
+def id_matches(exchange: Exchange) -> Judgement:
+    data = data_of(exchange.response) if exchange.response and succeeded(exchange) else None
+    if exchange.operation != "executePix" or data is None or not isinstance(data.get("id"), str):
+        return hidden("no execution result with an id")
+    return HOLDS if data["id"] == exchange.request.last_segment else deviates("id differs from the code that was sent")
+
+
+def error_example(data: Mapping[str, Any]) -> Judgement:
+    if "error" not in data:
+        return hidden("error is missing")
+    return HOLDS if data["error"] is None else deviates("error is not null, the one value shown")
+
+
+def random_key(exchange: Exchange) -> Judgement:
+    data = data_of(exchange.response) if exchange.response and succeeded(exchange) else None
+    if data is None or "Key" not in data or b'"RANDOM"' not in exchange.request.body:
+        return hidden("no result for a RANDOM key")
+    return HOLDS if data["Key"] is None else deviates("Key is not null, the one value shown for a RANDOM key")
