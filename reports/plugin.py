@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from environments.authorization import VALID
 from environments.door import STANDING, Door, UnreachableError
 from environments.profile import Profile
 from reports.evidence import evidence
@@ -18,9 +19,9 @@ from reports.run import Run, missing_permission
 from reports.terminal import summary
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, RowResult, deviation
 from reports.writing import point_latest, write
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Response
 from spec.ledger import Requirement, ledger
-from spec.reading import registered
+from spec.reading import is_refusal, registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
@@ -46,7 +47,6 @@ class Watcher:
         self.profile = profile
         self.redactor = redactor
         self.door: Door | None = None
-        self.first: list[str] = []
         self.settled: set[int] = set()
         self._seen = 0
 
@@ -62,7 +62,7 @@ class Watcher:
             "requests": len(door.exchanges) if door else 0,
             "executions": door.executions if door else 0,
             "unreachable": self.redactor.text(door.unreachable) if door else "",
-            "first": [self.redactor.text(line) for line in (*unknown, *self.first)],
+            "first": [self.redactor.text(line) for line in (*unknown, *_said_first(door.exchanges if door else []))],
             "left_behind": [self.redactor.text(line) for line in self._left_behind()],
         }
 
@@ -258,6 +258,23 @@ class Reporter:
         terminalreporter.section("conformance")
         for line in summary(self.run.document(), report):
             terminalreporter.write_line(line)
+
+
+def _said_first(exchanges: list[Exchange]) -> Iterator[str]:
+    """What a reader must know before the verdict: the set-up may be at fault, not the service."""
+    valid = [seen for seen in exchanges if seen.operation and seen.credential == VALID and seen.response]
+    statuses = {seen.response.status for seen in valid if seen.response}
+    if valid and all(status in (401, 403) or 300 <= status < 400 for status in statuses):
+        shown = ", ".join(str(status) for status in sorted(statuses))
+        yield f"the token was refused by every operation ({shown}): the set-up is at fault, check auth"
+    executed = [seen for seen in exchanges if seen.operation == "executePix" and seen.good and seen.response]
+    refused = [seen for seen in executed if seen.response and _refuses_the_code(seen.response)]
+    if refused:
+        yield f"{len(refused)} of {len(executed)} transaction codes were refused; they may have expired"
+
+
+def _refuses_the_code(response: Response) -> bool:
+    return is_refusal(response) and response.status not in (401, 403, 429) and response.status < 500
 
 
 def _plain(message: str) -> str:

@@ -23,6 +23,7 @@ _TOKEN = re.compile(
     | (?P<odd>.)""",
     re.DOTALL | re.VERBOSE,
 )
+_LAYOUT = frozenset(("open", "close", "comma", "space"))
 _LITERALS = ("true", "false", "null")
 _WINDOW = 32_000
 _MOST_TOKENS = 400_000
@@ -72,8 +73,11 @@ def redact_json(text: str, engine: Engine, limit: int) -> str:
     length = 0
     valid = True
     for token in tokens(text, engine.knowledge):
-        valid = valid and token.kind not in ("single", "odd") and _is_json(token)
-        pieces.append(_redacted(token, engine))
+        if token.kind in _LAYOUT:
+            pieces.append(token.text)
+        else:
+            valid = valid and _is_json(token)
+            pieces.append(_redacted(token, engine))
         length += len(pieces[-1])
         if length > limit + _WINDOW:
             break
@@ -95,7 +99,9 @@ def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
 
 
 def _is_json(token: Token) -> bool:
-    return token.kind not in ("word", "name") or token.text[0] == '"' or _is_scalar(token.text)
+    if token.kind == "word":
+        return _is_scalar(token.text)
+    return token.kind == "string" or (token.kind == "name" and token.text[0] == '"')
 
 
 def _is_scalar(text: str) -> bool:
@@ -103,9 +109,9 @@ def _is_scalar(text: str) -> bool:
 
 
 def _redacted(token: Token, engine: Engine) -> str:
-    if token.kind in ("string", "name", "single"):
+    if token.kind != "word":
         return _string(token, engine)
-    if token.kind != "word" or token.text in _LITERALS:
+    if token.text in _LITERALS:
         return token.text
     if masks.is_number(token.text):
         return engine.number(token.text, token.personal)

@@ -83,7 +83,7 @@ class Index:
         grams = self._grams
         for start in [at for at in range(len(folded) - GRAM + 1) if folded[at : at + GRAM] in grams]:
             yield from self._at(text, folded, start)
-        if self._digits:
+        if self._digits and len(text) > 8:
             yield from self._in_runs(text)
 
     def _at(self, text: str, folded: str, start: int) -> Iterator[Found]:

@@ -17,7 +17,7 @@ from tests.conformance.registrations import Registrations
 @pytest.fixture(scope="session")
 def traffic(client: Client, profile: Profile, watcher: Watcher, token: str) -> Traffic:
     """What this run sends, each part once."""
-    return Traffic(client, profile, token, watcher.settled)
+    return Traffic(client, profile, token, watcher)
 
 
 @pytest.fixture(scope="session")

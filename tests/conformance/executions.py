@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
 from environments.client import Client, invented
+from environments.door import UnreachableError
 from environments.profile import Profile, fill
 from spec.exchange import Exchange
 from spec.reading import gives_result, is_refusal, succeeded
@@ -21,9 +23,9 @@ LATER_CODES = 3
 class Executions:
     """What was sent to GET /v1/execute/pix/{transactionId}, and what came of it."""
 
-    unknown: Exchange
-    unknown_unauthorized: Exchange
-    other_schemes: list[Exchange]
+    unknown: Exchange | None = None
+    unknown_unauthorized: Exchange | None = None
+    other_schemes: list[Exchange] = field(default_factory=list)
     refusals: list[Exchange] = field(default_factory=list)
     answers: list[Exchange] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
@@ -38,18 +40,18 @@ class Executions:
 
 def execute(client: Client, profile: Profile, prepared: list[str], token: str) -> Executions:
     """Send everything that one run sends to the execution; each code is executed once."""
-    found = _with_invented_codes(client)
     codes = [*profile.transactions.codes, *prepared][: profile.limits.executions]
     client.door.codes |= set(codes)
+    found = Executions()
     if not codes:
         found.missing = "no transaction code: supply transactions.codes or transactions.prepare"
-    credentials = _rotation(token)
-    for index, code in enumerate(codes):
-        spent = False
-        for credential in list(FIRST_CODE if index == 0 else (next(credentials) for _ in range(LATER_CODES))):
-            spent = spent or _refused(client, code, credential, token, found)
-        if not spent:
-            _execute_one(client, code, code in prepared, found)
+    with suppress(UnreachableError):  # what was learned until then is judged
+        _try_invented_code(client, found)
+        credentials = _rotation(token)
+        for index, code in enumerate(codes):
+            names = FIRST_CODE if index == 0 else tuple(next(credentials) for _ in range(LATER_CODES))
+            if not any(_spent(client, code, name, token, found) for name in names):
+                _execute_one(client, code, code in prepared, found)
     return found
 
 
@@ -64,13 +66,11 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
     return [client.send(plan.operation, json=body, good=True) for _ in range(min(plan.count, wanted))]
 
 
-def _with_invented_codes(client: Client) -> Executions:
+def _try_invented_code(client: Client, found: Executions) -> None:
     code = invented()
-    return Executions(
-        unknown=client.send("executePix", code),
-        unknown_unauthorized=client.send("executePix", code, credential="a wrong token"),
-        other_schemes=[client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES],
-    )
+    found.unknown = client.send("executePix", code)
+    found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token")
+    found.other_schemes = [client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES]
 
 
 def _rotation(token: str) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _rotation(token: str) -> Iterator[str]:
         yield from names
 
 
-def _refused(client: Client, code: str, credential: str, token: str, found: Executions) -> bool:
+def _spent(client: Client, code: str, credential: str, token: str, found: Executions) -> bool:
     """Send a refusal probe. Whether the code is spent by it."""
     if not is_bad(credential, token):
         return False

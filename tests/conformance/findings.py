@@ -50,12 +50,13 @@ def accepted_under_another_scheme(executions: Executions) -> Finding:
 
     No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
     """
-    if executions.unknown.response is None or indistinguishable(executions.unknown, executions.unknown_unauthorized):
+    granted, refused = executions.unknown, executions.unknown_unauthorized
+    if granted is None or refused is None or granted.response is None or indistinguishable(granted, refused):
         return Finding(Outcome.HIDDEN, "an invented code is answered alike with and without a valid token")
-    taken = [seen for seen in executions.other_schemes if indistinguishable(seen, executions.unknown)]
+    taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
     if taken:
         names = ", ".join(seen.credential for seen in taken)
-        return Finding(Outcome.DEVIATES, f"accepted: {names}", (executions.unknown, *taken))
+        return Finding(Outcome.DEVIATES, f"accepted: {names}", (granted, *taken))
     return Finding(Outcome.HOLDS, exchanges=tuple(executions.other_schemes))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from environments.client import NOTHING, Client, invented
 from environments.profile import Profile, fill
+from reports.plugin import Watcher
 from reports.recording import Finding, NotExercised
 from spec.exchange import Exchange
 from spec.interface import operations
@@ -25,9 +26,9 @@ PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 class Traffic:
     """Everything that one run sends, arranged by operation. Each part is sent once, when it is first asked for."""
 
-    def __init__(self, client: Client, profile: Profile, token: str, settled: set[int]) -> None:
+    def __init__(self, client: Client, profile: Profile, token: str, watcher: Watcher) -> None:
         self.client, self.profile, self.token = client, profile, token
-        self._settled = settled
+        self._watcher = watcher
         self._visits: dict[str, list[Exchange]] = {}
         self._existence: dict[str, Finding] = {}
 
@@ -57,13 +58,15 @@ class Traffic:
     def prepared_codes(self) -> list[str]:
         """The transaction codes that this run prepared."""
         plan = self.profile.transactions.prepare
-        codes = [_at(exchange, plan.code_at) for exchange in self.preparations] if plan else []
-        return [code for code in codes if code]
+        found = [_at(exchange, plan.code_at) for exchange in self.preparations] if plan else []
+        codes = [code for code in found if code]
+        self._watcher.redactor.learn("code", *codes)
+        return codes
 
     @cached_property
     def registrations(self) -> Registrations:
         """Refusals, registrations and deletions of keys."""
-        return register_all(self.client, self.profile, self.token, self._settled)
+        return register_all(self.client, self.profile, self.token, self._watcher.settled)
 
     def visit(self, operation: str) -> list[Exchange]:
         """The requests to an operation whose answer the document does not describe, the good one first."""
@@ -136,7 +139,7 @@ class Traffic:
         if operation == "executePix":
             executions = self.executions
             prepared = [seen for seen in executions.answers if seen.number in executions.prepared]
-            return [*executions.successes, *prepared, executions.unknown]
+            return [*executions.successes, *prepared, *([executions.unknown] if executions.unknown else [])]
         if operation == "registerPixKey":
             found = self.registrations
             return [*found.accepted, *found.fresh]

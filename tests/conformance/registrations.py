@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
 from environments.client import Client
+from environments.door import UnreachableError
 from environments.profile import PixKey, Profile, fill
 from reports.recording import Finding
 from spec.exchange import Exchange
@@ -137,7 +139,16 @@ def register_all(client: Client, profile: Profile, token: str, settled: set[int]
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=f"nothing to register: supply {what}")
     registrar = Registrar(client, profile, settled)
-    keys = profile.pix_keys
+    first = {key.type: key for key in reversed(profile.pix_keys)}
+    registrar.found.kinds = {kind: Finding(Outcome.HIDDEN, "not reached") for kind in first}
+    with suppress(UnreachableError):  # what was learned until then is judged
+        _register(registrar, profile.pix_keys, token)
+        for kind, key in first.items():
+            registrar.found.kinds[kind] = _explained(registrar, key)
+    return registrar.found
+
+
+def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
     _undocumented(registrar, keys)
     _without_token(registrar, keys, token)
     for turn in range(ROUNDS if registrar.deletes else 1):
@@ -146,9 +157,6 @@ def register_all(client: Client, profile: Profile, token: str, settled: set[int]
                 _good(registrar, key, repeat=turn == 0)
     _without_token_again(registrar, keys, token)
     _other_spellings(registrar, keys)
-    for key in {key.type: key for key in reversed(keys)}.values():
-        registrar.found.kinds[key.type] = _explained(registrar, key)
-    return registrar.found
 
 
 # -- what must be refused ---------------------------------------------------------------------------------------
