@@ -81,6 +81,7 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
     if worker is None:
         _configure_controller(config, profile)
     else:
+        config.option.loadgroup = worker["loadgroup"]
         config.stash[TARGET] = Target(worker["base_url"], lambda: worker["token"])
     target = config.stash[TARGET]
     watcher = config.stash[WATCHER] = Watcher(profile, _redactor(profile, target))
@@ -217,6 +218,7 @@ def pytest_configure_node(node: Any) -> None:
         "base_url": target.base_url,
         "token": target.token(),
         "run": config.stash[RUN_ID],
+        "loadgroup": config.option.dist == "loadgroup",
         "shared": str(config.stash[SHARED]),
     }
 
@@ -251,7 +253,7 @@ def _probe(config: pytest.Config) -> None:
         why = str(error)
     if why:
         run.unreachable = why
-        pytest.exit(f"{run.base_url} cannot be spoken to: {why}", returncode=7)
+        pytest.exit(f"{run.base_url} cannot be spoken to: {why}; this is no verdict on the service", returncode=7)
 
 
 def client_of(config: pytest.Config) -> Client:

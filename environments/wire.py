@@ -201,9 +201,9 @@ _LATE = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
 _FAILURES: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
     (_TLS, FailureKind.TLS, "TLS failed: check tls.ca_bundle, tls.client_cert and the host name"),
     (_PROXY, FailureKind.NO_CONNECTION, "the proxy cannot be spoken to: check proxy"),
-    (_LATE, FailureKind.NO_CONNECTION, "no connection in time"),
     ((urllib3.exceptions.NameResolutionError,), FailureKind.NO_CONNECTION, "the host name is not known"),
     ((urllib3.exceptions.NewConnectionError,), FailureKind.NO_CONNECTION, "the connection is refused"),
+    (_LATE, FailureKind.NO_CONNECTION, "no connection in time"),
     ((urllib3.exceptions.IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
     ((urllib3.exceptions.DecodeError,), FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
     ((ConnectionError,), FailureKind.DROPPED, "the connection was dropped without an answer"),

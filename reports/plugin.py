@@ -77,6 +77,8 @@ class Watcher:
         row = requirement_of(item)
         if row is not None:
             item.extra_keyword_matches.add(row.id)
+            if item.get_closest_marker("property") is None:
+                item.add_marker(pytest.mark.xdist_group("targeted"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -14,6 +14,7 @@ HEADLINES = {
     "incomplete": "INCOMPLETE: nothing failed, but not everything in scope was tested",
     "unreachable": "UNREACHABLE: the target could not be spoken to; this is no verdict on the service",
     "interrupted": "INTERRUPTED: the run was stopped; what is below was found until then",
+    "nothing-selected": "NOTHING SELECTED: no conformance test matches",
     "internal-error": "INTERNAL ERROR: the suite failed; this is no verdict on the service",
 }
 

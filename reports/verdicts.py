@@ -21,12 +21,14 @@ INCOMPLETE, UNREACHABLE, INTERRUPTED, INTERNAL_ERROR = (
     "interrupted",
     "internal-error",
 )
+NOTHING_SELECTED = "nothing-selected"
 EXIT_STATUS = {
     CONFORMANT: 0,
     NON_CONFORMANT: 1,
     NOT_ROBUST: 1,
     INTERRUPTED: 2,
     INTERNAL_ERROR: 3,
+    NOTHING_SELECTED: 5,
     INCOMPLETE: 6,
     UNREACHABLE: 7,
 }
@@ -113,6 +115,8 @@ def run_verdict(
         name = NOT_ROBUST
     elif untested:
         name = INCOMPLETE
+    elif not rows:
+        name = NOTHING_SELECTED
     return RunVerdict(name, EXIT_STATUS[name])
 
 

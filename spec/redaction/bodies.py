@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
 
-from spec.redaction.engine import Engine
+from spec.redaction.engine import WINDOW, Engine, Redacted
 from spec.redaction.json_text import redact_json
 from spec.redaction.markup import redact_fields
 
 _LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows-1252)\b", re.IGNORECASE)
-_WINDOW = 32_000
-
-
-class Redacted(NamedTuple):
-    """Redacted characters, and whether they are of the whole body or of its start."""
-
-    text: str
-    complete: bool
 
 
 def decoded(body: bytes, content_type: str = "") -> str:
@@ -42,9 +33,5 @@ def redact_body(text: str, content_type: str, engine: Engine, limit: int) -> Red
     """
     start = text[:100].lstrip(" \t\r\n\ufeff")[:1]
     if is_json_like(text) or ("json" in content_type.lower() and start != "<"):
-        shown = redact_json(text, engine, limit)
-        return Redacted(shown, len(shown) <= limit)
-    shown = engine.redact(redact_fields(text[:_WINDOW], engine))
-    if len(text) <= _WINDOW:
-        return Redacted(shown, True)
-    return Redacted(shown[: max(0, len(shown) - 12 * engine.knowledge.index.longest)], False)
+        return redact_json(text, engine, limit)
+    return engine.start(redact_fields(text[:WINDOW], engine), len(text) <= WINDOW)

@@ -12,6 +12,9 @@ from spec.redaction.encodings import Reading, fold, readings
 from spec.redaction.knowledge import DETECTED, PERSONAL, Knowledge
 from spec.redaction.values import GRAM
 
+WINDOW = 32_000
+"""Characters of a long text that are looked at, where only its start is shown."""
+
 _PASSES = 4
 _REMEMBERED = 5_000
 _PAIR = re.compile(
@@ -19,6 +22,13 @@ _PAIR = re.compile(
     r"""(?:(?P<quote>\\{0,3}["'])(?P<text>(?:\\.|[^\\])*?)(?:(?P=quote)|\Z)|(?P<number>-?[0-9][0-9.eE+-]*+))""",
     re.DOTALL,
 )
+
+
+class Redacted(NamedTuple):
+    """Redacted characters, and whether they are of the whole text or of its start."""
+
+    text: str
+    complete: bool
 
 
 class _Find(NamedTuple):
@@ -51,6 +61,15 @@ class Engine:
             if len(self._memory) < _REMEMBERED:
                 self._memory[text] = shown
         return shown
+
+    def start(self, text: str, complete: bool) -> Redacted:
+        """The text redacted; of one that was cut, what stands near the cut and could be half a value is left off.
+
+        Written with an escape for each character, a value takes at most 12 times its length.
+        """
+        shown = self.redact(text)
+        margin = 0 if complete else 12 * self.knowledge.index.longest
+        return Redacted(shown[: max(0, len(shown) - margin)], complete)
 
     def whole(self, text: str) -> str:
         """A text that is one value: short values of the profile are hidden too."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from spec.redaction import masks
 from spec.redaction.encodings import unescape
-from spec.redaction.engine import Engine
+from spec.redaction.engine import WINDOW, Engine, Redacted
 from spec.redaction.knowledge import Knowledge
 from spec.redaction.markup import redact_fields
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"""(?P<name>(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|[^\s"'{}\[\],:]++)(?=\s*+:))
     | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))
     | (?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')
-    | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<comma>,)
+    | (?P<open>[\[{]\s*+) | (?P<close>[\]}]\s*+) | (?P<comma>,\s*+)
     | (?P<word>[^\s"'{}\[\],:]++)
     | (?P<space>[\s:]++)
     | (?P<odd>.)""",
@@ -25,7 +25,6 @@ _TOKEN = re.compile(
 )
 _LAYOUT = frozenset(("open", "close", "comma", "space"))
 _LITERALS = ("true", "false", "null")
-_WINDOW = 32_000
 _MOST_TOKENS = 400_000
 
 
@@ -67,22 +66,25 @@ def content(token: str) -> str:
         return unescape(inner)
 
 
-def redact_json(text: str, engine: Engine, limit: int) -> str:
+def redact_json(text: str, engine: Engine, limit: int) -> Redacted:
     """A JSON text redacted by member and by value; no more than is needed to show `limit` characters of it."""
     pieces: list[str] = []
     length = 0
-    valid = True
+    valid = complete = True
     for token in tokens(text, engine.knowledge):
+        if length > limit + WINDOW:
+            complete = False
+            break
         if token.kind in _LAYOUT:
             pieces.append(token.text)
         else:
             valid = valid and _is_json(token)
             pieces.append(_redacted(token, engine))
         length += len(pieces[-1])
-        if length > limit + _WINDOW:
-            break
     shown = "".join(pieces)
-    return shown if valid else engine.redact(redact_fields(shown, engine))
+    if valid:
+        return Redacted(shown, complete)
+    return engine.start(redact_fields(shown, engine), complete)
 
 
 def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
@@ -121,7 +123,7 @@ def _redacted(token: Token, engine: Engine) -> str:
 def _string(token: Token, engine: Engine) -> str:
     text = content(token.text)
     if token.kind == "name":
-        shown = engine.redact(text[:_WINDOW])
+        shown = engine.start(text[:WINDOW], len(text) <= WINDOW).text
     else:
         shown = engine.mask(text) if token.personal else _shown(text, engine)
     if shown == text:
@@ -132,7 +134,6 @@ def _string(token: Token, engine: Engine) -> str:
 
 
 def _shown(text: str, engine: Engine) -> str:
-    if len(text) <= _WINDOW:
+    if len(text) <= WINDOW:
         return engine.whole(text)
-    margin = 12 * engine.knowledge.index.longest
-    return f"{engine.redact(text[: _WINDOW + margin])[:_WINDOW]}…({len(text)} characters)"
+    return f"{engine.start(text[:WINDOW], complete=False).text}…({len(text)} characters)"

@@ -25,6 +25,7 @@ _NEXT = str.maketrans(
 )
 # Personal members carry these too; hidden everywhere they would hide what the report is about.
 _WORDS = "done true false null none error success failed internal external string invalid unknown"
+_WORDS += " value date data code type bank status description success pixKeyType accountType"
 _PLAIN_WORDS = frozenset(
     word.casefold() for word in (*_WORDS.split(), *KEY_KINDS, *(status.phrase for status in HTTPStatus))
 )
@@ -110,7 +111,7 @@ class Knowledge:
 
     def add_personal(self, value: str) -> None:
         """Hide a value of a personal member wherever else it stands; a long one is sought in pieces."""
-        if value in self._personal or len(self._personal) >= MOST_PERSONAL or not _worth_hiding(value):
+        if value in self._personal or len(self._personal) >= MOST_PERSONAL or not self._worth_hiding(value):
             return
         self._personal.add(value)
         self.version += 1
@@ -118,6 +119,12 @@ class Knowledge:
         for piece in _pieces(value):
             for form in spellings(piece):
                 self._add(form, sought)
+
+    def _worth_hiding(self, value: str) -> bool:
+        if len(value) < GRAM or is_masked(value) or value.startswith(MARK):
+            return False
+        plain = fold(value.strip()) in _PLAIN_WORDS or _normal(value[:LONGEST]) in self._fields
+        return not plain and sum(map(str.isalnum, value[:LONGEST])) >= 2
 
     def _add(self, form: str, sought: Sought, least: int | None = None) -> None:
         if len(form) >= GRAM and not (sought.shown is None and is_masked(form)):
@@ -131,12 +138,6 @@ def _normal(name: str) -> str:
 def _least(length: int) -> int:
     """How much of a secret gives it away: half of it, yet of a short one two thirds, and six characters."""
     return min(length, max(6, (length + 1) // 2, min(8, (2 * length + 2) // 3)))
-
-
-def _worth_hiding(value: str) -> bool:
-    if len(value) < GRAM or is_masked(value) or value.startswith(MARK):
-        return False
-    return sum(map(str.isalnum, value[:LONGEST])) >= 2 and fold(value.strip()) not in _PLAIN_WORDS
 
 
 def _beside(value: str) -> Beside:

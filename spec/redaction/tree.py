@@ -49,7 +49,10 @@ def _number(value: int | float | Decimal, engine: Engine, personal: bool) -> obj
         return value
     written = str(value)
     shown = engine.number(written, personal)
-    return value if shown == written else type(value)(shown)
+    if shown == written:
+        return value
+    hidden = type(value)(shown)
+    return hidden if math.isfinite(hidden) else 9.9
 
 
 def _written(value: object) -> str:

@@ -69,7 +69,9 @@ class Index:
     def add(self, folded: str, sought: Sought, least: int | None = None) -> None:
         """Seek a folded spelling of four or more characters; also parts of `least` at its start and end."""
         lengths = self._grams.setdefault(folded[:GRAM], {})
-        lengths.setdefault(len(folded), {}).setdefault(folded, sought)
+        spellings = lengths.setdefault(len(folded), {})
+        if folded not in spellings or sought.rank < spellings[folded].rank:
+            spellings[folded] = sought
         self.longest = max(self.longest, len(folded))
         self._digits |= len(folded) >= 8 and folded.isdigit()
         if least and least < len(folded):
