@@ -92,8 +92,14 @@ class Exchange:
     def summary(self) -> str:
         """What came back in a few words, without service data: `404 application/json`."""
         if self.response is None:
-            return self.failure.kind.value if self.failure else "not sent"
+            return self._failed
         return f"{self.response.status} {_plain(self.response.media_type) or 'without a media type'}"
+
+    @property
+    def _failed(self) -> str:
+        if self.failure is None:
+            return "not sent"
+        return self.failure.message if self.failure.kind is FailureKind.LIMIT else self.failure.kind.value
 
 
 def _plain(media_type: str) -> str:

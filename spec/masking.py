@@ -11,7 +11,7 @@ import unicodedata
 
 from stdnum.br import cnpj
 
-_MASK = frozenset("*#•●○■□█▇▒▓▪∙⁎…×?~^+=@$%&!")  # noqa: RUF001 - × is a mask, not a misspelled x
+_MASK = frozenset("*#•●○■□█▇▒▓▪∙⁎…×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign hides too
 _RUN = re.compile(r"([^0-9A-Za-z\s])\1")
 _CPF = re.compile(r"[0-9]{11}")
 _CNPJ = re.compile(r"[0-9A-Z]{12}[0-9]{2}")

@@ -74,7 +74,7 @@ def registered(exchange: Exchange) -> bool:
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
     fields = operations()["executePix"].result
     held = [find(members, field.name) for field in fields]
-    return sum(member is not None and member[1] is not None for member in held) > len(fields) // 2
+    return sum(member is not None and member[1] not in (None, "", 0) for member in held) > len(fields) // 2
 
 
 def _says_success(value: Any) -> bool:

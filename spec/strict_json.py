@@ -120,7 +120,7 @@ def _refuse(name: str) -> None:
 
 def _number(text: str) -> Decimal | HugeNumber:
     mantissa, _, exponent = text.lower().partition("e")
-    if len(mantissa) > MAX_DIGITS or len(exponent) > 6:
+    if len(mantissa) > MAX_DIGITS or len(exponent.lstrip("+-0")) > 3:
         fraction = mantissa.partition(".")[2]
         return HugeNumber(integral=not exponent.startswith("-") and not fraction.strip("0"))
     return Decimal(text)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 
 from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
 from environments.client import Client, invented
@@ -15,8 +15,8 @@ from spec.reading import gives_result, is_refusal, succeeded
 from tests.conformance.extras import EXTRA_HEADERS
 
 FIRST_CODE = tuple(BAD_CREDENTIALS)
-LATER_CODES = 3
-"""How many credentials each later code is refused with; the first code is refused with all."""
+EVERY_CODE = ("no header", "a wrong token")
+"""The first code is refused with every bad credential; each later one with these and one more in turn."""
 
 
 @dataclass
@@ -47,9 +47,9 @@ def execute(client: Client, profile: Profile, prepared: list[str], token: str) -
         found.missing = "no transaction code: supply transactions.codes or transactions.prepare"
     with suppress(UnreachableError):  # what was learned until then is judged
         _try_invented_code(client, found)
-        credentials = _rotation(token)
+        others = cycle(name for name in BAD_CREDENTIALS if name not in EVERY_CODE)
         for index, code in enumerate(codes):
-            names = FIRST_CODE if index == 0 else tuple(next(credentials) for _ in range(LATER_CODES))
+            names = FIRST_CODE if index == 0 else (*EVERY_CODE, next(others))
             if not any(_spent(client, code, name, token, found) for name in names):
                 _execute_one(client, code, code in prepared, found)
     return found
@@ -71,12 +71,6 @@ def _try_invented_code(client: Client, found: Executions) -> None:
     found.unknown = client.send("executePix", code)
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token")
     found.other_schemes = [client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES]
-
-
-def _rotation(token: str) -> Iterator[str]:
-    names = [name for name in BAD_CREDENTIALS if is_bad(name, token)]
-    while True:
-        yield from names
 
 
 def _spent(client: Client, code: str, credential: str, token: str, found: Executions) -> bool:

@@ -7,21 +7,22 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from spec.exchange import Exchange, Response
+from spec.reading import code_of
 
 _VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 
 
 def indistinguishable(one: Exchange, other: Exchange) -> bool:
-    """Status, media type and body are the same, but for the path, digits and long hex numbers."""
+    """Status, media type, code and body are the same, but for the path, digits and long hex numbers."""
     if one.response is None or other.response is None:
         return False
     return _print(one, one.response) == _print(other, other.response)
 
 
-def _print(exchange: Exchange, response: Response) -> tuple[int, str, Any]:
+def _print(exchange: Exchange, response: Response) -> tuple[Any, ...]:
     text = response.body.decode("utf-8", "replace")
     path = urlsplit(exchange.request.url).path
     for part in sorted({path, *path.split("/")}, key=len, reverse=True):
         for form in {part, unquote(part)} - {"", "v1"}:
             text = text.replace(form, "·")
-    return response.status, response.media_type, _VARYING.sub("#", text)
+    return response.status, response.media_type, code_of(response), _VARYING.sub("#", text)

@@ -144,7 +144,8 @@ class Traffic:
             found = self.registrations
             return [*found.accepted, *found.fresh]
         if operation == "deletePixKey":
-            return self.registrations.deletions if self.permitted("registerPixKey") else self._deletion_of_nothing()
+            deletions = self.registrations.deletions if self.permitted("registerPixKey") else []
+            return deletions or self._deletion_of_nothing()
         return self.visit(operation)[:1]
 
     def _deletion_of_nothing(self) -> list[Exchange]:

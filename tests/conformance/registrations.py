@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,9 @@ from spec.rules import Outcome
 from tests.conformance.extras import Alternative, alternatives, registration
 
 UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
+OTHER_NAME_OF_RANDOM = "EVP"
+PATIENCE_S = (0.2, 0.5)
+"""How long a deletion that is refused right after the registration is waited with, in all of a run."""
 NUMERIC_KINDS = ("1", "3")
 FOR_EVERY_KIND = ("no header", "a wrong token")
 ROUNDS = 2
@@ -72,6 +76,7 @@ class Registrar:
         self.account = profile.accounts[0]
         self.found = Registrations(self.account)
         self.explained = 0
+        self._patience = list(PATIENCE_S)
         self._settled = settled
         body = profile.requests.get("deletePixKey")
         self._deletion = body.json if body and "delete-keys" in profile.allow else None
@@ -114,8 +119,11 @@ class Registrar:
         made = self._key_of(exchange, key)
         if self.deletes and made.key:
             deletion = self.delete(made, good=True)
+            while _refused(deletion) and self._patience:
+                time.sleep(self._patience.pop(0))
+                deletion = self.delete(made, good=True)
             self.found.deletions.append(deletion)
-            if deletion.response is not None and not is_refusal(deletion.response):
+            if not _refused(deletion):
                 self._settled.add(exchange.number)
                 return True
         return False
@@ -151,12 +159,15 @@ def register_all(client: Client, profile: Profile, token: str, settled: set[int]
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
     _undocumented(registrar, keys)
     _without_token(registrar, keys, token)
+    own = [key for key in keys if key.type != "RANDOM"]
     for turn in range(ROUNDS if registrar.deletes else 1):
-        for key in keys:
-            if turn == 0 or key.type != "RANDOM":
-                _good(registrar, key, repeat=turn == 0)
+        for key in own:
+            _good(registrar, key, repeat=turn == 0)
     _without_token_again(registrar, keys, token)
     _other_spellings(registrar, keys)
+    for key in keys:  # last, as a key that the service made may be beyond deletion
+        if key.type == "RANDOM":
+            _good(registrar, key, repeat=False)
 
 
 # -- what must be refused ---------------------------------------------------------------------------------------
@@ -169,6 +180,11 @@ def _undocumented(registrar: Registrar, keys: Iterable[PixKey]) -> None:
         exchange = registrar.register(replace(key, type=kind), good=False)
         registrar.found.undocumented.append(exchange)
         registrar.settle(exchange, key)
+    for key in keys:
+        if key.type == "RANDOM":
+            exchange = registrar.register(replace(key, type=OTHER_NAME_OF_RANDOM), good=False)
+            registrar.found.undocumented.append(exchange)
+            registrar.settle(exchange, key)
 
 
 def _without_token(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
@@ -289,6 +305,10 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
         return unsure
     message = f"{refused.summary} for a {key.type} key, while a {_kind_sent(control)} key is accepted before and after"
     return Finding(Outcome.DEVIATES, message, (control, refused, after))
+
+
+def _refused(exchange: Exchange) -> bool:
+    return exchange.response is None or is_refusal(exchange.response)
 
 
 def _kind_sent(exchange: Exchange) -> str:

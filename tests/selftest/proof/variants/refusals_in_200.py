@@ -40,11 +40,17 @@ class RefusesIn200(Refuses, Verbatim):
         return self.render(200, {"code": code, **self.REST}, refusal.headers)
 
 
+ALIKE = ("executePix.token.scheme",)
+"""A bad token and an unknown code get the same refusal, so that a code that nobody has shows nothing of a scheme."""
+
 for _name, _code in CODES.items():
-    lawful("refusal in 200", f"RefusesIn200WithCode{_name}", f"Refusals are a 200, code {_name}.", RefusesIn200, CODE=_code)
+    lawful(
+        "refusal in 200", f"RefusesIn200WithCode{_name}", f"Every refusal is a 200 with the code {_name}.",
+        RefusesIn200, CODE=_code, hides=ALIKE if _code else (),
+    )  # fmt: skip
 
 for _name, _rest in DATA.items():
-    lawful("refusal in 200", f"RefusesIn200With{_name}", f"Refusals are a 200, with {_name}.", RefusesIn200, REST=_rest)
+    lawful("refusal in 200", f"RefusesIn200With{_name}", f"Every refusal is a 200 with {_name}.", RefusesIn200, REST=_rest)
 
 
 @variant("refusal in 200")

@@ -1,0 +1,187 @@
+"""Requests that the document shows, and that the service does not take: something more or else is required."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from environments.sandbox import Refusal, Request
+from environments.sandbox.service import Service
+from tests.selftest.proof.mutants.making import DELETION, Demands, lie, members_of
+
+REMOVED = ("from", "to", "value", "date", "description")
+PREPARED = str(Path(__file__).with_name("prepared.yaml"))
+"""A profile whose run prepares its codes, so that a refusal cannot mean that they have expired."""
+_UNREGISTERED = (
+    "registerPixKey.envelope.*", "registerPixKey.json*", "registerPixKey.status", "registerPixKey.fields.*",
+    "registerPixKey.Success.*", "registerPixKey.Message.*", "registerPixKey.Key.*", "registerPixKey.DocumentNumber.*",
+    "registerPixKey.pixKeyType.[A-Z]*", "registerPixKey.body.*", "registerPixKey.contentType.accepted",
+    "registerPixKey.token.accepted", "registerPixKey.repeated",
+)  # fmt: skip
+"""Everything that a registration would show."""
+_SUFFICIENT = "registerPixKey.body.sufficient"
+
+
+def _registration_needs(name: str, text: str, refusal: str, lacks: Any) -> None:
+    lie(
+        "more is required",
+        name,
+        text,
+        Demands,
+        _SUFFICIENT,
+        hides=_UNREGISTERED,
+        REFUSAL=(400, refusal),
+        lacks=lacks,
+    )
+
+
+for _field in REMOVED:
+    _registration_needs(
+        f"RegistrationNeeds{_field.capitalize()}",
+        f"The removed body field {_field} is required.",
+        f"The field {_field} is missing.",
+        lambda self, request, field=_field: field not in members_of(request),
+    )
+_registration_needs(
+    "RegistrationNeedsAllRemovedFields",
+    "The five removed body fields are required.",
+    "A field is missing.",
+    lambda self, request: not set(REMOVED) <= set(members_of(request)),
+)
+_registration_needs(
+    "RegistrationNeedsAnotherField",
+    "The body field ownerName is required.",
+    "The field 'ownerName' is missing.",
+    lambda self, request: "ownerName" not in members_of(request),
+)
+_registration_needs(
+    "RegistrationNeedsAnApiKey",
+    "The header X-Api-Key is required.",
+    "Who is calling?",
+    lambda self, request: not request.header("X-Api-Key"),
+)
+_registration_needs(
+    "RegistrationNeedsAnIdempotencyKey",
+    "The header Idempotency-Key is required.",
+    "Send it once.",
+    lambda self, request: not request.header("Idempotency-Key"),
+)
+_registration_needs(
+    "RegistrationNeedsAnotherHeader",
+    "The header X-Branch is required.",
+    "The header X-Branch is missing.",
+    lambda self, request: not request.header("X-Branch"),
+)
+_registration_needs(
+    "RegistrationNeedsAQuery",
+    "The query parameter channel is required.",
+    "The query parameter `channel` is missing.",
+    lambda self, request: "channel=" not in request.query,
+)
+
+
+def _registration_takes_otherwise(name: str, text: str, row: str, lacks: Any, status: int = 400) -> None:
+    lie(
+        "documented request refused",
+        name,
+        text,
+        Renames,
+        f"registerPixKey.{row}",
+        hides=_UNREGISTERED,
+        REFUSAL=(status, "The request is not understood."),
+        lacks=lacks,
+    )
+
+
+class Renames(Demands):
+    """The sandbox, where a body may also carry its documented fields under other names and types."""
+
+    def read_json(self, request: Request, operation: str) -> dict[str, object]:
+        body = super().read_json(request, operation)
+        if operation != "registerPixKey":
+            return body
+        renamed = {{"key": "pixKey", "type": "pixKeyType"}.get(name, name): value for name, value in body.items()}
+        key, kind = renamed.get("pixKey"), renamed.get("pixKeyType")
+        return renamed | {"pixKey": str(key)} | ({"pixKeyType": kind.upper()} if isinstance(kind, str) else {})
+
+
+_registration_takes_otherwise(
+    "RegistrationWantsKeyForPixKey",
+    "The key is to be called key.",
+    "body.pixKey",
+    lambda self, request: "key" not in members_of(request),
+)
+_registration_takes_otherwise(
+    "RegistrationWantsTypeForPixKeyType",
+    "The kind is to be called type.",
+    "body.pixKeyType",
+    lambda self, request: "type" not in members_of(request),
+)
+_registration_takes_otherwise(
+    "RegistrationForbidsAccount",
+    "The body field account is refused.",
+    "body.account",
+    lambda self, request: "account" in members_of(request),
+)
+
+
+class WantsAnotherContentType(Service):
+    """The sandbox, which takes a body of one operation only under one Content-Type."""
+
+    OPERATION: ClassVar[str] = "registerPixKey"
+    WANTED: ClassVar[str] = ""
+
+    def check_content_type(self, request: Request, operation: str) -> None:
+        if operation != self.OPERATION:
+            super().check_content_type(request, operation)
+        elif request.header("Content-Type") != self.WANTED:
+            raise Refusal(415, "The media type is not supported.")
+
+
+for _name, _wanted in {
+    "ACharset": "application/json; charset=utf-8",
+    "Text": "text/plain",
+    "AVendorType": "application/vnd.bank+json",
+    "AForm": "application/x-www-form-urlencoded",
+}.items():
+    lie(
+        "documented request refused",
+        f"RegistrationWants{_name}",
+        f"A registration is taken as {_wanted} only.",
+        WantsAnotherContentType,
+        "registerPixKey.contentType.accepted",
+        hides=(*_UNREGISTERED, *DELETION),
+        WANTED=_wanted,
+    )
+lie(
+    "documented request refused",
+    "DeletionWantsText",
+    "A deletion is taken as text/plain only.",
+    WantsAnotherContentType,
+    warns=("deletePixKey.contentType.accepted",),
+    hides=("deletePixKey.*", "registerPixKey.*"),
+    OPERATION="deletePixKey",
+    WANTED="text/plain",
+)
+
+
+def _execution_needs(name: str, text: str, lacks: Any) -> None:
+    lie(
+        "more is required",
+        name,
+        text,
+        Demands,
+        "executePix.request.sufficient",
+        environment=PREPARED,
+        OPERATION="executePix",
+        lacks=lacks,
+    )
+
+
+_execution_needs(
+    "ExecutionNeedsAHeader",
+    "An execution needs the header X-Request-Id.",
+    lambda self, request: not request.header("X-Request-Id"),
+)
+_execution_needs("ExecutionNeedsAQuery", "An execution needs a query.", lambda self, request: not request.query)
+_execution_needs("ExecutionNeedsABody", "An execution needs a body.", lambda self, request: not request.body)

@@ -1,0 +1,74 @@
+"""Lies about what the document implies, or shows as one example: the suite warns of them."""
+
+from __future__ import annotations
+
+import json
+
+from environments.sandbox import Response
+from tests.selftest.proof.mutants.making import SUBJECT, Answers, Envelopes, Results, fixed, lie
+
+
+def _result(name: str, text: str, operation: str, field: str, value: object, row: str) -> None:
+    lie(
+        "another value than shown",
+        name,
+        text,
+        Results,
+        warns=(f"{operation}.{row}",),
+        OPERATION=operation,
+        change=fixed(lambda data: data | {field: value}),
+    )
+
+
+_result("ExecutionIdIsAnother", "The id is not the code that was sent.", "executePix", "id", "TX-1", "id.matches")
+_result("DocumentFullyHidden", "Nothing of the document is visible.", "executePix", "document", "***", "document.partly")
+_result("StatusConfirmed", "The status is CONFIRMED.", "executePix", "status", "CONFIRMED", "status.example")
+_result("ErrorIsEmptyText", "The error of a success is empty text.", "executePix", "error", "", "error.example")
+_result("TypeIsEvp", "The kind of the key used is EVP.", "executePix", "type", "EVP", "type.kind")
+_result("ExecutionHasAnExtraField", "The result has a further field.", "executePix", "fee", 0, "fields.extra")
+_result("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", "Id", 1, "fields.extra")
+_result("KeyOfRandomIsShown", "A RANDOM key is shown at once.", "registerPixKey", "Key", "made-here", "Key.example")
+
+for _operation in ("executePix", "registerPixKey"):
+    lie(
+        "another value than shown",
+        f"{SUBJECT[_operation]}CodeIsOne",
+        "The code of a success is 1.",
+        Envelopes,
+        warns=(f"{_operation}.envelope.code.example",),
+        OPERATION=_operation,
+        wrap=fixed(lambda envelope: envelope | {"code": 1}),
+    )
+
+
+def _twice(response: Response) -> Response:
+    first = next(iter(json.loads(response.body)))
+    again = f'{{"{first}": 0, '.encode()
+    return Response(200, again + response.body[1:], response.headers)
+
+
+for _operation, _of in SUBJECT.items():
+    for _name, _text, _what, _alter in (
+        (
+            "LabelledAsText",
+            "The JSON is labelled as text.",
+            "json.mediaType",
+            lambda response: Response(200, response.body, (("Content-Type", "text/plain"),)),
+        ),
+        ("SaysCodeTwice", "The member code stands twice.", "json.unique", _twice),
+        (
+            "StartsWithAByteOrderMark",
+            "The JSON starts with a byte order mark.",
+            "json.byteOrderMark",
+            lambda response: Response(200, b"\xef\xbb\xbf" + response.body, response.headers),
+        ),
+    ):
+        lie(
+            "JSON that is mentioned",
+            f"{_of}{_name}",
+            _text,
+            Answers,
+            warns=(f"{_operation}.{_what}",),
+            OPERATION=_operation,
+            alter=fixed(_alter),
+        )
