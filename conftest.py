@@ -66,6 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "requirement(id): the ledger row that a conformance test answers for")
     config.addinivalue_line("markers", "needs(permission): a permission beyond that of the row's operation")
     config.addinivalue_line("markers", "property: generated traffic")
+    config.addinivalue_line("markers", "xdist_group(name): tests that one worker of a parallel run takes")
     if config.getoption("verify_base_url", False):
         raise pytest.UsageError("--verify-base-url goes around the door; leave it out, the target is probed anyway")
     if only_selftests(config):

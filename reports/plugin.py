@@ -13,6 +13,7 @@ from environments.authorization import VALID
 from environments.door import STANDING, Door, UnreachableError
 from environments.profile import Profile
 from reports.evidence import evidence
+from reports.html import add_html_page
 from reports.junit import junit
 from reports.recording import NotExercised, OutOfScope, Recording, current
 from reports.run import Run, missing_permission
@@ -217,6 +218,11 @@ class Reporter:
         self.run = run
         self.folder = folder
         self._problem = ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        if self.folder is not None and session.config.pluginmanager.hasplugin("html"):
+            add_html_page(session, self.run, self.folder / "report.html")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         found = getattr(report, "conformance", None)

@@ -7,7 +7,7 @@ import re
 from spec.redaction.engine import Engine
 
 _PAIRS = re.compile(
-    r"""(?<![\w-])(?P<name>[A-Za-z][\w-]{0,40}+)(?:\]|%5[dD])?["']?[ \t]{0,9}
+    r"""(?:(?<![\w-])|(?<=%5[Bb]))(?P<name>[A-Za-z][\w-]{0,40}+)(?:\]|%5[dD])?["']?[ \t]{0,9}
     (?: [=:][ \t]{0,9}"(?P<double>[^"]*+) | [=:][ \t]{0,9}'(?P<single>[^']*+)
       | =(?P<form>[^\s&;<>"']*+) | :[ \t]{0,9}(?P<line>[^\n&;<>"']*+) )""",
     re.VERBOSE,

@@ -45,13 +45,12 @@ def _container(
 def _number(value: int | float | Decimal, engine: Engine, personal: bool) -> object:
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return f"… (an integer of {value.bit_length()} bits)"
-    if not isinstance(value, int) and not math.isfinite(value):
-        return value
-    written = str(value)
-    shown = engine.number(written, personal)
+    written = _written(value)
+    shown = engine.number(written, personal) if masks.is_number(written) else written
     if shown == written:
         return value
-    hidden = type(value)(shown)
+    kind = next(kind for kind in (int, float, Decimal) if isinstance(value, kind))
+    hidden = kind(shown)
     return hidden if math.isfinite(hidden) else 9.9
 
 

@@ -79,12 +79,17 @@ BORDERLINE = Registry()
 
 
 def mutant(
-    *fails: str, operator: str, hides: tuple[str, ...] = (), slow: bool = False
+    *fails: str,
+    operator: str,
+    warns: tuple[str, ...] = (),
+    hides: tuple[str, ...] = (),
+    environment: str = "sandbox",
+    slow: bool = False,
 ) -> Callable[[type[Service]], type[Service]]:
-    """A class that breaks the rows `fails`, and no others."""
+    """A class that breaks the rows `fails`, and no others; what is implied, or an example, warns."""
 
     def register(make: type[Service]) -> type[Service]:
-        MUTANTS.add_class(make, operator, *fails, hides=hides, slow=slow)
+        MUTANTS.add_class(make, operator, *fails, warns=warns, hides=hides, environment=environment, slow=slow)
         return make
 
     return register

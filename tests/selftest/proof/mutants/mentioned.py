@@ -5,7 +5,25 @@ from __future__ import annotations
 import json
 
 from environments.sandbox import Response
+from environments.sandbox.service import Service
 from tests.selftest.proof.mutants.making import SUBJECT, Answers, Envelopes, Results, fixed, lie
+from tests.selftest.proof.registry import mutant
+
+
+@mutant(warns=("registerPixKey.Key.example",), operator="another value than shown")
+class KeyOfRandomIsShown(Service):
+    """A RANDOM key is shown at once."""
+
+    def registration_key(self, registration):
+        return registration.key.key
+
+
+@mutant(warns=("registerPixKey.Success.example",), operator="another value than shown")
+class DeclinesCnpj(Service):
+    """A new CNPJ key is declined with Success false."""
+
+    def registration_success(self, registration):
+        return "false" if registration.key.kind == "CNPJ" else super().registration_success(registration)
 
 
 def _result(name: str, text: str, operation: str, field: str, value: object, row: str) -> None:
@@ -27,7 +45,6 @@ _result("ErrorIsEmptyText", "The error of a success is empty text.", "executePix
 _result("TypeIsEvp", "The kind of the key used is EVP.", "executePix", "type", "EVP", "type.kind")
 _result("ExecutionHasAnExtraField", "The result has a further field.", "executePix", "fee", 0, "fields.extra")
 _result("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", "Id", 1, "fields.extra")
-_result("KeyOfRandomIsShown", "A RANDOM key is shown at once.", "registerPixKey", "Key", "made-here", "Key.example")
 
 for _operation in ("executePix", "registerPixKey"):
     lie(

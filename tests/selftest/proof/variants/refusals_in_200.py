@@ -53,7 +53,7 @@ for _name, _rest in DATA.items():
     lawful("refusal in 200", f"RefusesIn200With{_name}", f"Every refusal is a 200 with {_name}.", RefusesIn200, REST=_rest)
 
 
-@variant("refusal in 200")
+@variant("refusal in 200", hides=("*.refusal",))
 class DeclinesIn200(Refuses):
     """A refused registration is a 200, code 0 and Success "false"; so is everything else that is refused."""
 
@@ -62,7 +62,7 @@ class DeclinesIn200(Refuses):
         return as_json(200, {"code": 0, "data": data})
 
 
-@variant("refusal in 200")
+@variant("refusal in 200", hides=("*.refusal",))
 class EnvelopeSaysSuccessToo(DeclinesIn200):
     """Every envelope says `success: true`, as the request was answered; the result itself says Success "false"."""
 

@@ -1,0 +1,203 @@
+"""report.html: what a QA manager reads in a minute and an engineer acts on, placed into pytest-html's page.
+
+Nothing here trusts what it shows: the template escapes every value, and what cannot be seen is made visible.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from pytest_metadata.plugin import metadata_key
+
+from reports.run import Run
+from reports.terminal import HEADLINES, scope
+from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, WARN, deviation
+from spec.ledger import ledger
+
+TEMPLATES = Path(__file__).with_name("templates")
+PROOF = Path(__file__).with_name("proof") / "proof.json"
+MEANING = {
+    "documented": "the document states it",
+    "implied": "the document implies it",
+    "example": "the document shows one example",
+    "not-shown": "the document does not show it",
+    "robustness": "the document is silent; policy of the suite",
+}
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+Row = dict[str, Any]
+"""A requirement as `Run.document` gives it."""
+
+
+def summary_html(run: Run) -> str:
+    """The requirement-first part of the report as HTML; every value that is not our own is escaped."""
+    document = run.document()
+    rows: list[Row] = document["requirements"]
+    robustness = [row for row in rows if row["level"] == "robustness"]
+    conformance = [row for row in rows if row["level"] != "robustness"]
+    word, _, sentence = HEADLINES[document["verdict"]].partition(": ")
+    page = _template().render(
+        document=document,
+        word=word,
+        sentence=sentence,
+        scope=scope(document),
+        unreachable=run.unreachable,
+        tiles={"Conformance": _tile(conformance), "Robustness": _tile(robustness)},
+        levels=_levels(document["counts"], run.profile.fail_on),
+        verdicts=ORDER,
+        proof=_proof(),
+        findings=_findings(conformance, robustness),
+        missing=_by_message(rows, NOT_EXERCISED, "no test reached it"),
+        out_of_scope=_by_message(rows, OUT_OF_SCOPE, "the profile does not permit it"),
+        sections=_by_heading(conformance),
+        robustness=_by_heading(robustness),
+        exchanges=run.exchanges,
+        deviating=_deviating(rows),
+    )
+    return visible(page)
+
+
+def visible(text: str) -> str:
+    """Characters that are not seen, that reorder what is read, or that UTF-8 has no bytes for, as escapes."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html")
+
+
+def _tile(rows: list[Row]) -> tuple[str, str]:
+    """Whether any of the rows failed, as the word of a verdict, and the same in one sentence."""
+    tally = Counter(row["verdict"] for row in rows)
+    tested = sum(tally[verdict] for verdict in ("pass", "warn", "fail", "observed"))
+    failed = tally[FAIL]
+    known = sum("known_failure" in row for row in rows)
+    said = f"{failed or 'None'} of {tested} tested statements {'fail' if failed > 1 else 'fails'}"
+    if not tested:
+        return NOT_EXERCISED, "Nothing was tested"
+    return (FAIL if failed else "pass"), said + (f" ({known} known)" if known else "")
+
+
+def _levels(counts: dict[str, dict[str, int]], fail_on: Iterable[str]) -> list[dict[str, Any]]:
+    """The table of counts: one entry a level that has rows, robustness last, apart from conformance."""
+    names = sorted(counts, key=lambda name: name == "robustness")
+    return [
+        {"name": name, "meaning": MEANING[name], "deviation": deviation(name, list(fail_on)), "counts": counts[name]}
+        for name in names
+    ]
+
+
+def _findings(conformance: list[Row], robustness: list[Row]) -> dict[str, list[Row]]:
+    """What failed and what warned, under the headline that each belongs to; without the empty ones."""
+    failed = [row for row in conformance if row["verdict"] == FAIL]
+    groups = {
+        "Failing": [row for row in failed if "known_failure" not in row],
+        "Failing: robustness, apart from conformance": [row for row in robustness if row["verdict"] == FAIL],
+        "Failing, and known": [row for row in failed if "known_failure" in row],
+        "Warnings": [row for row in (*conformance, *robustness) if row["verdict"] == WARN],
+    }
+    return {title: rows for title, rows in groups.items() if rows}
+
+
+def _by_message(rows: list[Row], verdict: str, without: str) -> dict[str, list[Row]]:
+    """The rows of that verdict by what is missing."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["verdict"] == verdict:
+            groups.setdefault(row["message"] or without, []).append(row)
+    return groups
+
+
+def _by_heading(rows: list[Row]) -> list[dict[str, Any]]:
+    """The rows by the heading of the document, in its order, with the tally of their verdicts."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(ledger()[row["id"]].heading, []).append(row)
+    return [{"heading": heading, "rows": found, "tally": _tally(found)} for heading, found in groups.items()]
+
+
+def _tally(rows: list[Row]) -> dict[str, int]:
+    tally = Counter(row["verdict"] for row in rows)
+    return {verdict: tally[verdict] for verdict in ORDER if tally[verdict]}
+
+
+def _deviating(rows: list[Row]) -> dict[int, list[str]]:
+    """The failing and warning rows by the exchanges that show them."""
+    found: dict[int, list[str]] = {}
+    for row in rows:
+        for number in row["exchanges"] if row["verdict"] in (FAIL, WARN) else ():
+            found.setdefault(number, []).append(row["id"])
+    return found
+
+
+def _proof() -> str:
+    """The suite's own proof in one line; empty where none was made."""
+    try:
+        return str(json.loads(PROOF.read_text("utf-8"))["line"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+class HtmlPage:
+    """pytest-html's hooks: our part before its table of tests, and requirement and evidence in each row of it."""
+
+    def __init__(self, run: Run, path: Path) -> None:
+        self.run = run
+        self.path = path
+        self._tests: dict[str, tuple[str, str, str, list[int]]] = {}
+        self._page: Any = None
+
+    def pytest_html_report_title(self, report: Any) -> None:
+        """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
+        self._page = report
+        report.set_data("environment", {})
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        found = getattr(report, "conformance", None)
+        if found is not None:
+            self._tests[report.nodeid] = found["results"][0]
+
+    def pytest_html_results_table_header(self, cells: list[str]) -> None:
+        cells[1:1] = [
+            '<th class="sortable" data-column-type="requirement">Requirement</th>',
+            '<th class="sortable" data-column-type="verdict">Verdict</th>',
+        ]
+        cells[-1] = "<th>Exchanges</th>"
+
+    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+        """Requirement, verdict and evidence of a test; pytest-html does not escape test ids."""
+        row_id, verdict, _, numbers = self._tests.get(report.nodeid, ("", "", "", []))
+        cells[1] = f'<td class="col-testId">{escape(visible(report.nodeid))}</td>'
+        cells[1:1] = [f'<td class="col-requirement">{row_id}</td>', f'<td class="col-verdict">{verdict}</td>']
+        links = [f'<a href="#exchange-{number}">{number}</a>' for number in numbers if number in self.run.exchanges]
+        cells[-1] = f'<td class="col-links">{" ".join(links)}</td>'
+
+    def pytest_html_results_summary(self, prefix: list[str]) -> None:
+        """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
+        self._page.title = visible(f"PIX conformance: {self.run.profile.name}: {self.run.verdict().name}")
+        prefix.append(summary_html(self.run))
+        self.path.touch(mode=0o600)
+        self.path.chmod(0o600)
+
+
+def add_html_page(session: pytest.Session, run: Run, path: Path) -> None:
+    """Put our part into the page that pytest-html writes to the path."""
+    session.config.stash[metadata_key].clear()
+    session.config.pluginmanager.register(HtmlPage(run, path), "conformance-html")

@@ -1,0 +1,51 @@
+"""Exchanges for the tests of rules: right ones, of which a test changes one thing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from spec.exchange import Exchange, Failure, FailureKind, Request, Response
+
+JSON = (("Content-Type", "application/json"),)
+EXECUTION = {
+    "id": "TX-1", "date": 1767225600000, "bank": "341", "account": "12345", "digit": "6", "branch": "0001",
+    "accountType": 1, "document": "***.456.789-**", "name": "Ana", "type": "PHONE", "key": "+5511955500101",
+    "value": 10.5, "message": "", "status": "DONE", "error": None,
+}  # fmt: skip
+REGISTRATION = {"Success": "true", "Message": "received", "Key": None, "DocumentNumber": 7}
+
+
+def answer(
+    operation: str,
+    body: object,
+    *,
+    status: int = 200,
+    headers: tuple[tuple[str, str], ...] = JSON,
+    method: str = "GET",
+    path: str = "/v1/execute/pix/TX-1",
+    sent: object = None,
+    **changes: Any,
+) -> Exchange:
+    """A good request and its answer; bytes go as they are, anything else as JSON."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = Request(method, f"http://127.0.0.1:1{path}", (), json.dumps(sent).encode() if sent else b"")
+    return Exchange(1, operation, request, response=Response(status, headers, raw), **{"good": True, **changes})
+
+
+def execution(data: object = EXECUTION, **changes: Any) -> Exchange:
+    """The answer to an execution, `data` in the envelope."""
+    return answer("executePix", {"code": 0, "data": data}, **changes)
+
+
+def registration(data: object = REGISTRATION, **changes: Any) -> Exchange:
+    """The answer to the registration of a RANDOM key, `data` in the envelope."""
+    sent = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
+    options = {"method": "POST", "path": "/v1/pix/keys/a", "sent": sent, **changes}
+    return answer("registerPixKey", {"code": 0, "data": data}, **options)
+
+
+def failed(kind: FailureKind, operation: str = "executePix") -> Exchange:
+    """A good request that got no answer."""
+    request = Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1", ())
+    return Exchange(1, operation, request, failure=Failure(kind, kind.value), good=True)

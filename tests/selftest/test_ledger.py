@@ -1,0 +1,137 @@
+"""The ledger, the schema and the tests hold together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from openapi_spec_validator import validate
+
+from spec.interface import OPENAPI, operations
+from spec.ledger import LEVELS, ledger
+from spec.rules import RULES
+
+ROOT = Path(__file__).parents[2]
+FIELD_ROWS = ("present", "type", "spelling")
+OPERATION_IDS = {
+    "executePix", "registerPixKey", "deletePixKey", "listPixKeys", "listAccounts", "getBalance", "listEntries",
+    "createPix", "transferExternal", "transferInternal", "transferP2p",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tested_rows(pytestconfig):
+    """The rows that the conformance tests name, as pytest collects them."""
+    collected: set[str] = set()
+
+    class Collector:
+        def pytest_collection_modifyitems(self, items):
+            collected.update(mark.args[0] for item in items for mark in item.iter_markers("requirement"))
+
+    options = ["-o", "addopts=--import-mode=importlib", "--collect-only", "--no-report", "-p", "no:terminal"]
+    pytest.main([*options, "-p", "no:cacheprovider", str(ROOT / "tests" / "conformance")], plugins=[Collector()])
+    return collected
+
+
+def test_schema_is_valid_openapi():
+    """The schema is valid OpenAPI 3.1."""
+    schema = yaml.safe_load(OPENAPI.read_text("utf-8"))
+
+    assert schema["openapi"].startswith("3.1")
+    validate(schema)
+
+
+def test_schema_has_the_eleven_operations():
+    """The operations of the schema are those that design names."""
+    assert set(operations()) == OPERATION_IDS
+
+
+def test_two_operations_require_the_bearer_token():
+    """Only the two documented operations are marked as protected."""
+    schema = yaml.safe_load(OPENAPI.read_text("utf-8"))
+    items = [item for path in schema["paths"].values() for item in path.values() if isinstance(item, dict)]
+    protected = {item["operationId"] for item in items if item.get("security") == [{"bearer": []}]}
+
+    assert protected == {"executePix", "registerPixKey"}
+
+
+def test_every_operation_leaves_other_statuses_open():
+    """Each operation has a default response, as statuses other than 200 are not shown."""
+    schema = yaml.safe_load(OPENAPI.read_text("utf-8"))
+    items = [item for path in schema["paths"].values() for item in path.values() if "operationId" in item]
+
+    assert all("default" in item["responses"] for item in items)
+
+
+@pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
+def test_field_rows_agree_with_the_schema(operation):
+    """Each field of a result in the schema has its three rows in the ledger, and there are no others."""
+    in_schema = {f"{operation.id}.{field.name}.{what}" for field in operation.result for what in FIELD_ROWS}
+    in_ledger = {
+        row.id
+        for row in ledger().values()
+        if row.operation == operation.id and "Resources" in row.section and row.id.endswith(FIELD_ROWS)
+    }
+
+    assert in_ledger == in_schema
+
+
+@pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
+def test_types_in_the_ledger_are_those_of_the_schema(operation):
+    """The sentence of a type row names the types that the schema gives."""
+    for field in operation.result:
+        assert " or ".join(field.types) in ledger()[f"{operation.id}.{field.name}.type"].text
+
+
+def test_every_row_has_a_test_or_a_reason(tested_rows):
+    """A row is tested, or says why no exchange can show it; never both, never neither."""
+    untestable = {row.id for row in ledger().values() if row.untestable}
+
+    assert tested_rows == set(ledger()) - untestable
+
+
+def test_rules_answer_for_rows():
+    """Every rule names a row of the ledger."""
+    assert set(RULES) <= set(ledger())
+
+
+def test_ids_start_with_an_operation_or_general():
+    """A row belongs to an operation or to none."""
+    assert {row.id.split(".")[0] for row in ledger().values()} == OPERATION_IDS | {"general"}
+
+
+def test_levels_are_the_five():
+    """Every level is used, and no other."""
+    assert {row.level for row in ledger().values()} == set(LEVELS)
+
+
+def test_statements_are_sentences():
+    """The text of a row is one sentence that ends with a full stop."""
+    assert [row.id for row in ledger().values() if not re.fullmatch(r"[A-Z].*[^.]\.", row.text)] == []
+
+
+def test_every_pinned_package_that_the_project_needs():
+    """constraints.txt pins every direct dependency."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[<>=~!\[]", name)[0].lower().replace("_", "-") for name in wanted}
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines if "==" in line}
+
+    assert names <= pinned
+
+
+def test_version_is_the_same_everywhere():
+    """pyproject.toml, the reports and the changelog name one version."""
+    import tomllib
+
+    from reports.run import VERSION
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+    assert project["version"] == VERSION
+    assert f"## [{VERSION}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")

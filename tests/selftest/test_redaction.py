@@ -1,0 +1,612 @@
+"""Redaction: what must not leave the process does not, and what a reader needs stays readable."""
+
+import base64
+import html
+import json
+import string
+import subprocess
+import time
+from decimal import Decimal
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from spec.redaction import Redactor
+
+NAMES = "document name key pixKey account digit branch message from to DocumentNumber Message Key"
+FIELDS = NAMES.split()
+TOKEN = "s3cr3t-T0ken/with+odd=Chars.9xQ"
+ACCOUNT, OTHER_ACCOUNT, CODE, KEY = "ac-0001-77", "0042-9", "TX0001B", "qa@example.com"
+
+ENCODINGS = {
+    "plain": str,
+    "upper case": str.upper,
+    "lower case": str.lower,
+    "swapped case": str.swapcase,
+    "percent-encoded": lambda text: quote(text, safe=""),
+    "percent-encoded in lower hex": lambda text: quote(text, safe="").lower(),
+    "percent-encoded for a form": quote_plus,
+    "percent-encoded wholly": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
+    "percent-encoded twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "JSON": lambda text: json.dumps(text)[1:-1],
+    "JSON with escaped slashes": lambda text: json.dumps(text)[1:-1].replace("/", "\\/"),
+    "JSON escapes alone": lambda text: "".join(f"\\u{ord(character):04x}" for character in text),
+    "JSON escapes in upper hex": lambda text: "".join(f"\\u{ord(character):04X}" for character in text),
+    "HTML": html.escape,
+    "HTML decimal": lambda text: "".join(f"&#{ord(character)};" for character in text),
+    "HTML hexadecimal": lambda text: "".join(f"&#x{ord(character):x};" for character in text),
+    "Python repr": lambda text: repr(text)[1:-1],
+    "hexadecimal": lambda text: text.encode().hex(),
+    "upper hexadecimal": lambda text: text.encode().hex().upper(),
+}
+BASE64 = {
+    "standard": lambda data: base64.b64encode(data).decode(),
+    "standard unpadded": lambda data: base64.b64encode(data).decode().rstrip("="),
+    "urlsafe": lambda data: base64.urlsafe_b64encode(data).decode(),
+    "urlsafe unpadded": lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
+    "percent-encoded": lambda data: quote(base64.b64encode(data).decode(), safe=""),
+}
+
+secrets = st.text(string.ascii_letters + string.digits + "-._~+/=\"'&<% ", min_size=8, max_size=50).filter(
+    lambda text: sum(map(str.isalnum, text)) >= 6 and text == text.strip() and "<" not in text[1:]
+)
+values = st.text(string.ascii_letters + string.digits + "-._@+ é/", min_size=4, max_size=30).filter(
+    lambda text: sum(map(str.isalnum, text)) >= 4 and text == text.strip() and not text.isdigit()
+)
+surroundings = st.text(string.ascii_letters + string.digits + string.punctuation + " \n\té…", max_size=30)
+leaves = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=90)
+)
+members = st.sampled_from(["name", "Message", "value", "code", "from", "list", "DOCUMENT", "x"])
+json_values = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(members, inner, max_size=4), max_leaves=12
+)
+fast = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
+
+
+@pytest.fixture
+def pen() -> Redactor:
+    """A redactor with a token, a secret header, two accounts, a one-character account, a code and keys."""
+    return redactor()
+
+
+def redactor(**changes):
+    known = {
+        "secrets": {"token": TOKEN, "header X-Tenant": "tenant-4711-abc"},
+        "values": {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": ["", KEY, "+5511987654321"]},
+        "fields": FIELDS,
+    }
+    return Redactor(**(known | changes))
+
+
+def only(secret=None, value=None):
+    """A redactor that knows one secret or one account and nothing else."""
+    return Redactor(
+        secrets={"token": secret} if secret else {}, values={"account": [value]} if value else {}, fields=FIELDS
+    )
+
+
+def shape(value):
+    """The types of a JSON value, to the leaves."""
+    if isinstance(value, dict):
+        return {name: shape(item) for name, item in value.items()}
+    return [shape(item) for item in value] if isinstance(value, list) else type(value)
+
+
+def shell_words(line):
+    """The words that bash makes of a line."""
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, timeout=5)
+    return done.stdout.split(b"\0")[:-1]
+
+
+class TestSecrets:
+    @pytest.mark.parametrize("encoding", ENCODINGS)
+    @fast
+    @given(secret=secrets, before=surroundings, after=surroundings)
+    def test_no_encoding_of_a_secret_is_shown(self, encoding, secret, before, after):
+        """A secret in any encoding, within any text, is not in the output."""
+        encoded = ENCODINGS[encoding](secret)
+        assume(encoded not in before + after)
+
+        shown = only(secret=secret).text(before + encoded + after)
+
+        assert encoded not in shown
+        assert secret.casefold() not in shown.casefold()
+
+    @pytest.mark.parametrize("alphabet", BASE64)
+    @pytest.mark.parametrize("prefix", ["", "Bearer ", "user:", "u:", "xy"])
+    @fast
+    @given(secret=secrets, after=st.sampled_from(["", ":", "ab", "\n\n\n"]))
+    def test_no_base64_of_a_secret_is_shown(self, alphabet, prefix, secret, after):
+        """A secret at any place within base64 is not in the output: six characters of it are nowhere left."""
+        encoded = BASE64[alphabet]((prefix + secret + after).encode())
+
+        shown = only(secret=secret).text(f"x {encoded} y")
+
+        assert "token>" in shown
+        assert len(shown) <= len("x  y<another token>") + (len(prefix) + len(after)) * 4 // 3 + 12
+
+    @pytest.mark.parametrize(
+        "credential",
+        {
+            "cut short": TOKEN[:-1],
+            "cut by a third": TOKEN[: len(TOKEN) * 2 // 3],
+            "without its start": TOKEN[9:],
+            "shifted by one": "t4ds4u-U1lfo/xjui+pee=Dibst.0yR",
+        }.values(),
+    )
+    def test_wrong_credentials_near_the_token_are_hidden(self, pen, credential):
+        """What the suite sends as a wrong token is hidden, and is told from the token."""
+        assert pen.text(f"got {credential}, no") == "got <another token>, no"
+
+    def test_a_longer_token_is_hidden(self, pen):
+        """The token with a character behind it does not show the token."""
+        assert pen.text(TOKEN + "x") == "<token>x"
+
+    def test_a_refreshed_token_is_hidden_like_the_first(self, pen):
+        """Old and new tokens are both the token."""
+        pen.learn("token", "another-long-access-token")
+
+        assert pen.text(f"{TOKEN} another-long-access-token") == "<token> <token>"
+
+    def test_the_whole_header_goes_by_its_name(self, pen):
+        """Each secret has a placeholder of its own."""
+        assert pen.text("tenant-4711-abc") == "<header X-Tenant>"
+
+    @fast
+    @given(secret=secrets, text=surroundings)
+    def test_text_without_the_secret_stays(self, secret, text):
+        """A text of words in which no known value stands is shown as it is."""
+        words = "".join(character for character in text if character.isalpha() or character == " ")
+        assume(not any(words[at : at + 4] in secret for at in range(len(words))))
+
+        assert only(secret=secret).text(words) == words
+
+
+class TestValues:
+    @pytest.mark.parametrize("encoding", ENCODINGS)
+    @fast
+    @given(value=values, before=surroundings, after=surroundings)
+    def test_no_encoding_of_a_value_is_shown(self, encoding, value, before, after):
+        """A value of the profile in any encoding, within any text, is not in the output."""
+        encoded = ENCODINGS[encoding](value)
+        assume(encoded not in before + after)
+
+        shown = only(value=value).text(before + encoded + after)
+
+        assert encoded not in shown
+        assert value.casefold() not in shown.casefold()
+
+    def test_kinds_are_kept_and_counted(self, pen):
+        """The second account is `<account 2>`."""
+        assert pen.text(f"{ACCOUNT} {OTHER_ACCOUNT} {CODE} {KEY}") == "<account> <account 2> <code> <key>"
+
+    def test_learned_values_get_the_next_number(self, pen):
+        """A prepared code is the second code."""
+        pen.learn("code", "PREPARED-1", CODE.lower(), "")
+
+        assert pen.text("prepared-1, TX0001B") == "<code 2>, <code>"
+
+    def test_a_new_kind_can_be_learned(self, pen):
+        """A kind that the profile did not have has a placeholder like the others, and keeps it."""
+        pen.learn("device", "device-0815")
+
+        assert pen.text(pen.text("device-0815")) == "<device>"
+
+    def test_short_values_do_not_destroy_text(self, pen):
+        """The account `1` is hidden as a whole value and nowhere else."""
+        assert pen.text("1 of 11") == "1 of 11"
+        assert pen.body(b'{"x": "1", "y": "21", "code": 1}') == '{"x": "<account 3>", "y": "21", "code": 1}'
+        assert pen.url("https://host/v1/1?page=11") == "https://host/v1/<account 3>?page=11"
+        assert pen.headers([("X-Account", "1")]) == (("X-Account", "<account 3>"),)
+
+    @pytest.mark.parametrize(
+        "written", ["5511987654321", "+55 (11) 98765-4321", "55 11 98765.4321", "%2B5511987654321"]
+    )
+    def test_punctuation_of_a_number_does_not_matter(self, pen, written):
+        """A phone key is found in any punctuation."""
+        assert pen.text(f"tel {written}.") in ("tel <key 2>.", "tel +<key 2>.")
+
+    def test_a_short_number_is_not_found_within_a_longer_one(self):
+        """An account of four digits does not destroy a timestamp."""
+        assert only(value="7171").text("7171 1717171717000") == "<account> 1717171717000"
+
+    def test_empty_values_match_nothing(self):
+        """An empty key or token is no value."""
+        pen = Redactor(secrets={"token": ""}, values={"key": ["", " "]}, fields=[])
+
+        assert pen.body(b'{"a": "", "b": " "}') == '{"a": "", "b": " "}'
+
+
+class TestDetectors:
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("cpf 390.533.447-05.", "cpf <cpf>."),
+            ("cpf 111.222.333-44", "cpf <cpf>"),
+            ("cpf 39053344705", "cpf <cpf>"),
+            ("cpf=39053344705&x", "cpf=<cpf>&x"),
+            ("cnpj 16.727.230/0001-97", "cnpj <cnpj>"),
+            ("cnpj 16727230000197", "cnpj <cnpj>"),
+            ("cnpj 12.ABC.345/01DE-35", "cnpj <cnpj>"),
+            ("cnpj 12ABC34501DE35", "cnpj <cnpj>"),
+            ("mail maria.silva+pix@banco.com.br,", "mail <e-mail>,"),
+            ("mail maria%40banco.com.br", "mail <e-mail>"),
+            ("mail jos\\u00e9@banco.com.br", "mail <e-mail>"),
+            ("tel +55 11 98765-1234", "tel <phone>"),
+            ("tel +5511987651234", "tel <phone>"),
+            ("tel +351 912 345 678", "tel <phone>"),
+            ("tel (11) 98765-1234", "tel <phone>"),
+            ("tel (11) 3456-7890", "tel <phone>"),
+            ("tel 11 98765-1234", "tel <phone>"),
+            ("tel 5511987651234", "tel <phone>"),
+            ("tel 11987651234", "tel <phone>"),
+        ],
+    )
+    def test_what_looks_personal_is_hidden(self, text, shown):
+        """Tax numbers, addresses and phone numbers of people unknown to the profile are hidden."""
+        assert only().text(text) == shown
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "2024-05-31T12:13:14.123456789-03:00",
+            "2024-05-31 12:13:14 +0000",
+            "20240531T121314Z",
+            "1717171717000 ms, 1717171717 s",
+            "9f0c2f1e-8c1b-4f6e-9d59-139053344705",
+            "0123456789abcdef0123456789abcdef",
+            "v1.22.333 python-3.11.4",
+            "10.0.0.1:8080 192.168.100.100:54321",
+            "R$ 1.234.567,89 and 1234567.89",
+            "404 Not Found after 30.0 s",
+            "Fri, 31 May 2024 12:13:14 GMT",
+            "user@localhost at @pytest.fixture",
+            "***.999.999-** (99) 99999-9999 99999999999 aaaa@aaaa.aaa",
+        ],
+    )
+    def test_what_only_resembles_it_stays(self, text):
+        """Timestamps, identifiers, versions, amounts, addresses of machines and masks stay readable."""
+        assert only().text(text) == text
+
+
+class TestBodies:
+    def test_layout_and_other_members_stay(self, pen):
+        """A documented answer keeps its layout; personal members keep the shape of their values."""
+        body = b"""{
+  "code": 0, "data": {"Document" : "***.456.789-**",\t"name":"Maria Silva", "pix_key": "x1", "date": 1717171717000,
+  "value": 12.50, "DocumentNumber": 12345678, "digit": "", "Key": null, "status": "DONE", "accountType": 1}}"""
+
+        shown = pen.body(body, "application/json")
+
+        assert (
+            shown
+            == """{
+  "code": 0, "data": {"Document" : "***.999.999-**",\t"name":"Aaaaa Aaaaa", "pix_key": "a9", "date": 1717171717000,
+  "value": 12.50, "DocumentNumber": 99999999, "digit": "", "Key": null, "status": "DONE", "accountType": 1}}"""
+        )
+
+    @pytest.mark.parametrize(
+        ("body", "shown"),
+        [
+            ('{"from": {"a": ["Ana", 1, {"b": true}]}}', '{"from": {"a": ["Aaa", 9, {"b": true}]}}'),
+            ('{"from": [-12.5e3, 0.10], "x": [1]}', '{"from": [-99.9e3, 9.99], "x": [1]}'),
+            ('{"n\\u0061me": "Jos\\u00e9"}', '{"n\\u0061me": "Aaaa"}'),
+            ('{"name": "a", "name": "Bo"}', '{"name": "a", "name": "Aa"}'),
+            ('{"account": "AC-0001-77"}', '{"account": "<account>"}'),
+            ('{"x": "for ac%2D0001-77"}', '{"x": "for <account>"}'),
+            ('{"x": "{\\"name\\": \\"Ana\\"}"}', '{"x": "{\\"name\\": \\"Aaa\\"}"}'),
+            ('{"name": "<account> Ana"}', '{"name": "<account> Aaa"}'),
+            ('{"x": 5511987654321}', '{"x": 9999999999999}'),
+            ('{"ac-0001-77": 1}', '{"<account>": 1}'),
+            ('{"a": "\\ud800\\u202e", "b": "\u202e\x7f"}', '{"a": "\\ud800\\u202e", "b": "\\u202e\\u007f"}'),
+            ('{"name": "' + "a" * 1000 + '"}', '{"name": "aaaa…(1000 characters)"}'),
+            ('{"name": "Ana"', '{"name": "Aaa"'),
+            ('{"name": "Ana', '{"name": "Aaa"'),
+            ("{'name': 'Ana O', name: Ana B, \"x\": 1", "{'name': 'Aaa A', name: Aaa A, \"x\": 1"),
+            ("name=Ana+B&value=1&conta%5Bname%5D=Bo", "name=Aaa+A&value=1&conta%5Bname%5D=Aa"),
+            (
+                "<r><Name a='1'>Ana</Name><key><v>77x</v></key><v>1</v></r>",
+                "<r><Name a='1'>Aaa</Name><key><v>99a</v></key><v>1</v></r>",
+            ),
+            ("<ns:name><![CDATA[Ana]]></ns:name>", "<ns:name><![CDATA[Aaa]]></ns:name>"),
+            ("name: Ana Bo\nstatus: ok", "name: Aaa Aa\nstatus: ok"),
+        ],
+    )
+    def test_personal_members_are_masked(self, pen, body, shown):
+        """By name at any depth, in JSON, broken JSON, forms, XML and lines of text."""
+        assert pen.body(body.encode("utf-8", "surrogatepass")) == shown
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32-be"])
+    def test_every_encoding_of_json_is_read(self, pen, encoding):
+        """The characters are found by the first bytes, as RFC 4627 section 3 describes."""
+        assert '"Aaa"' in pen.body('{"name": "Ana"}'.encode(encoding))
+
+    def test_bytes_that_are_no_characters_show_as_escapes(self, pen):
+        """Invalid UTF-8 and control characters are shown by their numbers."""
+        assert pen.body(b'"\xff\x1b\x00"') == '"\\xff\\u001b\\u0000"'
+
+    @fast
+    @given(json_values)
+    def test_json_keeps_its_shape(self, value):
+        """A redacted JSON body is JSON with the same members, lengths and types."""
+        body = json.dumps(value).encode()
+        assume(len(body) < 3000)
+
+        shown = only(secret=TOKEN).body(body)
+
+        assert shape(json.loads(shown)) == shape(value)
+
+    @fast
+    @given(st.binary(max_size=300), st.sampled_from(["", "application/json", "text/html; charset=latin-1", "\ud800"]))
+    def test_no_body_raises(self, body, content_type):
+        """Any bytes are redacted, learned from, and put into a curl line."""
+        pen = redactor()
+        pen.learn_from(body)
+
+        shown = pen.body(body, content_type)
+
+        assert pen.text(shown) is not None
+        assert pen.curl("POST", "https://host", [("Content-Type", content_type)], body).startswith("curl")
+
+    @pytest.mark.parametrize("lead", [3_970, 3_995, 31_990, 32_000, 32_010])
+    @pytest.mark.parametrize("form", ['["{}"]', "{}"])
+    def test_no_half_secret_stands_where_a_body_is_cut(self, form, lead):
+        """Redaction comes before the cut."""
+        token = "Zq7-" * 10
+        body = form.format("." * lead + token + "." * 9000).encode()
+
+        shown = only(secret=token).body(body)
+
+        assert "Zq7" not in shown
+        assert shown.endswith(f"… ({len(body)} bytes in all)")
+        assert len(shown) < 4_100
+
+    @pytest.mark.parametrize("form", ['["{}"]', "{}", "[{}"])
+    def test_no_half_secret_stands_where_what_is_looked_at_ends(self, form):
+        """A body of nothing but tokens shrinks so much that its cut is in sight: it is left off."""
+        token = "Zq7-" * 500
+        body = form.format(("%" + token) * 100).encode()
+
+        assert "Zq7" not in only(secret=token).body(body)
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"[" * 100_000,
+            b'{"from":' * 50_000,
+            b"1" * 100_000,
+            b'{"key": ' + b"9" * 100_000 + b"}",
+            b'["' + b"\\" * 2_000_000,
+            b'{"name":"' + b"a" * 5_000_000 + b'"}',
+            b"a@" * 2_500_000,
+            b'{"name":"Maria Silva","value":1},' * 150_000,
+            b"<name>" * 800_000,
+        ],
+        ids=lambda body: repr(body[:12]),
+    )
+    def test_no_body_takes_long(self, pen, body):
+        """Depth, length and repetition cost time in proportion."""
+        start = time.perf_counter()
+
+        shown = pen.body(body)
+        pen.learn_from(body)
+
+        assert len(shown) < 4_100
+        assert time.perf_counter() - start < 2
+
+
+class TestLearning:
+    def test_personal_values_are_hidden_elsewhere(self, pen):
+        """What a personal member held is masked in free text, whatever its encoding there."""
+        pen.learn_from(
+            b'{"data": {"name": "Maria Silva", "DocumentNumber": 987654, "key": "Chave-77x", "code": "OK99"}}'
+        )
+
+        shown = pen.text("OK99: maria silva, Maria%20Silva, doc 987654, CHAVE-77X")
+
+        assert shown == "OK99: aaaaa aaaaa, Aaaaa Aaaaa, doc 999999, AAAAA-99A"
+
+    @pytest.mark.parametrize(
+        "body",
+        [b'{"key": "PHONE", "message": "Not Found"}', b'{"name": "account", "to": "ab", "from": "pixconf-1a2b3c4d"}'],
+    )
+    def test_words_of_the_interface_are_not_learned(self, pen, body):
+        """Kinds, statuses, names of members, and what the suite invented stay readable."""
+        pen.learn_from(body)
+
+        text = "PHONE 404 Not Found account ab pixconf-1a2b3c4d"
+        assert pen.text(text) == text
+
+    def test_numbers_do_not_destroy_dates(self, pen):
+        """A branch that looks like a year hides the branch, not the date."""
+        pen.learn_from(b'{"branch": "2024"}')
+
+        assert pen.text("branch 2024 on 2024-05-31") == "branch 9999 on 2024-05-31"
+        assert pen.body(b'{"value": 2024}') == '{"value": 2024}'
+
+    def test_learned_names_are_found_as_words(self, pen):
+        """A name within another word is no find."""
+        pen.learn_from(b'{"name": "Conta"}')
+
+        assert pen.text("Conta Contagem") == "Aaaaa Contagem"
+
+    def test_long_values_are_found_too(self, pen):
+        """Of a text of 500 characters no 64 are shown elsewhere."""
+        text = " ".join(f"word{number}" for number in range(60))
+        pen.learn_from(json.dumps({"message": text}).encode())
+
+        assert "word" not in pen.text(f"it said: {text}.")
+
+    def test_a_value_of_the_profile_keeps_its_placeholder(self, pen):
+        """A code that was first seen in a personal member is a code from when it is known as one."""
+        pen.learn_from(b'{"key": "CODE-4711"}')
+        pen.learn("code", "CODE-4711")
+
+        assert pen.text("CODE-4711") == "<code 2>"
+
+
+class TestText:
+    @fast
+    @given(
+        st.lists(
+            surroundings | st.sampled_from([TOKEN, ACCOUNT, KEY, "39053344705", "<token>", "'name': 'Ana'", "\x1b"])
+        )
+    )
+    @example([TOKEN, "39053344705", "@example.com"])
+    def test_redacting_twice_changes_nothing(self, parts):
+        """Placeholders and masks are left alone."""
+        pen = redactor()
+        once = pen.text("".join(parts))
+
+        assert pen.text(once) == once
+
+    def test_placeholders_survive_values_that_look_like_them(self):
+        """An account named `account` does not eat its placeholder."""
+        pen = only(secret="token-token", value="account")
+
+        assert pen.text(pen.text("account of token-token")) == "<account> of <token>"
+
+    def test_unsafe_characters_show_as_escapes(self, pen):
+        """Control characters, bidi overrides and lone surrogates do not reach a terminal."""
+        assert pen.text("a\x00\x1b[0m\x9b\u202e\ud800\n\tb") == "a\\x00\\x1b[0m\\x9b\\u202e\\ud800\n\tb"
+
+    def test_personal_pairs_in_messages_are_masked(self, pen):
+        """A message that quotes a body shows no personal member of it."""
+        text = """assert {'name': "O'Brien", 'value': 3, "digit": 7} == {}, b'{"key":"x\\\\"y"}'"""
+
+        assert "Brien" not in pen.text(text)
+        assert "'value': 3" in pen.text(text)
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("url", "shown"),
+        [
+            (f"https://host/v1/pix/keys/{ACCOUNT}", "https://host/v1/pix/keys/<account>"),
+            ("https://host/v1/pix/keys/ac%2d0001-77/x", "https://host/v1/pix/keys/<account>/x"),
+            (f"/v1/execute/pix/{CODE}?a=1&key={quote(KEY)}", "/v1/execute/pix/<code>?a=<account 3>&key=<key>"),
+            ("https://u:pw@host:8443/v1", "https://<credentials>@host:8443/v1"),
+            ("https://host/?name=Ana%20B&page=2", "https://host/?name=Aaa A&page=2"),
+            ("not a url \x1b", "not a url \\x1b"),
+        ],
+    )
+    def test_known_values_in_addresses_are_hidden(self, pen, url, shown):
+        """In path and query, plain and percent-encoded."""
+        assert pen.url(url) == shown
+
+
+class TestHeaders:
+    @pytest.mark.parametrize(
+        ("name", "value", "shown"),
+        [
+            ("Authorization", f"Bearer {TOKEN}", "Bearer <token>"),
+            ("authorization", f"bearer {TOKEN[:-1]}", "bearer <another token>"),
+            ("Authorization", "Bearer anything else", "Bearer <another token>"),
+            ("Authorization", "Bearer", "Bearer"),
+            ("Authorization", "Basic cGl4", "Basic <credentials>"),
+            ("Authorization", TOKEN, "<token>"),
+            ("Authorization", f"Token {TOKEN}", "Token <token>"),
+            ("Authorization", "who knows", "<credentials>"),
+            ("Proxy-Authorization", "Digest x=1", "Digest <credentials>"),
+            ("Cookie", "sid=1", "<cookie>"),
+            ("Set-Cookie", "sid=1; Secure", "<cookie>"),
+            ("Location", f"/v1/{ACCOUNT}", "/v1/<account>"),
+            ("X-Request-Id", "0123456789abcdef", "0123456789abcdef"),
+            ("X-Echo", f"for {KEY}\x07", "for <key>\\x07"),
+        ],
+    )
+    def test_credentials_are_replaced_whole(self, pen, name, value, shown):
+        """The scheme stays, and whether it was the token; other headers are redacted by value."""
+        assert pen.headers([(name, value)]) == ((name, shown),)
+
+
+class TestTree:
+    def test_python_values_keep_their_shape(self, pen):
+        """Members, lengths and types of a value are kept."""
+        value = {"name": ["Ana", 12, 1.5, None, True], "n": 7, "note": f"for {ACCOUNT}", "d": {"key": Decimal("12.50")}}
+
+        shown = pen.json(value)
+
+        assert shown == {
+            "name": ["Aaa", 99, 9.9, None, True],
+            "n": 7,
+            "note": "for <account>",
+            "d": {"key": Decimal("99.99")},
+        }
+
+    def test_no_value_raises(self, pen):
+        """Deep, huge and foreign values are noted."""
+        deep: list = []
+        for _ in range(100_000):
+            deep = [deep]
+
+        shown = pen.json({"deep": deep, "big": 10**9000, "nan": float("nan"), 3: object, "name": 1e308})
+
+        assert "nested deeper than 100 levels" in str(shown)
+        assert list(shown) == ["deep", "big", "nan", "3", "name"]
+
+    def test_members_that_become_the_same_are_all_kept(self, pen):
+        """Two values that are shown alike do not hide one another."""
+        assert len(pen.json({"390.533.447-05": 1, "111.222.333-44": 2})) == 2
+
+
+class TestCurl:
+    def test_known_values_become_variables(self, pen):
+        """The line runs once the variables are set; personal data is masked."""
+        headers = [("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json"), ("User-Agent", "x")]
+        body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana"}).encode()
+
+        line = pen.curl("POST", f"https://host/v1/pix/keys/{ACCOUNT}", headers, body)
+
+        assert line == (
+            """curl -X POST -H 'Authorization: Bearer '"$PIX_TOKEN" -H 'Content-Type: application/json' """
+            """--data-raw '{"pixKey": "'"$KEY"'", "account": "'"$ACCOUNT_2"'", "name": "Aaa"}' """
+            """'https://host/v1/pix/keys/'"$ACCOUNT\""""
+        )
+
+    def test_a_wrong_credential_never_becomes_the_token(self, pen):
+        """A line of a refusal probe does not send the good token."""
+        line = pen.curl("GET", "https://host/", [("Authorization", f"Bearer {TOKEN.swapcase()}")], b"")
+
+        assert line == "curl -X GET -H 'Authorization: Bearer <another token>' 'https://host/'"
+
+    def test_a_large_body_is_named_only(self, pen):
+        """Over 2,000 characters a comment stands for the body."""
+        line = pen.curl("POST", "https://host/", [("Content-Type", "text/plain")], b"x" * 2001)
+
+        assert line.endswith("'https://host/'  # and a body of 2001 bytes, not shown here")
+
+    @fast
+    @given(st.text(max_size=40), st.binary(max_size=60).filter(lambda body: b"\0" not in body))
+    @example("'; touch /tmp/x; '$(id)`id`\n\\", b"\xff'\\\x1b$HOME!")
+    def test_nothing_breaks_out_of_its_quotes(self, text, body):
+        """A shell reads the words that were meant, in one line."""
+        line = only(secret=TOKEN).curl("POST", "https://host/" + text, [("X-A", text)], body)
+
+        assert "\n" not in line
+        assert line.isprintable()
+        words = shell_words(line)
+        assert words[:5] == [b"curl", b"-X", b"POST", b"-H", words[4]]
+        assert words[4].startswith(b"X-A")
+        assert words[-1].startswith(b"https://host/")
+        assert len(words) - len({b"--globoff", b"--path-as-is"} & set(words)) == (10 if body else 6)
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"it's \x1b \xff\xfe \\ $HOME `id` $(id) !x \n\t end",
+            "é ‮ \U0001f600".encode(),
+            b'{"a": "\xc3\xa9\\n\'"}',
+            b"\x7f1",
+        ],
+    )
+    def test_a_shell_gets_the_very_bytes(self, pen, body):
+        """What needs no redaction arrives as it was sent."""
+        line = pen.curl("POST", "https://host/", [("Content-Type", "text/plain")], body)
+
+        assert shell_words(line)[3:] == [b"-H", b"Content-Type: text/plain", b"--data-raw", body, b"https://host/"]

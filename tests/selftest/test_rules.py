@@ -1,0 +1,233 @@
+"""Each rule holds for a right exchange and deviates for one that is broken in just that statement."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.exchange import FailureKind
+from spec.ledger import ledger
+from spec.masking import is_fully_hidden, is_fully_visible
+from spec.reading import gives_result, is_refusal
+from spec.rules import RULES, Outcome, judge
+from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
+
+
+@pytest.mark.parametrize("row", [row for row in RULES if row.startswith("executePix.")])
+def test_right_execution_holds(row):
+    """The example of the document breaks no rule of the execution."""
+    assert judge(row, execution()).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("row", [row for row in RULES if row.startswith("registerPixKey.")])
+def test_right_registration_holds(row):
+    """The example of the document breaks no rule of the registration."""
+    assert judge(row, registration()).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("row", RULES)
+def test_no_rule_fails_without_an_answer(row):
+    """A time-out shows nothing of any row."""
+    assert judge(row, failed(FailureKind.TIMEOUT, row.split(".")[0])).outcome is Outcome.HIDDEN
+
+
+@pytest.mark.parametrize("row", [row for row in RULES if ledger()[row].level != "robustness"])
+@pytest.mark.parametrize("status", [300, 302, 400, 401, 403, 404, 409, 422, 429, 500, 503])
+def test_a_refusal_breaks_no_rule(row, status):
+    """Whatever a refusal looks like, no rule of success judges it."""
+    refusal = answer(row.split(".")[0], b"<html>no</html>", status=status)
+
+    assert judge(row, refusal).outcome is Outcome.HIDDEN
+
+
+def deviating(exchange, prefix):
+    """The rows that the exchange breaks."""
+    return {row for row in RULES if row.startswith(prefix) and judge(row, exchange).outcome is Outcome.DEVIATES}
+
+
+@pytest.mark.parametrize("field", EXECUTION)
+def test_missing_field(field):
+    """A field that is missing breaks its presence and nothing else."""
+    data = {name: value for name, value in EXECUTION.items() if name != field}
+
+    assert deviating(execution(data), "executePix.") == {f"executePix.{field}.present"}
+
+
+@pytest.mark.parametrize("field", [name for name in EXECUTION if name != "error"])
+def test_null_field(field):
+    """Null is of no type but where the document says so."""
+    assert deviating(execution({**EXECUTION, field: None}), "executePix.") == {f"executePix.{field}.type"}
+
+
+@pytest.mark.parametrize("field", EXECUTION)
+def test_misspelled_field(field):
+    """A name in another letter case is a misspelling, not a missing field."""
+    data = {(name.upper() if name == field else name): value for name, value in EXECUTION.items()}
+
+    assert deviating(execution(data), "executePix.") == {f"executePix.{field}.spelling"}
+
+
+@pytest.mark.parametrize(
+    ("body", "rows"),
+    [
+        (b"", {"json"}),
+        (b"<html></html>", {"json"}),
+        (b'{"code": 0, "data": {}} x', {"json"}),
+        (b"{'code': 0}", {"json"}),
+        (b'{"code": NaN, "data": {}}', {"json"}),
+        (b'{"code": 0, "data": {"name": "\xe9"}}', {"json"}),
+        (b"[]", {"envelope.object"}),
+        (b'"text"', {"envelope.object"}),
+        (b"{}", {"envelope.code.present", "envelope.data.present"}),
+        (b'{"code": "0", "data": []}', {"envelope.code.type", "envelope.data.type"}),
+        (b'{"code": true, "data": null}', {"envelope.code.type", "envelope.data.type"}),
+        (b'{"code": 0.5, "data": "{}"}', {"envelope.code.type", "envelope.data.type"}),
+        (b'{"Code": 0, "DATA": {}}', {"envelope.code.spelling", "envelope.data.spelling"}),
+    ],
+)
+def test_broken_envelope(body, rows):
+    """All that is wrong with an envelope is said, and nothing else."""
+    broken = deviating(answer("deletePixKey", body, method="DELETE"), "deletePixKey.")
+
+    assert broken == {f"deletePixKey.{row}" for row in rows}
+
+
+@pytest.mark.parametrize("code", [b"0", b"1.0", b"-0", b"1e2", b"0" + b"0" * 0, b"9" * 5000])
+def test_integers(code):
+    """1.0, 1e2 and integers of any size are integers."""
+    exchange = answer("deletePixKey", b'{"code": %s, "data": {"Success": "true"}}' % code)
+
+    assert judge("deletePixKey.envelope.code.type", exchange).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("status", [201, 202, 204, 206, 299])
+def test_success_has_status_200(status):
+    """Any other status of success breaks the status row, and is judged as a success."""
+    assert deviating(execution(status=status), "executePix.") == {"executePix.status"}
+
+
+@pytest.mark.parametrize("text", ["True", "TRUE", "yes", "1", "", " true", "ok"])
+def test_success_is_the_text_true_or_false(text):
+    """Any other text breaks the textual boolean."""
+    found = deviating(registration({**REGISTRATION, "Success": text}), "registerPixKey.")
+
+    assert found - {"registerPixKey.Success.example"} == {"registerPixKey.Success.text"}
+
+
+def test_success_false_is_well_formed():
+    """The text false is only unlike the example."""
+    found = deviating(registration({**REGISTRATION, "Success": "false"}), "registerPixKey.")
+
+    assert found == {"registerPixKey.Success.example"}
+
+
+def test_boolean_success():
+    """A boolean is no text."""
+    found = deviating(registration({**REGISTRATION, "Success": True}), "registerPixKey.")
+
+    assert found == {"registerPixKey.Success.type"}
+
+
+@pytest.mark.parametrize(
+    ("row", "exchange"),
+    [
+        ("executePix.json.mediaType", execution(headers=(("Content-Type", "text/plain"),))),
+        ("executePix.json.unique", answer("executePix", b'{"code":0,"code":0,"data":{}}')),
+        ("executePix.json.byteOrderMark", answer("executePix", b'\xef\xbb\xbf{"code":0,"data":{}}')),
+        ("executePix.envelope.code.example", answer("executePix", {"code": 3, "data": EXECUTION})),
+        ("executePix.fields.extra", execution({**EXECUTION, "extra": 1})),
+        ("executePix.id.matches", execution({**EXECUTION, "id": "another"})),
+        ("executePix.type.kind", execution({**EXECUTION, "type": "IBAN"})),
+        ("executePix.type.example", execution({**EXECUTION, "type": "CPF"})),
+        ("executePix.status.example", execution({**EXECUTION, "status": "SENT"})),
+        ("executePix.error.example", execution({**EXECUTION, "error": "no"})),
+        ("executePix.document.masked", execution({**EXECUTION, "document": "123.456.789-09"})),
+        ("executePix.document.partly", execution({**EXECUTION, "document": "***********"})),
+        ("executePix.envelope.result", execution({"other": 1})),
+        ("registerPixKey.Key.example", registration({**REGISTRATION, "Key": "k"})),
+        ("registerPixKey.fields.upperCase", registration({"success": "true"})),
+        ("executePix.serverError", answer("executePix", {}, status=500)),
+        ("executePix.stackTrace", answer("executePix", b"Traceback (most recent call last):", status=400)),
+        ("executePix.connection", failed(FailureKind.DROPPED)),
+        ("listAccounts.status", answer("listAccounts", {"code": 0, "data": {}}, status=201)),
+        ("listAccounts.json", answer("listAccounts", b"no")),
+        ("listAccounts.envelope.shape", answer("listAccounts", {"code": 0, "data": []})),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_deviation(row, exchange):
+    """The exchange breaks the row."""
+    assert judge(row, exchange).outcome is Outcome.DEVIATES
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_gateways_are_no_server_error(status):
+    """502, 503 and 504 do not count."""
+    assert judge("executePix.serverError", answer("executePix", {}, status=status)).outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "12345678909", "123.456.789-09", "123 456 789 09", "111.111.111-11", "12.345.678/0001-95", "12345678000195",
+        "12ABC34501DE35", "12.abc.345/01de-35", "１２３４５６７８９０９", "123-456-789–09", "123_456_789_09",
+    ],
+)  # fmt: skip
+def test_visible_documents(document):
+    """11 or 14 characters with nothing hidden, in any punctuation and with any check digits."""
+    assert is_fully_visible(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "***.456.789-**", "XXX.456.789-XX", "xxx45678909", "###45678909", "•••45678000191", "***45678000191",
+        "___45678000191", "...45678000191", "456.789", "789-09", "12345678", "XX.XXX.XXX/0001-XX", "", "1234567890",
+    ],
+)  # fmt: skip
+def test_hidden_documents(document):
+    """Any mask character, and truncation."""
+    assert not is_fully_visible(document)
+
+
+def test_fully_hidden():
+    """A document of which nothing is left is told from one of which something is."""
+    assert is_fully_hidden("***.***.***-**")
+    assert is_fully_hidden("XXXXXXXXXXX")
+    assert not is_fully_hidden("***.***.***-09")
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"),
+    [
+        ({"code": 0, "data": {}}, False),
+        ({"code": 5, "data": {}}, True),
+        ({"code": -1}, True),
+        ({"code": "5", "data": {}}, False),
+        ({"code": 5, "data": {"status": "DONE"}}, False),
+        ({"code": 5, "data": {"Success": "true"}}, False),
+        ({"code": 5, "data": {"Success": "false"}}, True),
+        (b"<html>", False),
+        (b"", False),
+    ],
+)
+def test_refusals_with_status_200(body, refused):
+    """A 200 refuses only with an integer code other than 0 and no sign of success."""
+    assert is_refusal(answer("executePix", body).response) is refused
+
+
+@pytest.mark.parametrize(
+    ("exchange", "granted"),
+    [
+        (execution(good=False), True),
+        (execution(good=False, status=201), True),
+        (execution(good=False, status=401), False),
+        (execution(dict.fromkeys(EXECUTION), good=False), False),
+        (execution({"id": "x", "status": "REFUSED", "error": "no"}, good=False), False),
+        (registration(good=False), True),
+        (registration({**REGISTRATION, "Success": "false"}, good=False), False),
+        (answer("executePix", b"<html>login</html>", good=False), False),
+    ],
+)
+def test_what_a_bad_credential_must_not_get(exchange, granted):
+    """Only the shape of the good result counts as granted."""
+    assert gives_result(exchange) is granted
