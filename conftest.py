@@ -111,7 +111,9 @@ def _configure_controller(config: pytest.Config, profile: Profile) -> None:
     target = config.stash[TARGET] = open_target(profile)
     config.add_cleanup(target.stop)
     config.stash[RUN_ID] = secrets.token_hex(8)
-    run = Run(profile, target.base_url, selection=_selection(config))
+    selection = _selection(config)
+    narrowed = bool(selection) and selection != f"-m {config.option.markexpr}"
+    run = Run(profile, target.base_url, selection=selection, narrowed=narrowed)
     folder = _report_folder(config, run)
     if folder is not None and config.pluginmanager.hasplugin("html"):
         config.option.htmlpath = str(folder / "report.html")

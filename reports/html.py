@@ -20,18 +20,19 @@ from pytest_metadata.plugin import metadata_key
 
 from reports.run import Run
 from reports.terminal import HEADLINES, scope
-from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, WARN, deviation
+from reports.verdicts import FAIL, NOT_EXERCISED, OBSERVED, ORDER, OUT_OF_SCOPE, PASS, WARN, deviation
 from spec.ledger import ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
 PROOF = Path(__file__).with_name("proof") / "proof.json"
 MEANING = {
-    "documented": "the document states it",
-    "implied": "the document implies it",
-    "example": "the document shows one example",
-    "not-shown": "the document does not show it",
-    "robustness": "the document is silent; policy of the suite",
+    "documented": "stated",
+    "implied": "follows from what is stated",
+    "example": "one example value",
+    "not-shown": "said to be not shown",
+    "robustness": "policy of the suite",
 }
+TESTED = (FAIL, WARN, PASS, OBSERVED)
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 Row = dict[str, Any]
@@ -44,6 +45,7 @@ def summary_html(run: Run) -> str:
     rows: list[Row] = document["requirements"]
     robustness = [row for row in rows if row["level"] == "robustness"]
     conformance = [row for row in rows if row["level"] != "robustness"]
+    untouched = f"the target could not be spoken to: {run.unreachable}" if run.unreachable else "no test reached it"
     word, _, sentence = HEADLINES[document["verdict"]].partition(": ")
     page = _template().render(
         document=document,
@@ -56,7 +58,8 @@ def summary_html(run: Run) -> str:
         verdicts=ORDER,
         proof=_proof(),
         findings=_findings(conformance, robustness),
-        missing=_by_message(rows, NOT_EXERCISED, "no test reached it"),
+        missing=_by_message(rows, NOT_EXERCISED, untouched),
+        tested=any(row["verdict"] in TESTED for row in rows),
         out_of_scope=_by_message(rows, OUT_OF_SCOPE, "the profile does not permit it"),
         sections=_by_heading(conformance),
         robustness=_by_heading(robustness),
@@ -86,7 +89,7 @@ def _template() -> Template:
 def _tile(rows: list[Row]) -> tuple[str, str]:
     """Whether any of the rows failed, as the word of a verdict, and the same in one sentence."""
     tally = Counter(row["verdict"] for row in rows)
-    tested = sum(tally[verdict] for verdict in ("pass", "warn", "fail", "observed"))
+    tested = sum(tally[verdict] for verdict in TESTED)
     failed = tally[FAIL]
     known = sum("known_failure" in row for row in rows)
     said = f"{failed or 'None'} of {tested} tested statements {'fail' if failed > 1 else 'fails'}"
@@ -138,12 +141,12 @@ def _tally(rows: list[Row]) -> dict[str, int]:
     return {verdict: tally[verdict] for verdict in ORDER if tally[verdict]}
 
 
-def _deviating(rows: list[Row]) -> dict[int, list[str]]:
-    """The failing and warning rows by the exchanges that show them."""
-    found: dict[int, list[str]] = {}
-    for row in rows:
+def _deviating(rows: list[Row]) -> dict[int, list[Row]]:
+    """The failing rows, and then the warning ones, by the exchanges that show them."""
+    found: dict[int, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: ORDER.index(row["verdict"])):
         for number in row["exchanges"] if row["verdict"] in (FAIL, WARN) else ():
-            found.setdefault(number, []).append(row["id"])
+            found.setdefault(number, []).append(row)
     return found
 
 
@@ -185,7 +188,7 @@ class HtmlPage:
         """Requirement, verdict and evidence of a test; pytest-html does not escape test ids."""
         row_id, verdict, _, numbers = self._tests.get(report.nodeid, ("", "", "", []))
         cells[1] = f'<td class="col-testId">{escape(visible(report.nodeid))}</td>'
-        cells[1:1] = [f'<td class="col-requirement">{row_id}</td>', f'<td class="col-verdict">{verdict}</td>']
+        cells[1:1] = [f'<td class="col-requirement">{row_id.replace(".", ".<wbr>")}</td>', f'<td class="col-verdict">{verdict}</td>']
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in numbers if number in self.run.exchanges]
         cells[-1] = f'<td class="col-links">{" ".join(links)}</td>'
 

@@ -32,6 +32,7 @@ class Run:
     profile: Profile
     base_url: str
     selection: str | None = None
+    narrowed: bool = False
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: list[RowResult] = field(default_factory=list)
     observations: list[dict[str, Any]] = field(default_factory=list)
@@ -89,9 +90,9 @@ class Run:
         return final
 
     def _merged(self) -> dict[str, RowResult]:
-        results = [found for found in self.results if self.selection is None or found.id in self.selected]
+        results = [found for found in self.results if not self.narrowed or found.id in self.selected]
         for row in ledger().values():
-            if self.selection is None or row.id in self.selected:
+            if not self.narrowed or row.id in self.selected:
                 results.append(self._without_a_test(row))
         return merged(results)
 

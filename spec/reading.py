@@ -37,7 +37,7 @@ def is_refusal(response: Response) -> bool:
     """Whether a good request was refused: 300 and above, or an integer code other than 0 without a sign of success."""
     if not 200 <= response.status < 300:
         return True
-    return response.status == 200 and code_of(response) not in (None, 0) and not _says_success(response.json.value)
+    return response.status == 200 and code_of(response) not in (None, 0) and not _says_success(response)
 
 
 def code_of(response: Response) -> int | None:
@@ -63,7 +63,7 @@ def gives_result(exchange: Exchange) -> bool:
         return False
     if exchange.operation == "executePix":
         return any(_is_execution_result(item) for item in _objects(response.json.value))
-    return any(_is_true(item, "Success") for item in _objects(response.json.value))
+    return _success_is_true(response)
 
 
 def registered(exchange: Exchange) -> bool:
@@ -77,22 +77,26 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
     return sum(member is not None and member[1] not in (None, "", 0) for member in held) > len(fields) // 2
 
 
-def _says_success(value: Any) -> bool:
-    return any(_is_done(item) or _is_true(item, "Success") for item in _objects(value))
+def _says_success(response: Response) -> bool:
+    done = any(item.get("status") == "DONE" for item in _objects(response.json.value))
+    return done or _text_of(data_of(response), "status") == "DONE" or _success_is_true(response)
 
 
-def _is_done(members: Mapping[str, Any]) -> bool:
-    member = find(members, "status")
-    return member is not None and member[1] == "DONE"
+def _success_is_true(response: Response) -> bool:
+    """What the result says decides; a member elsewhere counts only where it is spelled and typed as documented."""
+    said = _text_of(data_of(response), "Success")
+    if said is not None:
+        return said.strip().casefold() == "true"
+    return any(item.get("Success") in ("true", True) for item in _objects(response.json.value))
 
 
-def _is_true(members: Mapping[str, Any], name: str) -> bool:
-    member = find(members, name)
-    return member is not None and (member[1] is True or str(member[1]).strip().casefold() == "true")
+def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:
+    member = find(members or {}, name)
+    return None if member is None else str(member[1])
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object in a JSON value; also one that is written as text in a string."""
+    """Every object in a JSON value."""
     if isinstance(value, dict):
         yield value
         for item in value.values():

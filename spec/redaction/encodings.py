@@ -117,6 +117,11 @@ def spellings(value: str) -> set[str]:
     return forms
 
 
+def eaten(value: str) -> set[str]:
+    r"""What undoing escapes makes of the value right behind a `%`, `\` or `&`, which take its start for theirs."""
+    return {unescape(mark + value) for mark in "%\\&"} - {mark + value for mark in "%\\&"}
+
+
 def packed(value: str) -> set[str]:
     """Hexadecimal, and the characters of base64 that depend on the value alone, at each of three alignments."""
     data = value.encode("utf-8", "surrogatepass")

@@ -122,7 +122,8 @@ class Traffic:
         return self._differs(operation, seen)
 
     def _differs(self, operation: str, seen: Exchange) -> Finding:
-        sibling = self.client.send_to_sibling(operation, _argument(seen), json=_body(seen))
+        argument = invented() if operation == "executePix" else _argument(seen)
+        sibling = self.client.send_to_sibling(operation, argument, json=_body(seen))
         if sibling.response is None or not indistinguishable(seen, sibling):
             holds = sibling.response is not None
             return Finding(Outcome.HOLDS if holds else Outcome.HIDDEN, "" if holds else "no answer", (seen, sibling))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from environments.authorization import BAD_CREDENTIALS
 from spec.exchange import Exchange
 from spec.reading import data_of, gives_result, succeeded
+from spec.strict_json import is_number
 from tests.conformance.findings import accepted_under_another_scheme, needs_more, token_accepted
 from tests.conformance.judging import (
     NotExercised,
@@ -92,11 +95,17 @@ def _values(field: str, answers: list[Exchange]) -> str:
 
 
 def _unit(answers: list[Exchange]) -> str:
-    sizes = {f"{data['date']:e}"[-2:] for data in _results(answers) if hasattr(data.get("date"), "as_tuple")}
-    if not sizes:
+    dates = [data["date"] for data in _results(answers) if is_number(data.get("date"))]
+    if not dates:
         raise NotExercised("no execution result with a number as date was given")
-    units = {"09": "seconds since 1970", "12": "milliseconds since 1970", "15": "microseconds since 1970"}
-    return ", ".join(sorted(units.get(size, f"a number of the order of 1e{size}") for size in sizes))
+    return ", ".join(sorted({_unit_of(date) for date in dates}))
+
+
+def _unit_of(date: object) -> str:
+    if not isinstance(date, Decimal):
+        return "a number of very many digits"
+    units = {9: "seconds since 1970", 12: "milliseconds since 1970", 15: "microseconds since 1970"}
+    return units.get(date.adjusted(), f"a number of the order of 1e{date.adjusted()}")
 
 
 def _results(answers: list[Exchange]) -> list[dict]:

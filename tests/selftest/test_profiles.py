@@ -337,7 +337,7 @@ transactions: {prepare: {operation: transfer, json: {}, code_at: /a}}
 => transactions.prepare.operation: unknown value; did you mean "transferP2p"?
 fail_on: [not-shown]
 => fail_on[0]: unknown value; what the document does not show (not-shown) is observed and can never fail
-"""  # noqa: E501 (a message is one line)
+"""
 
 
 @pytest.mark.parametrize(("text", "message"), cases(UNKNOWN_NAMES))

@@ -15,11 +15,12 @@ PREPARED = str(Path(__file__).with_name("prepared.yaml"))
 _UNREGISTERED = (
     "registerPixKey.envelope.*", "registerPixKey.json*", "registerPixKey.status", "registerPixKey.fields.*",
     "registerPixKey.Success.*", "registerPixKey.Message.*", "registerPixKey.Key.*", "registerPixKey.DocumentNumber.*",
-    "registerPixKey.pixKeyType.[A-Z]*", "registerPixKey.body.*", "registerPixKey.contentType.accepted",
+    "registerPixKey.pixKeyType.[A-Z]*", "registerPixKey.body.*",
     "registerPixKey.token.accepted", "registerPixKey.repeated",
 )  # fmt: skip
 """Everything that a registration would show."""
 _SUFFICIENT = "registerPixKey.body.sufficient"
+_CONTENT_TYPE = "registerPixKey.contentType.accepted"
 
 
 def _registration_needs(name: str, text: str, refusal: str, lacks: Any) -> None:
@@ -29,7 +30,7 @@ def _registration_needs(name: str, text: str, refusal: str, lacks: Any) -> None:
         text,
         Demands,
         _SUFFICIENT,
-        hides=_UNREGISTERED,
+        hides=(*_UNREGISTERED, _CONTENT_TYPE),
         REFUSAL=(400, refusal),
         lacks=lacks,
     )
@@ -87,7 +88,7 @@ def _registration_takes_otherwise(name: str, text: str, row: str, lacks: Any, st
         text,
         Renames,
         f"registerPixKey.{row}",
-        hides=_UNREGISTERED,
+        hides=(*_UNREGISTERED, _CONTENT_TYPE),
         REFUSAL=(status, "The request is not understood."),
         lacks=lacks,
     )
@@ -138,19 +139,19 @@ class WantsAnotherContentType(Service):
             raise Refusal(415, "The media type is not supported.")
 
 
-for _name, _wanted in {
-    "ACharset": "application/json; charset=utf-8",
-    "Text": "text/plain",
-    "AVendorType": "application/vnd.bank+json",
-    "AForm": "application/x-www-form-urlencoded",
-}.items():
+for _name, _wanted, _unseen in (
+    ("ACharset", "application/json; charset=utf-8", ()),
+    ("Text", "text/plain", ()),
+    ("AVendorType", "application/vnd.bank+json", DELETION),
+    ("AForm", "application/x-www-form-urlencoded", DELETION),
+):
     lie(
         "documented request refused",
         f"RegistrationWants{_name}",
         f"A registration is taken as {_wanted} only.",
         WantsAnotherContentType,
-        "registerPixKey.contentType.accepted",
-        hides=(*_UNREGISTERED, *DELETION),
+        _CONTENT_TYPE,
+        hides=(*_UNREGISTERED, *_unseen),
         WANTED=_wanted,
     )
 lie(
@@ -159,7 +160,7 @@ lie(
     "A deletion is taken as text/plain only.",
     WantsAnotherContentType,
     warns=("deletePixKey.contentType.accepted",),
-    hides=("deletePixKey.*", "registerPixKey.*"),
+    hides=("deletePixKey.*",),
     OPERATION="deletePixKey",
     WANTED="text/plain",
 )

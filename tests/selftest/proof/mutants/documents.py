@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from environments.sandbox.ledger import Transfer
-from tests.selftest.proof.mutants.making import SomeExecutions, lie
+from environments.sandbox.service import Service
+from tests.selftest.proof.mutants.making import lie
 
 
 def _punctuated(document: str) -> str:
@@ -12,7 +13,7 @@ def _punctuated(document: str) -> str:
     return f"{document[:2]}.{document[2:5]}.{document[5:8]}/{document[8:12]}-{document[12:]}"
 
 
-class Unmasked(SomeExecutions):
+class Unmasked(Service):
     """The sandbox, which shows some documents in full."""
 
     def execution_result(self, transfer: Transfer) -> dict[str, object]:

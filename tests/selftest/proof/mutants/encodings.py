@@ -32,17 +32,17 @@ NOT_JSON = {
     "HasAPrefix": ("The JSON follows a guard against script inclusion.", _body(lambda body: b")]}',\n" + body)),
     "IsJsonp": ("The JSON is the argument of a call.", _body(lambda body: b"callback(" + body + b")")),
 }  # fmt: skip
-_NOT_JSON_HIDES = ("json.*", "envelope.*", "*.present", "*.type", "*.spelling", "*.example", "fields.*", "data")
+_RESULT = ("*.present", "*.type", "*.spelling", "*.example", "fields.*")
 _OF = {
-    "executePix": ("document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit"),
-    "registerPixKey": ("Success.text",),
+    "executePix": (*_RESULT, "document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit"),
+    "registerPixKey": (*_RESULT, "Success.text"),
     "deletePixKey": (),
 }
 
 
 def unreadable(operation: str) -> tuple[str, ...]:
     """What goes unseen where no successful answer of the operation can be read."""
-    hides = tuple(f"{operation}.{what}" for what in (*_NOT_JSON_HIDES, *_OF[operation]))
+    hides = tuple(f"{operation}.{what}" for what in ("json.*", "envelope.*", *_OF[operation]))
     return (*hides, *UNREGISTERED) if operation == "registerPixKey" else hides
 
 

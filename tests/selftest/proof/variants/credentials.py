@@ -39,11 +39,17 @@ WAYS: dict[str, Callable[[Refusal], Response]] = {
     ),
     "429AndComeAgain": lambda refusal: text(429, "slow down", headers=(("Retry-After", "0"),)),
 }
+LIKE_ANSWERS = (
+    "ALoginPage", "AnEmpty200", "AnEmpty204", "Text",
+    "CodeZeroAndNulls", "CodeZeroAndNothing", "CodeZeroAndAnError", "SuccessFalse",
+)  # fmt: skip
+NO_REFUSAL = ("listAccounts.refusal",)
+"""The accounts are never refused, or not in a way that can be told from an answer."""
 
 for _name, _way in WAYS.items():
     lawful(
-        "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.",
-        RefusesTokens, say_no=lambda self, refusal, _way=_way: _way(refusal),
+        "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
+        say_no=lambda self, refusal, _way=_way: _way(refusal), hides=NO_REFUSAL if _name in LIKE_ANSWERS else (),
     )  # fmt: skip
 
 
@@ -59,13 +65,19 @@ class OpenTo(Service):
 
 READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
 WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
-lawful("open", "ReadsArePublic", "Accounts, balances, entries and keys are read without a token.", OpenTo, OPEN=READS)
-lawful(
-    "open", "OnlyTheTwoAskForTheToken", "Only the two documented operations ask for the token.",
-    OpenTo, OPEN=(*READS, *WRITES),
-)  # fmt: skip
-for _operation in READS:
-    lawful("open", f"{_operation}IsPublic", f"Only {_operation} is public.", OpenTo, OPEN=(_operation,))
+OPEN = {
+    "ReadsArePublic": READS,
+    "OnlyTheTwoAskForTheToken": (*READS, *WRITES),
+    "AccountsArePublic": ("listAccounts",),
+    "KeysArePublic": ("listPixKeys",),
+    "BalancesArePublic": ("getBalance", "listEntries"),
+    "PreparingIsPublic": WRITES[:4],
+}
+for _name, _operations in OPEN.items():
+    lawful(
+        "open", _name, f"No token is asked for by {', '.join(_operations)}.", OpenTo,
+        OPEN=_operations, hides=NO_REFUSAL if "listAccounts" in _operations else (),
+    )  # fmt: skip
 
 
 @variant("no token")
@@ -77,7 +89,7 @@ class LowerCaseBearerIsRefused(Service):
             raise Refusal(401, "A valid access token is required.")
 
 
-@variant("no token")
+@variant("no token", hides=NO_REFUSAL)
 class PublicReadsMindABadToken(Service):
     """Reads are open to a request without a token, and refuse a wrong one."""
 
@@ -122,7 +134,7 @@ class TellsTheReasonApart(Service):
             raise Refusal(403, "Another token.")
 
 
-@variant("no token")
+@variant("no token", hides=("getBalance.json", "getBalance.status", "getBalance.envelope.shape"))
 class ReadsTellTheScopeWith401(Service):
     """The token is not for the balance, which is told with 401."""
 

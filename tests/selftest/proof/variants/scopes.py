@@ -27,11 +27,6 @@ REGISTRATION = (
     *_hidden("registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))),
     "registerPixKey.repeated",
     *DELETION,
-    "deletePixKey.exists",
-    "deletePixKey.connection",
-    "deletePixKey.refusal",
-    "deletePixKey.serverError",
-    "deletePixKey.stackTrace",
 )
 HIDDEN = {
     "executePix": EXECUTION,

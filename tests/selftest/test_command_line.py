@@ -1,0 +1,148 @@
+"""The command line as its users meet it: options, exit statuses, the last lines and the files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
+from spec.ledger import ledger
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments, **environment):
+    """Run pytest as a user would, from the checkout."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not property", *arguments]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PIX_", "PYTEST_"))}
+    return subprocess.run(command, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def sandbox_run(tmp_path_factory):
+    """One run against the embedded sandbox."""
+    folder = tmp_path_factory.mktemp("report")
+    return run(f"--report-dir={folder}"), folder
+
+
+class WithoutDigit(Service):
+    """The execution result has no digit."""
+
+    def execution_result(self, transfer):
+        return {name: value for name, value in super().execution_result(transfer).items() if name != "digit"}
+
+
+@pytest.fixture(scope="module")
+def failing_run(tmp_path_factory):
+    """One run against a service that breaks one statement."""
+    folder = tmp_path_factory.mktemp("report")
+    service = WithoutDigit()
+    with Server(service) as server:
+        options = [f"--base-url={server.base_url}", f"--report-dir={folder}"]
+        return run(*options, PIX_SANDBOX_TOKEN=service.token), folder
+
+
+def test_sandbox_conforms(sandbox_run):
+    """The default run passes with exit status 0."""
+    assert sandbox_run[0].returncode == 0, sandbox_run[0].stdout
+
+
+def test_terminal_names_verdict_and_report(sandbox_run):
+    """The last lines name the verdict and where the report lies."""
+    result, folder = sandbox_run
+
+    assert "CONFORMANT" in result.stdout
+    assert f"report: {folder}/report.html" in result.stdout
+
+
+def test_conformance_json_has_a_line_for_every_row(sandbox_run):
+    """conformance.json lists every row of the ledger in its order."""
+    document = json.loads((sandbox_run[1] / "conformance.json").read_text("utf-8"))
+
+    assert [row["id"] for row in document["requirements"]] == list(ledger())
+    assert (document["verdict"], document["exit_status"]) == ("conformant", 0)
+    assert document["traffic"]["executions"] == 6
+    assert document["traffic"]["requests"] <= 150
+
+
+def test_evidence_numbers_lead_to_exchanges(sandbox_run):
+    """Every exchange that a row names is listed."""
+    document = json.loads((sandbox_run[1] / "conformance.json").read_text("utf-8"))
+    numbers = {exchange["number"] for exchange in document["exchanges"]}
+
+    assert {number for row in document["requirements"] for number in row["exchanges"]} <= numbers
+
+
+def test_junit_has_one_case_a_requirement(sandbox_run):
+    """junit.xml is written from the same results."""
+    cases = [case for suite in JUnitXml.fromfile(str(sandbox_run[1] / "junit.xml")) for case in suite]
+
+    assert [case.name for case in cases] == list(ledger())
+
+
+def test_files_are_their_owners_alone(sandbox_run):
+    """Nobody else reads a report."""
+    assert {path.stat().st_mode & 0o777 for path in sandbox_run[1].iterdir()} == {0o600}
+
+
+def test_failure_names_row_statement_and_finding(failing_run):
+    """A failing row is shown with its statement and what was found."""
+    result, folder = failing_run
+    document = json.loads((folder / "conformance.json").read_text("utf-8"))
+    failing = [row["id"] for row in document["requirements"] if row["verdict"] == "fail"]
+
+    assert result.returncode == 1
+    assert failing == ["executePix.digit.present"]
+    assert "FAIL executePix.digit.present" in result.stdout
+    assert "digit is missing" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--environment=nope"], "ERROR: environments/nope.yaml: no such file; the environments in environments are: "),
+        (["--verify-base-url"], "ERROR: --verify-base-url goes around the door; leave it out, the target is probed anyway"),
+        (["--environment=staging.example"], "ERROR: environments/staging.example.yaml: auth.token_env: PIX_TOKEN is not"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, line):
+    """A wrong option or profile ends with exit status 4 and one line, before any request."""
+    result = run(*arguments, "--no-report")
+
+    assert result.returncode == 4
+    assert [text[: len(line)] for text in result.stderr.splitlines() if text] == [line]
+
+
+def test_dead_server_is_unreachable(tmp_path):
+    """A dead target ends the run with exit status 7 and a report that blames nobody."""
+    result = run("--base-url=http://127.0.0.1:9", f"--report-dir={tmp_path}", PIX_SANDBOX_TOKEN="t")
+    document = json.loads((tmp_path / "conformance.json").read_text("utf-8"))
+
+    assert result.returncode == 7
+    assert "http://127.0.0.1:9 cannot be spoken to: the connection is refused" in result.stdout
+    assert document["verdict"] == "unreachable"
+    assert not [row for row in document["requirements"] if row["verdict"] == "fail"]
+
+
+def test_selection_by_id():
+    """-k takes a row or a group of rows, and the verdict is of those alone."""
+    result = run("-k", "executePix.document", "--no-report")
+
+    assert result.returncode == 0
+    assert "5 of 5 statements tested" in result.stdout
+    assert "only -k executePix.document" in result.stdout
+
+
+def test_nothing_selected():
+    """Where no test matches there is no verdict."""
+    result = run("-k", "noSuchRow", "--no-report")
+
+    assert result.returncode == 5
+    assert "NOTHING SELECTED" in result.stdout

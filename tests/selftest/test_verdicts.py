@@ -1,0 +1,140 @@
+"""Verdicts of rows and runs are pure functions of results."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from reports.verdicts import ORDER, RowResult, counts, deviation, merged, run_verdict, with_known_failures
+from spec.ledger import ledger
+
+DEFAULT = frozenset({"documented", "robustness"})
+DOCUMENTED, IMPLIED = ledger()["executePix.digit.present"], ledger()["executePix.id.matches"]
+ROBUST = ledger()["executePix.serverError"]
+TODAY = date(2026, 11, 21)
+
+
+def verdict_of(*results, **options):
+    return run_verdict(results, **{"fail_on": DEFAULT, **options})
+
+
+def result(row, verdict, **changes):
+    return row, RowResult(row.id, verdict, **changes)
+
+
+@pytest.mark.parametrize(
+    ("results", "name", "status"),
+    [
+        ([result(DOCUMENTED, "pass")], "conformant", 0),
+        ([result(DOCUMENTED, "fail")], "non-conformant", 1),
+        ([result(DOCUMENTED, "pass"), result(ROBUST, "fail")], "not-robust", 1),
+        ([result(DOCUMENTED, "fail"), result(ROBUST, "fail")], "non-conformant", 1),
+        ([result(DOCUMENTED, "not-exercised")], "incomplete", 6),
+        ([result(DOCUMENTED, "not-exercised"), result(ROBUST, "fail")], "not-robust", 1),
+        ([result(DOCUMENTED, "pass"), result(ROBUST, "not-exercised")], "incomplete", 6),
+        ([result(IMPLIED, "not-exercised"), result(IMPLIED, "warn")], "conformant", 0),
+        ([result(DOCUMENTED, "out-of-scope")], "conformant", 0),
+        ([], "nothing-selected", 5),
+    ],
+)
+def test_verdict_of_a_run(results, name, status):
+    """The verdict and the exit status follow from the rows."""
+    found = verdict_of(*results)
+
+    assert (found.name, found.exit_status) == (name, status)
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "status"),
+    [
+        ({"unreachable": "gone"}, "unreachable", 7),
+        ({"interrupted": True, "unreachable": "gone"}, "interrupted", 2),
+        ({"errors": 1}, "internal-error", 3),
+    ],
+)
+def test_what_is_no_verdict_on_the_service(options, name, status):
+    """A run that could not be finished blames nobody, also where a row failed before."""
+    found = verdict_of(result(DOCUMENTED, "fail"), **options)
+
+    assert (found.name, found.exit_status) == (name, status)
+
+
+def test_fail_on_decides_what_incomplete_means():
+    """A row at a level that does not fail may stay untested."""
+    assert verdict_of(result(DOCUMENTED, "not-exercised"), fail_on={"robustness"}).name == "conformant"
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict"),
+    [("documented", "fail"), ("implied", "warn"), ("example", "warn"), ("robustness", "fail"), ("not-shown", "observed")],
+)
+def test_deviation_by_level(level, verdict):
+    """What a deviation is depends on the level of its row."""
+    assert deviation(level, DEFAULT) == verdict
+
+
+def test_what_is_not_shown_never_fails():
+    """Not even a profile can make it."""
+    assert deviation("not-shown", {"not-shown"}) == "observed"
+
+
+@pytest.mark.parametrize("index", range(len(ORDER) - 1))
+def test_a_row_takes_the_first_verdict(index):
+    """Over its exchanges a row takes the strongest verdict, with the evidence of that verdict alone."""
+    weak, strong = RowResult("a", ORDER[index + 1], "weak", (1,)), RowResult("a", ORDER[index], "strong", (2,))
+
+    assert merged([weak, strong]) == {"a": RowResult("a", ORDER[index], "strong", (2,))}
+
+
+def test_messages_are_joined_once():
+    """Every distinct message of the verdict is kept, each once."""
+    results = [RowResult("a", "fail", text, (number,)) for number, text in enumerate(["x", "y", "x"])]
+
+    assert merged(results)["a"] == RowResult("a", "fail", "x; y", (0, 1, 2))
+
+
+def test_counts_by_level():
+    """Levels and verdicts come in their order, without zeros."""
+    assert counts([result(IMPLIED, "warn"), result(DOCUMENTED, "pass"), result(DOCUMENTED, "fail")]) == {
+        "documented": {"fail": 1, "pass": 1},
+        "implied": {"warn": 1},
+    }
+
+
+def known(verdict, until=None):
+    """One known failure of a row with that verdict."""
+    rows = {DOCUMENTED.id: RowResult(DOCUMENTED.id, verdict, "m")}
+    return with_known_failures(rows, {DOCUMENTED.id: ("fixed in 2.4", until)}, TODAY)
+
+
+def test_known_failure_does_not_fail_the_run():
+    """A listed failure is marked with its reason and counts as conformant."""
+    rows, problems = known("fail", until=TODAY)
+
+    assert rows[DOCUMENTED.id].known == "fixed in 2.4"
+    assert problems == []
+    assert verdict_of((DOCUMENTED, rows[DOCUMENTED.id])).name == "conformant"
+
+
+def test_known_failure_that_passes_fails_the_run():
+    """The entry must go once the row passes."""
+    rows, problems = known("pass")
+
+    assert [problem.message for problem in problems] == [f"known_failures: {DOCUMENTED.id}: passes; remove the entry"]
+    assert verdict_of((DOCUMENTED, rows[DOCUMENTED.id]), problems=problems).name == "non-conformant"
+
+
+def test_known_failure_past_its_day_fails_the_run():
+    """After its last day a listed failure is a failure."""
+    rows, problems = known("fail", until=date(2026, 11, 20))
+
+    assert [problem.message for problem in problems] == [
+        f"known_failures: {DOCUMENTED.id}: its last day 2026-11-20 has passed"
+    ]
+    assert rows[DOCUMENTED.id].known == ""
+
+
+def test_known_failure_that_was_not_exercised_is_left_alone():
+    """An entry for a row that was not tested proves nothing."""
+    assert known("not-exercised")[1] == []
