@@ -69,7 +69,8 @@ class Door(BaseAdapter):
         self.codes: set[str] = set()
         self.executions = 0
         self.unknown_outcomes: list[int] = []
-        self.reproduced: dict[int, int] = {}
+        self.reproduced: set[int] = set()
+        self._suspects: dict[str, set[int]] = {}
         self.unreachable = ""
         self.waited_s = 0.0
         self._prefix = urlsplit(base_url).path.rstrip("/")
@@ -162,12 +163,8 @@ class Door(BaseAdapter):
             self.waited_s += wait
             time.sleep(wait)
         self._notice(exchange)
-        if self._deviates(exchange) and self._repeatable(request, exchange):
-            again, _ = self._attempt(request, intent)
-            if self._deviates(again):
-                self.reproduced[exchange.number] = again.number
-        elif self._deviates(exchange) and exchange.response is not None:
-            self.reproduced[exchange.number] = exchange.number
+        if self._suspects_of(exchange) and self._repeatable(request, exchange):
+            self._suspects_of(self._attempt(request, intent)[0])
         return exchange, raw
 
     def _attempt(self, request: requests.PreparedRequest, intent: Intent) -> tuple[Exchange, requests.Response | None]:
@@ -249,13 +246,23 @@ class Door(BaseAdapter):
         """Whether sending it again cannot move money a second time."""
         if self._names_code(request):
             return False
-        operation = operations().get(exchange.operation)
-        return not (exchange.good and operation and operation.permission in _MONEY)
+        return not self._may_move_money(exchange)
 
-    def _deviates(self, exchange: Exchange) -> bool:
-        return bool(exchange.operation) and any(
-            judge(f"{exchange.operation}.{what}", exchange).outcome is Outcome.DEVIATES for what in STANDING
-        )
+    def _may_move_money(self, exchange: Exchange) -> bool:
+        operation = operations().get(exchange.operation)
+        return bool(exchange.good and operation and operation.permission in _MONEY)
+
+    def _suspects_of(self, exchange: Exchange) -> list[str]:
+        """The standing rows that the exchange breaks. Broken twice, or where nothing may be sent again, it is certain."""
+        rows = [f"{exchange.operation}.{what}" for what in STANDING] if exchange.operation else []
+        broken = [row for row in rows if judge(row, exchange).outcome is Outcome.DEVIATES]
+        once_is_enough = exchange.response is not None and self._may_move_money(exchange)
+        for row in broken:
+            seen = self._suspects.setdefault(row, set())
+            seen.add(exchange.number)
+            if len(seen) > 1 or once_is_enough:
+                self.reproduced |= seen
+        return broken
 
     def _notice(self, exchange: Exchange) -> None:
         """Keep count of silence, so that a dead target ends the run and a dead operation is left alone."""

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from pytest_metadata.plugin import metadata_key
 
 from reports.run import Run
 from reports.terminal import HEADLINES, scope
@@ -33,6 +32,8 @@ MEANING = {
     "robustness": "policy of the suite",
 }
 TESTED = (FAIL, WARN, PASS, OBSERVED)
+WHOLE = 400
+"""How many exchanges are shown whole although no statement cites them: a report stays below some megabytes."""
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 Row = dict[str, Any]
@@ -64,6 +65,7 @@ def summary_html(run: Run) -> str:
         sections=_by_heading(conformance),
         robustness=_by_heading(robustness),
         exchanges=run.exchanges,
+        shown=_shown(run, rows),
         deviating=_deviating(rows),
     )
     return visible(page)
@@ -92,7 +94,7 @@ def _tile(rows: list[Row]) -> tuple[str, str]:
     tested = sum(tally[verdict] for verdict in TESTED)
     failed = tally[FAIL]
     known = sum("known_failure" in row for row in rows)
-    said = f"{failed or 'None'} of {tested} tested statements {'fail' if failed > 1 else 'fails'}"
+    said = f"{failed or 'No'} {'failures' if failed > 1 else 'failure'} in {tested} tested statements"
     if not tested:
         return NOT_EXERCISED, "Nothing was tested"
     return (FAIL if failed else "pass"), said + (f" ({known} known)" if known else "")
@@ -150,6 +152,12 @@ def _deviating(rows: list[Row]) -> dict[int, list[Row]]:
     return found
 
 
+def _shown(run: Run, rows: list[Row]) -> set[int]:
+    """The exchanges that are shown whole: the first WHOLE of them, and all that a statement cites."""
+    cited = {number for row in rows for number in row["exchanges"]}
+    return set(run.exchanges) & {*sorted(run.exchanges)[:WHOLE], *cited}
+
+
 def _proof() -> str:
     """The suite's own proof in one line; empty where none was made."""
     try:
@@ -187,8 +195,12 @@ class HtmlPage:
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Requirement, verdict and evidence of a test; pytest-html does not escape test ids."""
         row_id, verdict, _, numbers = self._tests.get(report.nodeid, ("", "", "", []))
-        cells[1] = f'<td class="col-testId">{escape(visible(report.nodeid))}</td>'
-        cells[1:1] = [f'<td class="col-requirement">{row_id.replace(".", ".<wbr>")}</td>', f'<td class="col-verdict">{verdict}</td>']
+        test_id = escape(visible(report.nodeid)).replace("::", "::<wbr>").replace("[", "<wbr>[")
+        cells[1] = f'<td class="col-testId">{test_id}</td>'
+        cells[1:1] = [
+            f'<td class="col-requirement">{row_id.replace(".", ".<wbr>")}</td>',
+            f'<td class="col-verdict">{verdict}</td>',
+        ]
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in numbers if number in self.run.exchanges]
         cells[-1] = f'<td class="col-links">{" ".join(links)}</td>'
 
@@ -202,5 +214,4 @@ class HtmlPage:
 
 def add_html_page(session: pytest.Session, run: Run, path: Path) -> None:
     """Put our part into the page that pytest-html writes to the path."""
-    session.config.stash[metadata_key].clear()
     session.config.pluginmanager.register(HtmlPage(run, path), "conformance-html")

@@ -198,15 +198,15 @@ class Watcher:
         """The rows that every exchange of an operation answers for."""
         if not exchange.operation or self.door is None:
             return
-        again = self.door.reproduced.get(exchange.number)
+        certain = exchange.number in self.door.reproduced
         for what in STANDING:
             row = ledger()[f"{exchange.operation}.{what}"]
             judgement = judge(row.id, exchange)
             if judgement.outcome is Outcome.HOLDS:
                 yield row.id, PASS, "", []
-            elif judgement.outcome is Outcome.DEVIATES and again is not None:
-                numbers = sorted({exchange.number, again})
-                yield row.id, deviation(row.level, self.profile.fail_on), judgement.message, numbers
+            elif judgement.outcome is Outcome.DEVIATES and certain:
+                verdict = deviation(row.level, self.profile.fail_on)
+                yield row.id, verdict, judgement.message, [exchange.number]
             elif judgement.outcome is Outcome.DEVIATES:
                 yield row.id, PASS, f"seen once and not again: {judgement.message}", [exchange.number]
 

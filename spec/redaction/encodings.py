@@ -6,7 +6,7 @@ import base64
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html.entities import html5
 
@@ -56,14 +56,23 @@ class Reading:
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """The text as it stands, then with its escapes undone once, twice and three times where there are any."""
-    reading = Reading(text)
-    yield reading
-    for _ in range(_DEEPEST):
-        if not _ESCAPE.search(reading.text):
-            return
-        reading = _undone(reading)
-        yield reading
+    """The text as it stands, then with its escapes undone once, twice and three times where there are any.
+
+    What stands before a value may take its start for an escape, as in `100%` before `0042`. So the text is read
+    carefully too: without undoing what no encoder writes.
+    """
+    whole = Reading(text)
+    yield whole
+    seen = {text}
+    for undo in (_character, _careful):
+        reading = whole
+        for _ in range(_DEEPEST):
+            if not _ESCAPE.search(reading.text):
+                break
+            reading = _undone(reading, undo)
+            if reading.text not in seen:
+                seen.add(reading.text)
+                yield reading
 
 
 def unescape(text: str) -> str:
@@ -71,13 +80,13 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(_character, text)
 
 
-def _undone(below: Reading) -> Reading:
+def _undone(below: Reading, undo: Callable[[re.Match[str]], str]) -> Reading:
     pieces: list[str] = []
     here, there = [], []
     last = length = 0
     for match in _ESCAPE.finditer(below.text):
         start, end = match.span()
-        character = _character(match)
+        character = undo(match)
         pieces += (below.text[last:start], character)
         length += start - last + len(character)
         last = end
@@ -99,6 +108,12 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if code < 0x110000 else escape
 
 
+def _careful(match: re.Match[str]) -> str:
+    """Encoders escape neither letters nor digits; control characters are in no value."""
+    character = _character(match)
+    return match.group() if character.isascii() and (character.isalnum() or character < " ") else character
+
+
 def spellings(value: str) -> set[str]:
     """The characters that a value may show as once escapes are undone.
 
@@ -115,11 +130,6 @@ def spellings(value: str) -> set[str]:
     for _ in range(_DEEPEST):
         forms |= {unescape(form) for form in forms}
     return forms
-
-
-def eaten(value: str) -> set[str]:
-    r"""What undoing escapes makes of the value right behind a `%`, `\` or `&`, which take its start for theirs."""
-    return {unescape(mark + value) for mark in "%\\&"} - {mark + value for mark in "%\\&"}
 
 
 def packed(value: str) -> set[str]:

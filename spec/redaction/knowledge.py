@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from spec.interface import KEY_KINDS, MARK
 from spec.redaction.detectors import NAMES
-from spec.redaction.encodings import eaten, fold, packed, spellings
+from spec.redaction.encodings import fold, packed, spellings
 from spec.redaction.masks import LONGEST, is_masked
 from spec.redaction.values import GRAM, Beside, Index, Sought
 
@@ -83,8 +83,6 @@ class Knowledge:
         least = _least(len(value))
         for form in spellings(value):
             self._add(form, Sought(f"<{name}>", SECRET, another, form), least)
-        for form in eaten(value):
-            self._add(form, Sought(f"<{name}>", SECRET), least)
         cases = dict.fromkeys((value, value.lower(), value.upper(), value.swapcase(), value.translate(_NEXT)))
         for case in cases:
             shown = f"<{name}>" if case == value else another
@@ -108,8 +106,6 @@ class Knowledge:
             beside = Beside.DIGIT if form.isdigit() and len(form) < 8 else Beside.ANYTHING
             self._add(form, Sought(shown, VALUE, beside=beside))
         if len(value) >= GRAM:
-            for form in eaten(value):
-                self._add(form, Sought(shown, VALUE))
             for form in {form for case in {value, value.lower(), value.upper()} for form in packed(case)}:
                 self._add(form, Sought(shown, VALUE, packed=True))
 

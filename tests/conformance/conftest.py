@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from environments.client import Client
@@ -9,6 +11,7 @@ from environments.profile import Profile
 from reports.plugin import Watcher
 from reports.recording import NotExercised
 from spec.exchange import Exchange
+from spec.reading import gives_result
 from tests.conformance.executions import Executions
 from tests.conformance.operations import Traffic
 from tests.conformance.registrations import Registrations
@@ -28,10 +31,11 @@ def executions(traffic: Traffic) -> Executions:
 
 @pytest.fixture(scope="session")
 def execution_answers(executions: Executions) -> list[Exchange]:
-    """The answers to good executions."""
+    """The answers to good executions, and the results that were given without a valid token."""
     if executions.missing:
         raise NotExercised(executions.missing)
-    return [*executions.answers, *executions.generous]
+    granted = [replace(refusal, good=True) for refusal in executions.refusals if gives_result(refusal)]
+    return [*executions.answers, *executions.generous, *granted]
 
 
 @pytest.fixture(scope="session")

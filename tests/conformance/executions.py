@@ -29,6 +29,7 @@ class Executions:
     refusals: list[Exchange] = field(default_factory=list)
     answers: list[Exchange] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
+    unanswered: set[str] = field(default_factory=set)
     generous: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
@@ -74,11 +75,13 @@ def _try_invented_code(client: Client, found: Executions) -> None:
 
 
 def _spent(client: Client, code: str, credential: str, token: str, found: Executions) -> bool:
-    """Send a refusal probe. Whether the code is spent by it."""
-    if not is_bad(credential, token):
+    """Send a refusal probe. Whether the code is spent by it. What was not answered once is not asked again."""
+    if not is_bad(credential, token) or credential in found.unanswered:
         return False
     exchange = client.send("executePix", code, credential=credential)
     found.refusals.append(exchange)
+    if exchange.response is None:
+        found.unanswered.add(credential)
     return gives_result(exchange) or exchange.response is None
 
 

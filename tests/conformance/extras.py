@@ -60,15 +60,11 @@ def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alter
     content = "registerPixKey.contentType.accepted"
     yield Alternative(content, "a charset in its Content-Type", body, content_type="application/json; charset=utf-8")
     yield Alternative(content, "another Content-Type", body, content_type="text/plain")
-    yield Alternative(
-        "registerPixKey.body.pixKey", "another name for pixKey", {**_without(body, "pixKey"), "key": key.key}
-    )
-    yield Alternative("registerPixKey.body.account", "no account", _without(body, "account"))
-    yield Alternative(
-        "registerPixKey.body.pixKeyType",
-        "another name for pixKeyType",
-        {**_without(body, "pixKeyType"), "type": key.type},
-    )
+    if key.key:
+        renamed = {**_without(body, "pixKey"), "key": key.key}
+        yield Alternative("registerPixKey.body.pixKey", "another name for pixKey", renamed)
+    renamed = {**_without(body, "pixKeyType"), "type": key.type}
+    yield Alternative("registerPixKey.body.pixKeyType", "another name for pixKeyType", renamed)
     yield Alternative(kind_row, "its kind in lower-case letters", {**body, "pixKeyType": key.type.lower()})
     if key.key.isdecimal():
         yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})

@@ -23,6 +23,6 @@ def _print(exchange: Exchange, response: Response) -> tuple[Any, ...]:
     text = response.body.decode("utf-8", "replace")
     path = urlsplit(exchange.request.url).path
     for part in sorted({path, *path.split("/")}, key=len, reverse=True):
-        for form in {part, unquote(part)} - {"", "v1"}:
-            text = text.replace(form, "·")
+        for form in {part, unquote(part)}:
+            text = text.replace(form, "·") if len(form) > 2 else text
     return response.status, response.media_type, code_of(response), _VARYING.sub("#", text)

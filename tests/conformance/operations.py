@@ -157,6 +157,9 @@ class Traffic:
             return seen.number in self.executions.prepared
         if operations()[operation].argument is None:
             return True
+        for read in READS:
+            if self.permitted(read):
+                self.visit(read)
         return any(
             other.operation not in ("", operation)
             and other.good

@@ -159,15 +159,14 @@ def register_all(client: Client, profile: Profile, token: str, settled: set[int]
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
     _undocumented(registrar, keys)
     _without_token(registrar, keys, token)
-    own = [key for key in keys if key.type != "RANDOM"]
+    free = [key for key in keys if key.type != "RANDOM"]
     for turn in range(ROUNDS if registrar.deletes else 1):
-        for key in own:
-            _good(registrar, key, repeat=turn == 0)
+        free = [key for key in free if _good(registrar, key, repeat=turn == 0)]
     _without_token_again(registrar, keys, token)
     _other_spellings(registrar, keys)
     for key in keys:  # last, as a key that the service made may be beyond deletion
         if key.type == "RANDOM":
-            _good(registrar, key, repeat=False)
+            _random(registrar, key)
 
 
 # -- what must be refused ---------------------------------------------------------------------------------------
@@ -230,15 +229,28 @@ def _other_spellings(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
 # -- what must be accepted --------------------------------------------------------------------------------------
 
 
-def _good(registrar: Registrar, key: PixKey, *, repeat: bool) -> None:
+def _good(registrar: Registrar, key: PixKey, *, repeat: bool) -> bool:
+    """Register the key as a new one, and delete it. Whether it may be registered anew."""
     exchange = registrar.register(key)
     if not registered(exchange) and registrar.deletes and key.key and _understood(exchange):
         registrar.delete(key, good=False)
         exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
-    if registered(exchange) and repeat and key.type != "RANDOM":
+    if registered(exchange) and repeat:
         registrar.found.repeated.append(registrar.register(key))
-    registrar.settle(exchange, key)
+    return registrar.settle(exchange, key)
+
+
+def _random(registrar: Registrar, key: PixKey) -> None:
+    """How a RANDOM key is asked for is not shown: as the profile does, with a UUID, or without pixKey."""
+    body = registration(key, registrar.account)
+    without = {name: value for name, value in body.items() if name != "pixKey"}
+    for form in (body, {**body, "pixKey": str(uuid4())}, without):
+        exchange = registrar.register(key, json=form)
+        registrar.found.fresh.append(exchange)
+        registrar.settle(exchange, replace(key, key=form.get("pixKey", "")))
+        if not _refused_outright(exchange):
+            return
 
 
 def _understood(exchange: Exchange) -> bool:
@@ -256,11 +268,6 @@ def _explained(registrar: Registrar, key: PixKey) -> Finding:
         return Finding(Outcome.HOLDS, exchanges=tuple(understood[:1]))
     if not any(_refused_outright(answer) for answer in tried):
         return Finding(Outcome.HIDDEN, f"no {key.type} key was registered: {tried[-1].summary}", tuple(tried[-1:]))
-    if key.type == "RANDOM":
-        exchange = registrar.register(replace(key, key=str(uuid4())), good=False)
-        registrar.settle(exchange, key)
-        if _understood(replace(exchange, good=True)):
-            return Finding(Outcome.HOLDS, exchanges=(exchange,))
     registrar.explained += 1
     broken = _broken_otherwise(registrar, key, tried[-1]) if registrar.explained <= MOST_EXPLAINED else ""
     if broken:

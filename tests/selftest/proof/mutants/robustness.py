@@ -10,7 +10,8 @@ from urllib.parse import unquote
 
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.mutants.making import lie, members_of
+from tests.selftest.proof.mutants.making import Demands, lie, members_of
+from tests.selftest.proof.registry import mutant
 
 TRACE = b'Traceback (most recent call last):\n  File "app.py", line 7, in handle\nKeyError: \'pixKey\'\n'
 JAVA = b"java.lang.NullPointerException\n\tat br.bank.pix.Keys.register(Keys.java:81)\n"
@@ -88,7 +89,7 @@ TRANSFER = {**MALFORMED, "TextForValue": ("text for value", holds("value", lambd
 INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
     "executePix": {
         **NO_TOKEN,
-        "AWrongToken": ("a wrong token", lambda r: "Bearer" in r.header("Authorization") and not argument(r).startswith("pixconf-")),
+        "BasicCredentials": ("basic credentials", lambda r: r.header("Authorization").startswith("Basic ")),
         "AnUnknownCode": ("a code that nobody has", lambda r: len(argument(r)) == 16 and argument(r).startswith("pixconf-")),
         "AnOverLongCode": ("an over-long code", lambda r: len(argument(r)) > 1000),
         "AnEncodedCode": ("a code with encoded slashes", lambda r: "%252f" in r.path.lower()),
@@ -139,6 +140,13 @@ INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
 """By operation: what the name of the mutant calls the input, what its text does, and how it is told."""
 
 
+HIDES = {
+    ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
+    ("listAccounts", "AMissingToken"): ("listAccounts.refusal",),
+}
+"""What an operation does not show where it answers like that."""
+
+
 def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None:
     how, response, rows = FALLS[fall]
     lie(
@@ -147,6 +155,7 @@ def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None
         f"{shown[0].upper()}{shown[1:]} {how}.",
         Falls,
         *(f"{operation}.{row}" for row in rows),
+        hides=HIDES.get((operation, word), ()) if response is DROPPED or operation == "executePix" else (),
         OPERATION=operation,
         FALL=response,
         trips=lambda self, request: trips(request),
@@ -162,19 +171,6 @@ for _operation, _inputs in INPUTS.items():
         _lie(_operation, "ShowsATrace", _word, _shown, _trips)
 
 
-class FailsAGoodRequest(Service):
-    """The sandbox, which ends some good requests to one operation in a server error."""
-
-    OPERATION: ClassVar[str] = ""
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        struck = operation == self.OPERATION and response.status == 200 and self.strikes(request)
-        return Response(500, b'{"code": 500, "data": {}}', JSON) if struck else response
-
-    def strikes(self, request: Request) -> bool:
-        raise NotImplementedError
-
-
 for _name, _text, _operation, _strikes in (
     ("ExecutionOfACnpjFails", "The execution of a CNPJ key ends in a server error.", "executePix", lambda r: "CNPJ" in r.path),
     ("ExecutionOfARandomKeyFails", "The execution of a RANDOM key ends in a server error.", "executePix", lambda r: "RANDOM" in r.path),
@@ -186,9 +182,19 @@ for _name, _text, _operation, _strikes in (
         "breaks on a good request",
         _name,
         _text,
-        FailsAGoodRequest,
+        Demands,
         f"{_operation}.serverError",
         hides=() if _operation in ("executePix", "deletePixKey") else (f"{_operation}.*",),
         OPERATION=_operation,
-        strikes=lambda self, request, strikes=_strikes: strikes(request),
+        REFUSAL=(500, "Internal server error."),
+        lacks=lambda self, request, strikes=_strikes: strikes(request),
     )
+
+
+@mutant("deletePixKey.serverError", operator="breaks on a good request", hides=("deletePixKey.*",))
+class DeletionsFailAfterDeleting(Service):
+    """Every deletion deletes the key and ends in a server error."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        meant = operation == "deletePixKey" and response.status == 200
+        return Response(500, b"", PLAIN) if meant else response

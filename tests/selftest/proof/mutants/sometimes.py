@@ -165,6 +165,12 @@ FAULTS = {
 _EXTRA = {"HasNoDigit": ("executePix.fields.extra",), "HasNoMessage": ("registerPixKey.fields.extra",)}
 
 
+_UNREAD = {
+    ("registerPixKey", occasion, "IsTruncated"): ("registerPixKey.Key.example",) for occasion in ("EveryFifth", "ByChance")
+}
+"""The one answer that would show it is among those that cannot be read."""
+
+
 def _renamed(body: bytes, name: bytes, other: bytes) -> bytes:
     return body.replace(b'"' + name + b'":', b'"' + other + b'":')
 
@@ -190,6 +196,7 @@ for _operation, _faults in FAULTS.items():
                 OneOfSeveral,
                 f"{_operation}.{_row}",
                 warns=_EXTRA.get(_fault, ()),
+                hides=_UNREAD.get((_operation, _strike, _fault), ()),
                 OPERATION=_operation,
                 strikes=_strikes,
                 alter=lambda self, response, alter=_alter: alter(response),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
+from spec.interface import KEY_KINDS
 from tests.selftest.proof.mutants.making import DELETION, SUBJECT, lie, members_of
 
 
@@ -48,8 +49,6 @@ def _starts(whole: str, part: str) -> bool:
     return bool(part) and whole.startswith(part)
 
 
-SCHEME = "token.scheme"
-"""Warned of, or unseen, where a wrong token is answered like the right one."""
 WAYS = {
     "IgnoresTheToken": ("The token is not looked at.", lambda self, request, sent: True),
     "NeedsNoHeader": ("A request without the header is let in.", lambda self, request, sent: not sent),
@@ -100,39 +99,50 @@ WAYS = {
         lambda self, request, sent: self.calls % 3 == 0,
     ),
 }  # fmt: skip
-_KINDS = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
-_SPENDS_EVERY_CODE = ("status.values", "accountType.meaning", "date.unit", "token.accepted", "request.sufficient")
+_SPEND_EVERY_CODE = (
+    "IgnoresTheToken", "NeedsNoHeader", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken",
+    "ChecksTheFirstRequestOnly", "ChecksItsFirstRequestOnly", "ForgetsEverySecondTime", "ForgetsEveryThirdTime",
+)  # fmt: skip
+"""What lets in the first probes of every code, so that none is left for a good execution."""
+_TAKE_A_WRONG_TOKEN = tuple(name for name in _SPEND_EVERY_CODE if name not in ("NeedsNoHeader", "ForgetsEveryThirdTime"))
+"""What answers an invented code alike with and without the token, so that other schemes cannot be told."""
+_TAKE_ANOTHER_SCHEME = {
+    "executePix": ("ForgetsEveryThirdTime",),
+    "registerPixKey": (
+        "IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "ChecksItsFirstRequestOnly",
+        "ForgetsEverySecondTime", "OfPHONENeedsNoToken",
+    ),
+}  # fmt: skip
 
 
-def _hides(operation: str, name: str) -> tuple[str, ...]:
-    if operation == "registerPixKey":
-        return ()
-    return tuple(f"executePix.{what}" for what in (SCHEME, *_SPENDS_EVERY_CODE))
+def _not_checked(operation: str, name: str, text: str, lets_in: Any) -> None:
+    spent = operation == "executePix" and name in _SPEND_EVERY_CODE
+    blurred = operation == "executePix" and name in _TAKE_A_WRONG_TOKEN
+    lie(
+        "token not checked",
+        f"{SUBJECT[operation]}{name}",
+        text,
+        LaxService,
+        f"{operation}.token.required",
+        warns=(f"{operation}.token.scheme",) if name in _TAKE_ANOTHER_SCHEME[operation] else (),
+        hides=(
+            *(["executePix.token.accepted", "executePix.request.sufficient"] if spent else []),
+            *(["executePix.token.scheme"] if blurred else []),
+        ),
+        OPERATION=operation,
+        lets_in=lets_in,
+    )
 
 
-_ANY_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "ChecksItsFirstRequestOnly")
-for _operation, _of in list(SUBJECT.items())[:2]:
+for _operation in ("executePix", "registerPixKey"):
     for _name, (_text, _lets_in) in WAYS.items():
-        lie(
-            "token not checked",
-            f"{_of}{_name}",
-            _text,
-            LaxService,
-            f"{_operation}.token.required",
-            warns=("registerPixKey.token.scheme",) if _operation[0] == "r" and _name in _ANY_SCHEME else (),
-            hides=_hides(_operation, _name),
-            OPERATION=_operation,
-            lets_in=_lets_in,
-        )
-    for _kind in _KINDS:
-        lie(
-            "token not checked",
-            f"{_of}Of{_kind}NeedsNoToken",
+        _not_checked(_operation, _name, _text, _lets_in)
+    for _kind in KEY_KINDS:
+        _not_checked(
+            _operation,
+            f"Of{_kind}NeedsNoToken",
             f"The token is not checked where the key is of the kind {_kind}.",
-            LaxService,
-            f"{_operation}.token.required",
-            OPERATION=_operation,
-            lets_in=lambda self, request, sent, kind=_kind: self.key_kind_of(request) == kind,
+            lambda self, request, sent, kind=_kind: self.key_kind_of(request) == kind,
         )
 
 

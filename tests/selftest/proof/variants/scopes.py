@@ -20,6 +20,10 @@ EXECUTION = (
     *_hidden("executePix", "request.sufficient", "id.*", "bank.*", "account.*", "digit.*", "branch.*", "document.*"),
     *_hidden("executePix", "name.*", "type.*", "key.*", "value.*", "message.*", "error.*"),
 )
+UNREAD = tuple(row for row in EXECUTION if not row.endswith(("status*", "token.accepted", "request.sufficient")))
+UNREAD = (*UNREAD, *_hidden("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"))
+UNREAD = (*UNREAD, "executePix.status.example", "executePix.status.values")
+"""What an answer cannot show that is longer or deeper than the suite reads; its status can be seen."""
 DELETION = _hidden("deletePixKey", *_RESULT, "contentType.accepted", "data")
 REGISTRATION = (
     *_hidden("registerPixKey", *_RESULT, "Success.*", "Message.*", "Key.*", "DocumentNumber.*", "fields.*"),

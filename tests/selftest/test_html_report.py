@@ -1,0 +1,279 @@
+"""report.html: what it says, that it trusts nothing it shows, and that it is one file for its owner alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from environments.profile import load
+from reports import html
+from reports.html import HtmlPage, summary_html
+from reports.run import Run
+from reports.terminal import HEADLINES
+from reports.verdicts import FAIL, NOT_EXERCISED, OBSERVED, PASS, WARN, RowResult, RunVerdict
+from spec.ledger import ledger
+
+REPOSITORY = Path(__file__).parents[2]
+HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
+DIGIT, MASKED = "executePix.digit.present", "executePix.document.masked"
+CRASH, KIND = "registerPixKey.serverError", "executePix.type.example"
+
+
+class Page(HTMLParser):
+    """A page as a browser without JavaScript has it: its tags, ids, links, references and text."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tags, self.ids, self.links, self.references, self.text = [], [], [], [], ""
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        known = dict(attrs)
+        self.tags.append(tag)
+        self.ids += [known["id"]] if "id" in known else []
+        self.links += [known["href"]] if "href" in known else []
+        self.references += [known[name] for name in ("src", "data", "srcset") if name in known]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture
+def run():
+    """A run in which nothing was found yet, of the rows that are added to it."""
+    return Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
+
+
+def add(run, row_id, verdict, message="", exchanges=()):
+    """A result for a row, with exchanges as its evidence."""
+    run.selected.add(row_id)
+    run.results.append(RowResult(row_id, verdict, message, tuple(exchanges)))
+    run.exchanges |= {number: exchange(number) for number in exchanges if number not in run.exchanges}
+
+
+def exchange(number, said=lambda place: f"<{place}>"):
+    """An exchange as reports/evidence.py gives it."""
+    headers = {side: [[said(f"{side} header"), said(f"{side} value")]] for side in ("request", "response")}
+    sent = {"method": "GET", "url": said("url"), "headers": headers["request"], "body": said("request body")}
+    came = {"status": 200, "headers": headers["response"], "body": said("response body"), "cut": True}
+    shown = {"number": number, "elapsed_ms": 1.5, "request": sent, "response": came}
+    return shown | {field: said(field) for field in ("operation", "credential", "curl")}
+
+
+def page(run):
+    """What a reader gets of the run."""
+    run.close()
+    return Page(summary_html(run))
+
+
+def hostile(place):
+    return f"{place} {HOSTILE}"
+
+
+@pytest.fixture(scope="module")
+def hostile_page():
+    """A run in which every text that is not the suite's own is hostile."""
+    profile = load("sandbox", folder=REPOSITORY / "environments")
+    run = Run(replace(profile, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True)
+    run.unreachable = hostile("unreachable")
+    run.first, run.left_behind, run.errors = [hostile("note")], [hostile("left behind")], [hostile("error")]
+    run.observations = [{"id": KIND, "value": hostile("observation"), "exchanges": [1]}]
+    add(run, DIGIT, FAIL, hostile("failure of a row"), [1, 2])
+    add(run, MASKED, NOT_EXERCISED, hostile("what is missing"))
+    add(run, CRASH, PASS, hostile("passing message"))
+    silent = exchange(2) | {"failure": hostile("no answer")}
+    del silent["response"]
+    run.exchanges = {1: exchange(1, hostile), 2: silent}
+    return page(run)
+
+
+PLACES = [
+    *["name", "base url", "selection", "unreachable", "note", "left behind", "error", "observation"],
+    *["failure of a row", "what is missing", "passing message", "no answer", "operation", "credential", "url"],
+    *["request header", "request value", "request body", "response header", "response value", "response body", "curl"],
+]
+
+
+class TestWhatIsShownIsText:
+    @pytest.mark.parametrize("place", PLACES)
+    def test_hostile_text(self, hostile_page, place):
+        """Markup, quotes and template syntax from outside are text wherever they stand."""
+        assert hostile(place) in hostile_page.text
+
+    def test_hostile_tags(self, hostile_page):
+        """Hostile text adds no element to the page."""
+        assert hostile_page.tags.count("script") == 1
+        assert "img" not in hostile_page.tags
+
+    def test_invisible_characters(self, run):
+        """What a reader cannot see, what reorders the text and what UTF-8 cannot hold is shown as an escape."""
+        add(run, DIGIT, FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f\tg\nh")
+
+        assert "a\\u0000b\\u001bc\\u202ed\\u200be\\ud800f\tg\nh" in page(run).text
+        assert summary_html(run).encode("utf-8")
+
+    def test_test_ids(self, run):
+        """pytest-html does not escape the ids of tests; we do, and its columns stay in step."""
+        head, row = ["<th>Result</th>", "<th>Test</th>", "<th>Duration</th>", "<th>Links</th>"], ["r", "t", "d", "l"]
+        report = type("Report", (), {"nodeid": "x[<img>]"})
+        hooks = HtmlPage(run, Path("report.html"))
+
+        hooks.pytest_html_results_table_header(head)
+        hooks.pytest_html_results_table_row(report, row)
+
+        assert len(head) == len(row)
+        assert row[3] == '<td class="col-testId">x<wbr>[&lt;img&gt;]</td>'
+
+
+class TestTheFirstMinute:
+    @pytest.mark.parametrize("verdict", HEADLINES)
+    def test_banner(self, run, verdict, monkeypatch):
+        """The verdict is said in the words of the terminal."""
+        monkeypatch.setattr(run, "verdict", lambda: RunVerdict(verdict, 0))
+
+        shown = page(run)
+
+        assert re.sub(r"\s+", " ", shown.text).count(HEADLINES[verdict].replace(": ", " ")) == 1
+
+    def test_order(self, run):
+        """Notes, then failures, warnings, what was not exercised, the requirements, and the evidence."""
+        run.first.append("OUTCOME UNKNOWN")
+        add(run, KIND, WARN, "another kind", [2])
+        add(run, DIGIT, FAIL, "digit is missing", [1])
+        add(run, MASKED, NOT_EXERCISED, "supply a code")
+
+        text = page(run).text
+        said = ["OUTCOME UNKNOWN", "digit is missing", "another kind", "supply a code", "by section", "<curl>"]
+
+        assert [text.index(words) for words in said] == sorted(text.index(words) for words in said)
+
+    def test_robustness_apart(self, run):
+        """Robustness has its own headline, and its failures do not count among those of conformance."""
+        add(run, CRASH, FAIL, "status 500", [1])
+        add(run, DIGIT, PASS)
+
+        text = page(run).text
+
+        assert "ConformanceNo failure in 1 tested statements" in text
+        assert "Robustness apart from conformance1 failure in 1 tested statements" in text
+        assert "Failing: robustness, apart from conformance 1" in text
+
+    def test_known_failure(self, run):
+        """A known failure stands apart, with its reason."""
+        entry = type("Known", (), {"id": DIGIT, "reason": "fixed in 2.4", "until": None})
+        run.profile = replace(run.profile, known_failures=(entry,))
+        add(run, DIGIT, FAIL, "digit is missing")
+
+        text = page(run).text
+
+        assert "Failing, and known 1" in text
+        assert "Known failure: fixed in 2.4" in text
+
+    def test_nothing_tested(self, run):
+        """A run that tested nothing does not say that nothing failed."""
+        run.narrowed = False
+        run.unreachable = "the connection is refused"
+
+        text = page(run).text
+
+        assert "Nothing failed" not in text
+        assert "Nothing was tested." in text
+        assert "the target could not be spoken to: the connection is refused" in text
+
+    @pytest.mark.parametrize(
+        ("content", "said"), [(None, 0), ("[]", 0), ("{", 0), ('{"other": 1}', 0), ('{"line": "<img> killed"}', 1)]
+    )
+    def test_proof(self, run, tmp_path, monkeypatch, content, said):
+        """The proof is one line of text; without a proof nothing is said of one."""
+        monkeypatch.setattr(html, "PROOF", tmp_path / "proof.json")
+        if content is not None:
+            html.PROOF.write_text(content)
+
+        assert page(run).text.count("Why believe it <img> killed") == said
+
+
+class TestEvidence:
+    def test_links(self, run):
+        """Every link leads to a place of the page, and no place has two names."""
+        add(run, DIGIT, FAIL, "digit is missing", [1, 2, 3, 4, 5])
+        add(run, KIND, OBSERVED, "PHONE", range(1, 20))
+        add(run, CRASH, WARN)
+        run.observations.append({"id": KIND, "value": "PHONE", "exchanges": [1, 77]})
+
+        shown = page(run)
+
+        assert {link.removeprefix("#") for link in shown.links} <= set(shown.ids)
+        assert len(shown.ids) == len(set(shown.ids))
+        assert {DIGIT, "exchange-1"} <= set(shown.ids)
+
+    def test_every_requirement(self, run):
+        """Every row of the ledger stands in the page of a whole run."""
+        run.narrowed = False
+
+        assert set(ledger()) <= set(page(run).ids)
+
+    def test_many_exchanges(self, run, monkeypatch):
+        """Beyond a number of exchanges, those that no statement cites are one line each."""
+        monkeypatch.setattr(html, "WHOLE", 2)
+        add(run, DIGIT, FAIL, "digit is missing", [9])
+        run.exchanges |= {number: exchange(number) for number in range(1, 9)}
+
+        text = page(run).text
+
+        assert text.count("<curl>") == 3
+        assert "There are 9; 6 that no statement cites are one line each." in text
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The report of a real run of one group of rows."""
+    folder = tmp_path_factory.mktemp("report")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "executePix.document",
+        f"--report-dir={folder}",
+    ]
+    environment = os.environ | {"BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"}
+    subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return folder / "report.html"
+
+
+class TestTheFile:
+    def test_owner_alone(self, report):
+        """Only its owner reads the file, also where --report-dir names the folder."""
+        assert report.stat().st_mode & 0o777 == 0o600
+
+    def test_what_it_is_of(self, report):
+        """The title says where, and the verdict; no variable of the CI gets into the file."""
+        text = report.read_text("utf-8")
+
+        assert '<h1 id="title">PIX conformance: sandbox: conformant</h1>' in text
+        assert "CI-4711" not in text
+        assert "ci.example" not in text
+
+    def test_self_contained(self, report):
+        """Nothing is fetched: the file works offline."""
+        text = report.read_text("utf-8")
+        shown = Page(text)
+
+        assert [reference for reference in shown.references if reference] == []
+        assert not re.search(r"@import|url\(", text)
+
+    def test_tests_name_their_requirement(self, report):
+        """The rows of pytest-html's table name the requirement and lead to the exchanges."""
+        text = report.read_text("utf-8")
+
+        assert "executePix.&lt;wbr&gt;document.&lt;wbr&gt;masked" in text
+        assert "col-links" in text

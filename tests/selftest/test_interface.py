@@ -1,0 +1,142 @@
+"""Which operations a path reaches, how strict JSON is read, and when two answers can be told apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spec.exchange import Request
+from spec.interface import operations, operations_reached, personal_fields
+from spec.strict_json import is_integer, is_number, read_json
+from tests.conformance.fingerprint import indistinguishable
+from tests.selftest.exchanges import answer
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("operation", operations().values(), ids=lambda op: op.id)
+def test_documented_path_reaches_its_operation(operation):
+    """The documented method and path reach that operation and no other."""
+    path = operation.path.replace("{accountId}", "a-1").replace("{transactionId}", "t-1")
+
+    assert operations_reached(operation.method, path) == {operation.id}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "reached"),
+    [
+        ("HEAD", "/v1/execute/pix/t", {"executePix"}),
+        ("OPTIONS", "/v1/pix/keys/a", {"registerPixKey", "deletePixKey", "listPixKeys"}),
+        ("POST", "/v1/pix/keys/..", {"registerPixKey", "createPix"}),
+        ("POST", "/v1/pix/keys/%2e%2e", {"registerPixKey", "createPix"}),
+        ("GET", "/v1/pix/keys/..%2F..%2Fexecute%2Fpix%2Ft", {"listPixKeys", "executePix"}),
+        ("GET", "/v1/pix/keys/%252e%252e/%252e%252e/execute/pix/t", {"executePix"}),
+        ("GET", "//V1//Execute/PIX/t/", {"executePix"}),
+        ("GET", "/v1/execute/pix/t;x=1", {"executePix"}),
+        ("GET", "/v1/execute\\pix\\t", {"executePix"}),
+        ("GET", "/v1/pixconf-1", set()),
+        ("GET", "/v2/accounts", set()),
+    ],
+)
+def test_lenient_servers_are_thought_of(method, path, reached):
+    """Permission goes by every operation that a server could take the request for."""
+    assert operations_reached(method, path) == reached
+
+
+def test_personal_fields_come_from_the_schema():
+    """What never leaves unredacted is marked in the schema."""
+    assert {"document", "name", "key", "pixKey", "account", "digit", "branch", "message"} <= personal_fields()
+    assert {"from", "to", "DocumentNumber"} <= personal_fields()
+
+
+@given(JSON_VALUES)
+def test_json_is_read_as_json(value):
+    """Whatever the standard library writes is read, and is the same value."""
+    text = read_json(json.dumps(value).encode())
+
+    assert text.readable
+    assert json.loads(json.dumps(text.value, default=float)) == json.loads(json.dumps(value), parse_int=float)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(body):
+    """No input breaks the reader."""
+    text = read_json(body)
+
+    assert text.readable or text.error or text.limit
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"", "the body is empty"),
+        (b"NaN", "NaN is not a JSON value"),
+        (b"-Infinity", "-Infinity is not a JSON value"),
+        (b"{} {}", "Extra data at character 3"),
+        (b'"\xff"', "byte 1 is not UTF-8"),
+        (b"01", "Extra data at character 1"),
+    ],
+)
+def test_what_is_no_json(body, error):
+    """The reason is said in a few words."""
+    assert read_json(body).error == error
+
+
+def test_limits_are_no_errors():
+    """What is too deep for the suite is said, and is no fault of the service."""
+    text = read_json(b"[" * 100_000 + b"]" * 100_000)
+
+    assert (text.error, text.limit) == ("", "nested deeper than 100 levels")
+
+
+@pytest.mark.parametrize("text", [b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0"])
+def test_integers(text):
+    """Integers of any size and with a zero fraction are integers."""
+    assert is_integer(read_json(text).value)
+
+
+@pytest.mark.parametrize("text", [b"1.5", b"1e-1", b"true", b'"1"', b"null", b"1e-5000"])
+def test_what_is_no_integer(text):
+    """Fractions, booleans, texts and null are no integers."""
+    assert not is_integer(read_json(text).value)
+
+
+def test_booleans_are_no_numbers():
+    """Python's own idea of it does not count."""
+    assert not is_number(True)
+    assert is_number(Decimal("1.5"))
+
+
+def reply(body, path, **changes):
+    """An answer to that path."""
+    exchange = answer("listAccounts", body, **{"status": 404, **changes})
+    return replace(exchange, request=Request("GET", f"http://127.0.0.1:1{path}", ()))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (b'{"error":"no /v1/a"}', b'{"error":"no /v1/b"}', True),
+        (b'{"id":"6f9619ff8b86d011b42d00cf4fc964ff"}', b'{"id":"00000000000000000000000000000000"}', True),
+        (b'{"at":1767225600123}', b'{"at":1767225600999}', True),
+        (b'{"error":"no account"}', b'{"error":"no path"}', False),
+        (b'{"code":401}', b'{"code":404}', False),
+    ],
+)
+def test_answers_that_can_be_told_apart(one, other, alike):
+    """What differs in any two answers does not tell them apart."""
+    assert indistinguishable(reply(one, "/v1/a"), reply(other, "/v1/b")) is alike
+
+
+def test_another_status_tells_apart():
+    """Two answers with the same body and other statuses differ."""
+    assert not indistinguishable(reply(b"{}", "/v1/a"), reply(b"{}", "/v1/b", status=400))

@@ -1,0 +1,178 @@
+"""The proof: every seeded fault is caught as declared, every lawful service passes, and the gate itself is red when
+it must be. `pytest tests/selftest/test_proof.py -n 2`; a whole run writes reports/proof/."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+import tests.selftest.proof.mutants
+import tests.selftest.proof.variants
+from spec.ledger import ledger
+from spec.rules import RULES
+from spec.rules.judgement import HOLDS
+from tests.selftest.proof.gate import (
+    SANDBOX,
+    Difference,
+    by_rule,
+    judge_fault,
+    judge_lawful,
+    plain,
+    rows_without_a_mutant,
+)
+from tests.selftest.proof.matrix import PROPERTY
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS, Specimen
+from tests.selftest.proof.trial import Trial, try_service
+
+if find_spec("tests.selftest.proof.borderline"):
+    import tests.selftest.proof.borderline  # noqa: F401 - registers its services
+
+pytest_plugins = ["tests.selftest.proof.matrix"]
+REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
+EVERYTHING = [name for registry in REGISTRIES.values() for name in registry.specimens]
+NOTHING = Trial(0, {}, 1, ())
+TOLD_BY = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values(), SANDBOX])
+
+
+def each(registry: str) -> list[object]:
+    """The specimens of a registry as parameters."""
+    return [pytest.param(specimen, id=specimen.name) for specimen in REGISTRIES[registry].specimens.values()]
+
+
+@pytest.fixture
+def shown(request: pytest.FixtureRequest):
+    """Sends what a test shows of a specimen to the matrix, and says where it differs."""
+
+    def show(registry: str, specimen: Specimen, difference: Difference) -> str:
+        lines = difference.lines()
+        value = {
+            "name": specimen.name,
+            "registry": registry,
+            "operator": specimen.operator,
+            "lie": specimen.lie,
+            "declared": sorted(specimen.fails | specimen.warns),
+            "problems": lines,
+            "expected": EVERYTHING if specimen.name == EVERYTHING[0] else [],
+        }
+        request.node.user_properties.append((PROPERTY, value))
+        return f"{specimen.name} ({specimen.lie}): " + "; ".join(lines)
+
+    return show
+
+
+def _try(specimen: Specimen) -> Trial:
+    return try_service(specimen.make(), environment=specimen.environment)
+
+
+@pytest.mark.parametrize("specimen", each("mutants"))
+def test_the_rows_that_a_mutant_breaks_fail_and_no_others(specimen, shown):
+    """The set of failing rows is what the mutant declares; the rest passes, or is hidden as declared."""
+    difference = judge_fault(specimen, _try(specimen), plain(specimen.environment))
+    message = shown("mutants", specimen, difference)
+
+    assert not difference, message
+
+
+@pytest.mark.parametrize("specimen", each("variants"))
+def test_a_lawful_service_passes(specimen, shown):
+    """Nothing fails, and every row that the profile makes possible is exercised."""
+    difference = judge_lawful(specimen, _try(specimen))
+    message = shown("variants", specimen, difference)
+
+    assert not difference, message
+
+
+@pytest.mark.parametrize("specimen", each("borderline"))
+def test_a_borderline_service_is_mentioned(specimen, shown):
+    """Exactly its warnings are given, and nothing fails."""
+    difference = judge_fault(specimen, _try(specimen), plain(specimen.environment))
+    message = shown("borderline", specimen, difference)
+
+    assert not difference, message
+
+
+# -- the gate, proved on itself -------------------------------------------------------------------------------------
+
+
+def test_the_plain_sandbox_passes():
+    """The sandbox breaks nothing, hides nothing, and has the one warning that its profile asks for."""
+    difference = judge_fault(SANDBOX, plain("sandbox"), NOTHING)
+
+    assert not difference, difference.lines()
+
+
+def test_every_row_at_a_failing_level_has_a_mutant():
+    """Adding a row to the ledger means adding a mutant."""
+    missing = rows_without_a_mutant(MUTANTS.specimens.values())
+
+    assert not missing, f"no mutant breaks: {', '.join(missing)}"
+
+
+def test_every_rule_has_a_specimen():
+    """Adding a rule means adding a service that it tells of."""
+    missing = [row for row in RULES if row not in TOLD_BY]
+
+    assert not missing, f"no specimen breaks: {', '.join(missing)}"
+
+
+def test_declared_rows_are_in_the_ledger():
+    """Every row that a specimen declares exists, fails at its level or warns at its level."""
+    wrong = [
+        f"{specimen.name}: {row}"
+        for registry in REGISTRIES.values()
+        for specimen in registry.specimens.values()
+        for rows, levels in ((specimen.fails, _FAIL), (specimen.warns, _WARN))
+        for row in rows
+        if row not in ledger() or ledger()[row].level not in levels
+    ]
+
+    assert not wrong, wrong
+
+
+_FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
+
+
+@pytest.mark.parametrize(
+    ("specimen", "rows"),
+    [
+        pytest.param(specimen, frozenset(row for row, told in TOLD_BY.items() if told is specimen), id=name)
+        for name, specimen in {specimen.name: specimen for specimen in TOLD_BY.values()}.items()
+    ],
+)
+def test_the_gate_names_a_rule_that_always_holds(specimen, rows, monkeypatch):
+    """A row is judged by its own rule alone: where that always holds, the gate names the row and no other."""
+    before = NOTHING if specimen is SANDBOX else plain(specimen.environment)
+    for row in rows:
+        monkeypatch.setitem(RULES, row, lambda exchange: HOLDS)
+
+    difference = judge_fault(specimen, _try(specimen), before)
+
+    assert difference.missing == rows, difference.lines()
+    assert not difference.undeclared, difference.lines()
+
+
+LIE = Specimen("Lie", SANDBOX.make, "A lie.", "none", fails=frozenset({"executePix.digit.present"}))
+
+
+def test_a_run_that_died_turns_the_gate_red():
+    """No verdict, errors of the suite, and a target that was never spoken to say nothing of a service."""
+    for trial in (Trial(7, {}, 3, ()), Trial(3, {}, 3, ("the suite failed",)), Trial(0, {}, 0, ())):
+        assert judge_fault(LIE, trial, NOTHING).died
+        assert judge_lawful(LIE, trial).died
+
+
+def test_a_mutant_that_changes_nothing_turns_the_gate_red():
+    """A mutant whose run is that of the plain sandbox, and one that declares nothing."""
+    same = judge_fault(LIE, plain("sandbox"), plain("sandbox"))
+    silent = judge_fault(Specimen("Silent", SANDBOX.make, "None.", "none"), plain("sandbox"), plain("sandbox"))
+
+    assert same.lines() == ["declared, and neither fails nor warns: executePix.digit.present"]
+    assert silent.lines() == ["a fault that breaks no row: declare fails or warns"]
+
+
+def test_a_row_without_a_mutant_turns_the_gate_red():
+    """Without its mutants a row is named."""
+    others = [one for one in MUTANTS.specimens.values() if "executePix.digit.present" not in one.fails]
+
+    assert rows_without_a_mutant(others) == ["executePix.digit.present"]
