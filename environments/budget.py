@@ -42,6 +42,12 @@ class Budget:
                 raise OverBudgetError(f"limits.executions ({self._executions}) is spent")
             counts["executions"] = counts.get("executions", 0) + 1
 
+    def share(self, path: Path) -> None:
+        """Count on in a file, which the workers of a parallel run count in, too."""
+        counts, self._shared = self._counts, path
+        with self._state() as shared:
+            shared.update(counts)
+
     @contextmanager
     def _state(self) -> Iterator[dict[str, float]]:
         with self._guard:

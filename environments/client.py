@@ -44,7 +44,7 @@ class Client:
     def send(
         self,
         operation: str,
-        argument: str | None = None,
+        argument: str | bytes | None = None,
         *,
         json: Any = NOTHING,
         body: bytes | None = None,
@@ -52,16 +52,17 @@ class Client:
         credential: str = VALID,
         headers: Iterable[tuple[str, str]] = (),
         query: str = "",
+        safe: str = "",
         good: bool = False,
     ) -> Exchange:
         """Call an operation. `argument` is its path parameter, `json` or `body` its body (raw bytes go as they are).
 
-        `good` says that the document promises a success.
+        Characters in `safe` stand in the path as they are. `good` says that the document promises a success.
         """
         documented = operations()[operation]
         path = documented.path
         if documented.argument and argument is not None:
-            path = path.replace(f"{{{documented.argument}}}", quote(argument, safe=""))
+            path = path.replace(f"{{{documented.argument}}}", quote(argument, safe=safe))
         request = self._request(documented.method, path + query, json, body, content_type, credential, headers)
         return self.door.exchange(request, Intent(operation, credential, good))
 

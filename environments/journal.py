@@ -10,7 +10,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Container
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,37 +24,55 @@ class AlreadySentError(Exception):
 class Journal:
     """Codes sent to one environment. `run` tells the events of this run from those of earlier ones.
 
-    With `across_runs=False` (a loopback target) only this run's own events count.
+    With `across_runs=False` (a loopback target) only this run's own events count. `resend` are codes that an
+    earlier run may have sent.
     """
 
-    def __init__(self, path: Path, *, origin: str, run: str, across_runs: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, origin: str, run: str, across_runs: bool = True, resend: Container[str] = ()
+    ) -> None:
         self._path, self._origin, self._run, self._across_runs = path, origin, run, across_runs
+        self._resend = resend
         self._lock = FileLock(f"{path}.lock", mode=0o600)
 
-    def refuse_if_sent_before(self, code: str) -> None:
-        """Raises AlreadySentError where an earlier run sent the code."""
-        if not self._across_runs or not self._path.exists():
+    def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:
+        """Raises AlreadySentError where an earlier run sent the code, or this one."""
+        if not self._path.exists() or not (self._across_runs or in_this_run):
             return
         with self._lock:
-            self._refuse(code, lambda run: run != self._run)
+            self._refuse(code, in_this_run)
 
     def claim(self, code: str) -> None:
         """Write down that the code is about to be sent. Raises AlreadySentError, or OSError if it cannot be written."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lock:
-            self._refuse(code, lambda run: self._across_runs or run == self._run)
+            self._refuse(code, in_this_run=True)
             self._append({"digest": self._digest(code), "event": "sent"})
 
-    def _refuse(self, code: str, counts: Callable[[str], bool]) -> None:
-        digest = self._digest(code)
-        for event in self._events():
-            if event["digest"] == digest and counts(event["run"]):
-                raise AlreadySentError(f"the journal says that this code was sent at {event['at']}; prepare a new one")
-
     def settle(self, code: str, outcome: str) -> None:
-        """Write down what came of a code that was claimed."""
+        """Write down what came of a code that was sent."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lock:
             self._append({"digest": self._digest(code), "event": outcome})
+
+    def unanswered(self) -> int:
+        """How many codes this run sent without an answer that was written down."""
+        last: dict[str, str] = {}
+        for event in self._events():
+            if event["run"] == self._run:
+                last[event["digest"]] = event["event"]
+        return sum(event in ("sent", "outcome unknown") for event in last.values())
+
+    def _refuse(self, code: str, in_this_run: bool) -> None:
+        digest = self._digest(code)
+        earlier = self._across_runs and code not in self._resend
+        for event in self._events():
+            own = event["run"] == self._run
+            if event["digest"] == digest and (in_this_run if own else earlier):
+                raise AlreadySentError(
+                    f"the journal says that this code was sent at {event['at']}: prepare a new one, or send it "
+                    "again with --resend-code"
+                )
 
     def _events(self) -> list[dict[str, str]]:
         if not self._path.exists():

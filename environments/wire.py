@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse, parse_headers
 from types import TracebackType
 from typing import Any
 
@@ -64,7 +64,20 @@ def _watch(sock: socket.socket | None) -> None:
         deadline.watch(sock)
 
 
+class _FinalResponse(HTTPResponse):
+    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if status in (100, 101) or not 100 <= status < 200:
+                return version, status, reason
+            parse_headers(self.fp)
+
+
 class _WatchedConnection(HTTPConnection):
+    response_class = _FinalResponse
+
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
         _watch(sock)
@@ -76,6 +89,8 @@ class _WatchedConnection(HTTPConnection):
 
 
 class _WatchedTlsConnection(HTTPSConnection):
+    response_class = _FinalResponse
+
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
         _watch(sock)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from reports.run import Run
 from reports.terminal import HEADLINES, scope
 from reports.verdicts import FAIL, NOT_EXERCISED, OBSERVED, ORDER, OUT_OF_SCOPE, PASS, WARN, deviation
-from spec.ledger import ledger
+from spec.ledger import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
 PROOF = Path(__file__).with_name("proof") / "proof.json"
@@ -47,6 +47,7 @@ def summary_html(run: Run) -> str:
     robustness = [row for row in rows if row["level"] == "robustness"]
     conformance = [row for row in rows if row["level"] != "robustness"]
     untouched = f"the target could not be spoken to: {run.unreachable}" if run.unreachable else "no test reached it"
+    weightiest_first = sorted(rows, key=lambda row: row["level"] not in run.profile.fail_on)
     word, _, sentence = HEADLINES[document["verdict"]].partition(": ")
     page = _template().render(
         document=document,
@@ -59,7 +60,8 @@ def summary_html(run: Run) -> str:
         verdicts=ORDER,
         proof=_proof(),
         findings=_findings(conformance, robustness),
-        missing=_by_message(rows, NOT_EXERCISED, untouched),
+        fail_on=[level for level in LEVELS if level in run.profile.fail_on],
+        missing=_by_message(weightiest_first, NOT_EXERCISED, untouched),
         tested=any(row["verdict"] in TESTED for row in rows),
         out_of_scope=_by_message(rows, OUT_OF_SCOPE, "the profile does not permit it"),
         sections=_by_heading(conformance),
@@ -93,7 +95,7 @@ def _tile(rows: list[Row]) -> tuple[str, str]:
     tally = Counter(row["verdict"] for row in rows)
     tested = sum(tally[verdict] for verdict in TESTED)
     failed = tally[FAIL]
-    known = sum("known_failure" in row for row in rows)
+    known = sum(row["verdict"] == FAIL and "known_failure" in row for row in rows)
     said = f"{failed or 'No'} {'failures' if failed > 1 else 'failure'} in {tested} tested statements"
     if not tested:
         return NOT_EXERCISED, "Nothing was tested"
@@ -174,6 +176,7 @@ class HtmlPage:
         self.path = path
         self._tests: dict[str, tuple[str, str, str, list[int]]] = {}
         self._page: Any = None
+        self._problem = ""
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
@@ -210,6 +213,20 @@ class HtmlPage:
         prefix.append(summary_html(self.run))
         self.path.touch(mode=0o600)
         self.path.chmod(0o600)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """A page that cannot be written does not take the verdict with it."""
+        try:
+            return (yield)
+        except OSError as error:
+            self._problem = f"{self.path} cannot be written: {error.strerror}"
+            session.exitstatus = session.exitstatus or 3
+            return None
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._problem:
+            terminalreporter.write_line(self._problem)
 
 
 def add_html_page(session: pytest.Session, run: Run, path: Path) -> None:

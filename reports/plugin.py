@@ -15,7 +15,8 @@ from environments.profile import Profile
 from reports.evidence import evidence
 from reports.html import add_html_page
 from reports.junit import junit
-from reports.recording import NotExercised, OutOfScope, Recording, current
+from reports.generated import Generated
+from reports.recording import NotExercised, OutOfScope, Recording, RowsFail, current
 from reports.run import Run, missing_permission
 from reports.terminal import summary
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, RowResult, deviation
@@ -49,6 +50,7 @@ class Watcher:
         self.redactor = redactor
         self.door: Door | None = None
         self.settled: set[int] = set()
+        self.generated = Generated()
         self._seen = 0
 
     def traffic(self) -> dict[str, Any]:
@@ -65,6 +67,8 @@ class Watcher:
             "unreachable": self.redactor.text(door.unreachable) if door else "",
             "first": [self.redactor.text(line) for line in (*unknown, *_said_first(door.exchanges if door else []))],
             "left_behind": [self.redactor.text(line) for line in self._left_behind()],
+            "generated": self.generated.data(),
+            "accepted": sorted(_accepted(door.exchanges if door else [])),
         }
 
     def _left_behind(self) -> Iterator[str]:
@@ -100,6 +104,9 @@ class Watcher:
         recording = pyfuncitem.stash.get(RECORDING, None)
         try:
             result = yield
+        except RowsFail:
+            self._xfail_if_known(recording)
+            raise
         except AssertionError as error:
             if recording is None:
                 raise
@@ -114,9 +121,10 @@ class Watcher:
         return result
 
     def _xfail_if_known(self, recording: Recording) -> None:
-        for entry in self.profile.known_failures:
-            if entry.id == recording.requirement.id:
-                pytest.xfail(f"known failure: {entry.reason}")
+        known = {entry.id: entry.reason for entry in self.profile.known_failures}
+        if all(result.id in known for result in recording.failing):
+            reasons = dict.fromkeys(known[result.id] for result in recording.failing)
+            pytest.xfail(f"known failure: {'; '.join(reasons)}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
@@ -125,7 +133,7 @@ class Watcher:
         if recording is None:
             return report
         self._take_outcome(recording, call)
-        if report.failed and report.when == "call" and recording.verdict == FAIL:
+        if report.failed and report.when == "call" and recording.failing:
             report.longrepr = self._explained(recording)
         elif report.failed:
             report.longrepr = self.redactor.text(str(report.longrepr))
@@ -149,7 +157,7 @@ class Watcher:
                 NOT_EXERCISED,
                 f"the target cannot be spoken to any more: {error}",
             )
-        elif recording.verdict != FAIL:
+        elif not recording.failing:
             recording.verdict, recording.message = "error", f"{call.when}: {type(error).__name__}: {error}"
 
     def _explained(self, recording: Recording) -> str:

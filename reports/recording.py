@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from _pytest.outcomes import Skipped
 
-from reports.verdicts import OBSERVED, PASS, WARN
+from reports.verdicts import FAIL, OBSERVED, PASS, WARN, RowResult
 from spec.exchange import Exchange
 from spec.ledger import Requirement
 from spec.rules import Outcome, judge
@@ -31,15 +31,34 @@ class Observation:
     exchanges: tuple[int, ...]
 
 
+class RowsFail(AssertionError):
+    """Rows that the running test judged fail, its own or others. `Recording` holds them."""
+
+
 @dataclass
 class Recording:
-    """The findings of one test, which answers for one row."""
+    """The findings of one test, which answers for one row; `others` are what it found for other rows.
+
+    `judged` are numbers of exchanges whose deviations are all among these findings.
+    """
 
     requirement: Requirement
     verdict: str = PASS
     message: str = ""
     exchanges: list[int] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
+    others: list[RowResult] = field(default_factory=list)
+    judged: set[int] = field(default_factory=set)
+
+    @property
+    def own(self) -> RowResult:
+        """What was found for the row of the test."""
+        return RowResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
+
+    @property
+    def failing(self) -> list[RowResult]:
+        """The rows that fail."""
+        return [result for result in (self.own, *self.others) if result.verdict == FAIL]
 
     def cite(self, exchanges: Iterable[Exchange]) -> None:
         """Name exchanges as evidence."""
@@ -86,6 +105,21 @@ def assert_holds(*exchanges: Exchange) -> None:
     if not holding:
         reasons = dict.fromkeys(judgement.message for _, judgement in judged)
         raise NotExercised("; ".join(list(reasons)[:3]) or "no answer that could show it")
+
+
+def assert_rows(results: Iterable[RowResult], *, judged: Collection[int]) -> None:
+    """What the running test found for its own row and for others; it fails where one of them fails."""
+    recording = current.get()
+    recording.judged |= set(judged)
+    by_row = {result.id: result for result in results}
+    own = by_row.pop(recording.requirement.id, None)
+    recording.others += by_row.values()
+    if own is not None:
+        recording.verdict, recording.message, recording.exchanges = own.verdict, own.message, list(own.exchanges)
+    if recording.failing:
+        raise RowsFail("; ".join(result.message for result in recording.failing))
+    if own is None:
+        raise NotExercised("no answer to judge")
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,9 @@ class Run:
         return final
 
     def _merged(self) -> dict[str, RowResult]:
-        results = [found for found in self.results if not self.narrowed or found.id in self.selected]
-        for row in ledger().values():
-            if not self.narrowed or row.id in self.selected:
-                results.append(self._without_a_test(row))
-        return merged(results)
+        found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
+        rows = [row for row in ledger().values() if not self.narrowed or row.id in self.selected]
+        return {row.id: found.get(row.id) or self._without_a_test(row) for row in rows}
 
     def _without_a_test(self, row: Requirement) -> RowResult:
         """What a row is when nothing was found for it: the weakest verdict that is true."""

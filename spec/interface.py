@@ -95,6 +95,13 @@ def operations_reached(method: str, path: str) -> frozenset[str]:
     return frozenset(reached)
 
 
+def arguments_reached(operation: str, path: str) -> frozenset[str]:
+    """Every path argument that a server could read where it takes the path for this operation's."""
+    template = _matcher(operations()[operation].path)
+    found = (template.fullmatch(reading) for reading in _readings(path))
+    return frozenset(match.group(1) for match in found if match)
+
+
 def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
     described = "200" in item["responses"]
     return Operation(item["operationId"], method.upper(), path, item["x-permission"], described, _result(item))
@@ -122,7 +129,7 @@ def _resolve(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @cache
 def _matcher(template: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\\{\w+\\}", "[^/]+", re.escape(template)), re.IGNORECASE | re.DOTALL)
+    return re.compile(re.sub(r"\\\{\w+\\}", "([^/]+)", re.escape(template)), re.IGNORECASE | re.DOTALL)
 
 
 def _readings(path: str) -> set[str]:

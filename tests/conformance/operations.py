@@ -78,7 +78,7 @@ class Traffic:
         if operation in READS:
             argument = self.account if operations()[operation].argument else None
             known = [seen for seen in self.client.door.exchanges if seen.operation == operation and seen.good]
-            good = known[0] if known else self.client.send(operation, argument, good=True)
+            good = known[-1] if known else self.client.send(operation, argument, good=True)
             return [good, self.client.send(operation, argument, credential="no header")]
         prepared = [seen for seen in self.preparations if seen.operation == operation]
         if prepared:

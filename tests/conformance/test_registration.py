@@ -44,6 +44,9 @@ def test_type_holds_in_every_result(row, registrations):
 @pytest.mark.parametrize("row", rows("registerPixKey", OF_A_FIRST_REGISTRATION.__contains__))
 def test_example_holds_for_a_new_key(row, registrations):
     """The first registration of a key is answered like the one that the document shows."""
+    if row == "registerPixKey.Key.example" and "RANDOM" not in registrations.kinds:
+        raise OutOfScope("pix_keys permits no key of the kind RANDOM; supply one")
+
     assert_holds(*registrations.fresh)
 
 

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -122,7 +123,7 @@ class TestWhatIsShownIsText:
     def test_test_ids(self, run):
         """pytest-html does not escape the ids of tests; we do, and its columns stay in step."""
         head, row = ["<th>Result</th>", "<th>Test</th>", "<th>Duration</th>", "<th>Links</th>"], ["r", "t", "d", "l"]
-        report = type("Report", (), {"nodeid": "x[<img>]"})
+        report = SimpleNamespace(nodeid="x[<img>]")
         hooks = HtmlPage(run, Path("report.html"))
 
         hooks.pytest_html_results_table_header(head)
@@ -167,7 +168,7 @@ class TestTheFirstMinute:
 
     def test_known_failure(self, run):
         """A known failure stands apart, with its reason."""
-        entry = type("Known", (), {"id": DIGIT, "reason": "fixed in 2.4", "until": None})
+        entry = SimpleNamespace(id=DIGIT, reason="fixed in 2.4", until=None)
         run.profile = replace(run.profile, known_failures=(entry,))
         add(run, DIGIT, FAIL, "digit is missing")
 
@@ -251,6 +252,20 @@ def report(tmp_path_factory):
 
 
 class TestTheFile:
+    @pytest.mark.parametrize(("before", "after"), [(0, 3), (1, 1)])
+    def test_full_disk(self, run, before, after):
+        """A page that cannot be written is said, and the run is not green; a red one stays what it was."""
+        hooks, session, lines = HtmlPage(run, Path("r.html")), SimpleNamespace(exitstatus=before), []
+        finish = hooks.pytest_sessionfinish(session)
+        next(finish)
+
+        with pytest.raises(StopIteration):
+            finish.throw(OSError(28, "No space left on device"))
+        hooks.pytest_terminal_summary(SimpleNamespace(write_line=lines.append))
+
+        assert lines == ["r.html cannot be written: No space left on device"]
+        assert session.exitstatus == after
+
     def test_owner_alone(self, report):
         """Only its owner reads the file, also where --report-dir names the folder."""
         assert report.stat().st_mode & 0o777 == 0o600

@@ -111,7 +111,8 @@ def _requirements(specimens: list[Shown]) -> list[dict[str, Any]]:
 def page(found: Mapping[str, Any]) -> str:
     """The content of proof.html: one file, without scripts, that needs nothing else."""
     about = {one["name"]: one for one in found["specimens"]}
-    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_PAGE).render(found, about=about)
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_PAGE)
+    return template.render(found, about=about)
 
 
 _PAGE = """<!doctype html>

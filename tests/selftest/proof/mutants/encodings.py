@@ -33,8 +33,9 @@ NOT_JSON = {
     "IsJsonp": ("The JSON is the argument of a call.", _body(lambda body: b"callback(" + body + b")")),
 }  # fmt: skip
 _RESULT = ("*.present", "*.type", "*.spelling", "*.example", "fields.*")
+_EXECUTION = ("document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit")
 _OF = {
-    "executePix": (*_RESULT, "document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit"),
+    "executePix": (*_RESULT, *_EXECUTION),
     "registerPixKey": (*_RESULT, "Success.text"),
     "deletePixKey": (),
 }

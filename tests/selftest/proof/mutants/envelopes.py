@@ -104,6 +104,9 @@ def _shapes(operation: str) -> None:
         )
 
 
+_CASE = {"executePix": (), "registerPixKey": ("registerPixKey.fields.upperCase",)}
+
+
 def _doubled(operation: str) -> None:
     names = [field.name for field in operations()[operation].result]
     lie(
@@ -114,7 +117,7 @@ def _doubled(operation: str) -> None:
         f"{operation}.envelope.result",
         *(f"{operation}.{name}.present" for name in names),
         warns=(f"{operation}.fields.extra",),
-        hides=tuple(f"{operation}.{name}.*" for name in names) + (f"{operation}.fields.upperCase",),
+        hides=(*(f"{operation}.{name}.*" for name in names), *_CASE[operation]),
         OPERATION=operation,
         wrap=fixed(lambda envelope: {"code": 0, "data": envelope}),
     )

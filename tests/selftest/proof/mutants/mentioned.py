@@ -39,7 +39,7 @@ def _result(name: str, text: str, operation: str, field: str, value: object, row
 
 
 _result("ExecutionIdIsAnother", "The id is not the code that was sent.", "executePix", "id", "TX-1", "id.matches")
-_result("DocumentFullyHidden", "Nothing of the document is visible.", "executePix", "document", "***", "document.partly")
+_result("DocumentFullyHidden", "The document is hidden.", "executePix", "document", "***", "document.partly")
 _result("StatusConfirmed", "The status is CONFIRMED.", "executePix", "status", "CONFIRMED", "status.example")
 _result("ErrorIsEmptyText", "The error of a success is empty text.", "executePix", "error", "", "error.example")
 _result("TypeIsEvp", "The kind of the key used is EVP.", "executePix", "type", "EVP", "type.kind")

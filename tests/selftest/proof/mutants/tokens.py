@@ -104,7 +104,7 @@ _SPEND_EVERY_CODE = (
     "ChecksTheFirstRequestOnly", "ChecksItsFirstRequestOnly", "ForgetsEverySecondTime", "ForgetsEveryThirdTime",
 )  # fmt: skip
 """What lets in the first probes of every code, so that none is left for a good execution."""
-_TAKE_A_WRONG_TOKEN = tuple(name for name in _SPEND_EVERY_CODE if name not in ("NeedsNoHeader", "ForgetsEveryThirdTime"))
+_TAKE_A_WRONG_TOKEN = set(_SPEND_EVERY_CODE) - {"NeedsNoHeader", "ForgetsEveryThirdTime"}
 """What answers an invented code alike with and without the token, so that other schemes cannot be told."""
 _TAKE_ANOTHER_SCHEME = {
     "executePix": ("ForgetsEveryThirdTime",),

@@ -5,51 +5,59 @@ from __future__ import annotations
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.making import Results, as_json, lawful, verbatim
+from tests.selftest.proof.variants.making import InTurn, Results, as_json, lawful, verbatim
 from tests.selftest.proof.variants.scopes import EXECUTION
 
-VALUES: dict[str, dict[str, object]] = {
-    "StatusProcessing": {"status": "PROCESSING"},
-    "StatusInLowerCase": {"status": "done"},
-    "StatusEmpty": {"status": ""},
-    "StatusInPortuguese": {"status": "Concluída com sucesso"},
-    "RefusedWithAnError": {"status": "REFUSED", "error": "insufficient funds"},
-    "ErrorEmpty": {"error": ""},
-    "ErrorSaysNone": {"error": "null"},
-    "DateInSeconds": {"date": 1_767_312_000},
-    "DateInMicroseconds": {"date": 1_767_312_000_123_456},
-    "DateWithAFraction": {"date": 1_767_312_000.25},
-    "DateWithAnExponent": {"date": verbatim("1.767312E+12")},
-    "DateZero": {"date": 0},
-    "DateNegative": {"date": -62_135_596_800},
-    "DateInManyDigits": {"date": verbatim("9" * 2_000)},
-    "DateAsADay": {"date": 20260101},
-    "ValueInCents": {"value": 15_000},
-    "ValueWithAnExponent": {"value": verbatim("1.5e2")},
-    "ValueBinary": {"value": 0.1 + 0.2},
-    "ValueWithTwoZeros": {"value": verbatim("10.00")},
-    "ValueZero": {"value": 0},
-    "ValueMinusZero": {"value": verbatim("-0.0")},
-    "ValueNegative": {"value": -10.5},
-    "ValueLarge": {"value": verbatim("999999999999999999999.99")},
-    "ValueBeyondADouble": {"value": verbatim("1e400")},
-    "ValueTiny": {"value": verbatim("1E-7")},
-    "AccountTypeAsADecimal": {"accountType": verbatim("1.0")},
-    "AccountTypeWithAnExponent": {"accountType": verbatim("1e2")},
-    "AccountTypeZero": {"accountType": 0},
-    "AccountTypeNegative": {"accountType": -1},
-    "AccountTypeHuge": {"accountType": verbatim("7" * 6_000)},
-    "TextsEmpty": dict.fromkeys(("bank", "branch", "message", "name", "digit", "account", "key"), ""),
-    "TextsLong": dict.fromkeys(("bank", "branch", "message", "name"), "ç" * 20_000),
-    "TextsOfAllScripts": {"name": "محمد 张伟 Ωμέγα 🏦\u202e", "message": "\x00\t\r\n\u2028</script>\"'\\"},
-    "TextsThatLookLikeOthers": {"digit": "true", "branch": "null", "account": "0", "bank": "1.5", "message": "DONE"},
-    "BankByIspb": {"bank": "00000000", "branch": "1", "digit": "XX"},
-    "KeyMasked": {"key": "+55*********01"},
-    "TypeAlwaysPhone": {"type": "PHONE"},
-}  # fmt: skip
+IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
+    "StatusesInTurn": (
+        "The status is another one each time.",
+        tuple({"status": status} for status in ("PROCESSING", "done", "", "Concluída", "OK", "D" * 5_000)),
+    ),
+    "ErrorsInTurn": (
+        "The error is a text each time, and an empty one.",
+        tuple({"error": error} for error in ("", "null", "none", "x" * 5_000, "{}", "0")),
+    ),
+    "DatesInTurn": (
+        "The date is in seconds, in microseconds, a day, zero, negative, and has a fraction.",
+        tuple({"date": date} for date in (1_767_312_000, 1_767_312_000_123_456, 20260101, 0, -62_135_596_800, 1.7e9 + 0.25)),
+    ),
+    "DatesWithExponentsInTurn": (
+        "The date has an exponent, a point and zeros, or many digits.",
+        tuple({"date": verbatim(date)} for date in ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400")),
+    ),
+    "AmountsInTurn": (
+        "The value is in cents, zero, negative, binary, an integer, and large.",
+        tuple({"value": value} for value in (15_000, 0, -10.5, 0.1 + 0.2, 1, 10**30)),
+    ),
+    "AmountsWithExponentsInTurn": (
+        "The value has an exponent or zeros, is minus zero, and beyond what a double holds.",
+        tuple({"value": verbatim(value)} for value in ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99")),
+    ),
+    "AccountTypesInTurn": (
+        "The account type is an integer in any form.",
+        tuple({"accountType": verbatim(kind)} for kind in ("1.0", "1e2", "0", "-1", "7" * 6_000, "20E-1")),
+    ),
+    "TextsInTurn": (
+        "Texts are empty, long, in any script, or look like something else.",
+        (
+            dict.fromkeys(("bank", "branch", "message", "name", "digit", "account", "key"), ""),
+            dict.fromkeys(("bank", "branch", "message", "name"), "ç" * 20_000),
+            {"name": "محمد 张伟 Ωμέγα 🏦\u202e", "message": "\x00\t\r\n\u2028</script>\"'\\"},
+            {"digit": "true", "branch": "null", "account": "0", "bank": "1.5", "message": "DONE"},
+            {"bank": "00000000", "branch": "1", "digit": "XX", "key": "+55*********01"},
+            dict.fromkeys(("bank", "branch", "account"), " "),
+        ),
+    ),
+    "RefusedWithAnError": ("Every execution is REFUSED with an error.", ({"status": "REFUSED", "error": "no funds"},)),
+    "TypeAlwaysPhone": ("Every transfer went to a PHONE key.", ({"type": "PHONE"},)),
+}
 
-for _name, _fields in VALUES.items():
-    lawful("execution result", _name, f"An execution result has {', '.join(_fields)} of its own.", Results, EXECUTION=_fields)
+for _name, (_fact, _ways) in IN_TURN.items():
+    lawful("execution result", _name, _fact, InTurn, EXECUTIONS=_ways)
+lawful(
+    "execution result", "DateInManyDigits", "The date has more digits than are worth computing with.",
+    Results, EXECUTION={"date": verbatim("9" * 2_000)},
+)  # fmt: skip
 
 
 class Expired(Service):
@@ -66,18 +74,18 @@ class Expired(Service):
 
 SUPPLIED = tuple(f"SBX-{kind}-1" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))
 EXPIRED = {
-    "TheFirstCode": SUPPLIED[:1],
-    "TheLastCode": SUPPLIED[-1:],
-    "AllCodesButTheLast": SUPPLIED[:-1],
-    "AllCodesButTheFirst": SUPPLIED[1:],
-    "AllSuppliedCodes": SUPPLIED,
+    "TheFirstCodeGets404": (404, SUPPLIED[:1]),
+    "TheFirstCodeGets409": (409, SUPPLIED[:1]),
+    "TheFirstCodeGets410": (410, SUPPLIED[:1]),
+    "TheFirstCodeGets422": (422, SUPPLIED[:1]),
+    "TheLastCodeGets410": (410, SUPPLIED[-1:]),
+    "AllCodesButTheLastGet404": (404, SUPPLIED[:-1]),
+    "AllCodesButTheFirstGet422": (422, SUPPLIED[1:]),
+    "AllSuppliedCodesGet400": (400, SUPPLIED),
+    "AllSuppliedCodesGet404": (404, SUPPLIED),
 }
-for _status in (400, 404, 409, 410, 422):
-    for _name, _codes in EXPIRED.items():
-        lawful(
-            "expired", f"{_name}Get{_status}", f"Of the codes, {_name} expired: {_status}.",
-            Expired, CODES=_codes, STATUS=_status,
-        )  # fmt: skip
+for _name, (_status, _codes) in EXPIRED.items():
+    lawful("expired", _name, f"Expired codes get {_status}: {', '.join(_codes)}.", Expired, CODES=_codes, STATUS=_status)
 
 
 @variant("expired", hides=EXECUTION)

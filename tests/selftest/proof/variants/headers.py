@@ -32,7 +32,12 @@ class Adds(Finishes):
         return Response(response.status, response.body, (*response.headers, *self.FURTHER))
 
 
-for _name, _headers in SETS.items():
+ALONE = ("Cookies", "90Headers", "ALongHeader", "OddValues", "RetryAfter", "ALocation")
+lawful(
+    "header", "SendsManySorts", "Every answer has headers of many sorts.", Adds,
+    FURTHER=tuple(header for name, headers in SETS.items() if name not in ALONE for header in headers),
+)  # fmt: skip
+for _name, _headers in ((name, SETS[name]) for name in ALONE):
     lawful("header", f"Sends{_name}", f"Every answer has {_name}.", Adds, FURTHER=_headers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -60,8 +61,23 @@ class Writes(Service):
         raise NotImplementedError
 
 
-for _name, _way in WRITTEN.items():
-    lawful("JSON text", f"Json{_name}", f"JSON is written {_name}.", Writes, written=lambda self, value, _way=_way: _way(value))
+class WritesInTurn(Writes):
+    """JSON is written in another way each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = itertools.cycle(WRITTEN.values())
+
+    def written(self, value: object) -> str:
+        return next(self.ways)(value)
+
+
+variant("JSON text")(WritesInTurn)
+for _name in ("Pretty", "InAnyOrder", "AllEscaped", "WithSpaceAround", "WithCrLf"):
+    lawful(
+        "JSON text", f"Json{_name}", f"JSON is written {_name}.", Writes,
+        written=lambda self, value, _way=WRITTEN[_name]: _way(value),
+    )  # fmt: skip
 
 lawful(
     "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", Results,
@@ -77,25 +93,36 @@ for _name, _code in {"0.0": "0.0", "Minus0": "-0", "0e5": "0e5", "0E-3": "0E-3"}
         envelope=lambda self, operation, data, code=0, _code=_code: {"code": code or verbatim(_code), "data": data},
     )  # fmt: skip
 
-MEDIA_TYPES = {
-    "CharsetInLowerCase": "application/json; charset=utf-8",
-    "CharsetInUpperCase": "application/json;charset=UTF-8",
-    "CharsetUtf8": "application/json;charset=utf8",
-    "CharsetInQuotes": 'application/json; charset="utf-8"',
-    "CharsetAscii": "application/json; charset=us-ascii",
-    "InUpperCase": "APPLICATION/JSON",
-    "WithSpaces": "  application/json ; odata.metadata=minimal ; x=\"a;b\"",
-    "WithASemicolon": "application/json;",
-    "OfTheBank": "application/vnd.bank.pix.v1+json",
-    "Hal": "application/hal+json; charset=utf-8",
-}  # fmt: skip
-for _name, _media_type in MEDIA_TYPES.items():
-    lawful(
-        "media type", f"MediaType{_name}", f"The Content-Type of every answer is {_media_type}.", Finishes,
-        changed=lambda self, request, response, _type=_media_type: Response(
-            response.status, response.body, (("content-type", _type), *_without_type(response.headers))
-        ),
-    )  # fmt: skip
+MEDIA_TYPES = (
+    "application/json; charset=utf-8",
+    "application/json;charset=UTF-8",
+    "application/json;charset=utf8",
+    'application/json; charset="utf-8"',
+    "application/json; charset=us-ascii",
+    "APPLICATION/JSON",
+    "  application/json ; odata.metadata=minimal ; x=\"a;b\"",
+    "application/json;",
+    "application/vnd.bank.pix.v1+json",
+    "application/hal+json; charset=utf-8",
+)
+
+
+class LabelsInTurn(Finishes):
+    """Every answer to an operation has another Content-Type, each of which says JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.labels = itertools.cycle(MEDIA_TYPES)
+
+    def changed(self, request: Request, response: Response) -> Response:
+        headers = (("content-type", next(self.labels)), *_without_type(response.headers))
+        return Response(response.status, response.body, headers)
+
+
+variant("media type")(LabelsInTurn)
+lawful("media type", "LabelsOfTheBank", "The Content-Type is a media type of the bank.", LabelsInTurn, changed=lambda self, request, response: Response(
+    response.status, response.body, (("content-type", "application/vnd.bank.pix.v1+json"), *_without_type(response.headers))
+))
 
 
 def _without_type(headers: Headers) -> Headers:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,24 @@ class Results(Verbatim):
 
     def registration_result(self, registration: Any) -> dict[str, object]:
         return super().registration_result(registration) | self.REGISTRATION
+
+
+class InTurn(Verbatim):
+    """The sandbox, whose executions and registrations take further fields from `EXECUTIONS`, `REGISTRATIONS` in turn."""
+
+    EXECUTIONS: Sequence[Mapping[str, object]] = ({},)
+    REGISTRATIONS: Sequence[Mapping[str, object]] = ({},)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.executed = itertools.cycle(self.EXECUTIONS)
+        self.registered = itertools.cycle(self.REGISTRATIONS)
+
+    def execution_result(self, transfer: Any) -> dict[str, object]:
+        return super().execution_result(transfer) | next(self.executed)
+
+    def registration_result(self, registration: Any) -> dict[str, object]:
+        return super().registration_result(registration) | next(self.registered)
 
 
 class Refuses(Service):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from typing import Any
 
 from environments.sandbox.service import Service
 from tests.selftest.proof.variants.making import lawful
 
+Mask = Callable[[str], str]
 SIGNS = {
     "Stars": "*", "CapitalX": "X", "SmallX": "x", "Hashes": "#", "Bullets": "•", "Circles": "●", "OpenCircles": "○",
     "Underscores": "_", "Dashes": "-", "Blocks": "█", "Shades": "▒", "Dots": ".", "MiddleDots": "·", "Questions": "?",
     "Tildes": "~", "Crosses": "×", "Locks": "🔒", "LongDashes": "—", "Ellipses": "…",
     "HtmlEntities": "&bull;", "Spaces": " ", "Slashes": "/", "Ats": "@", "Pipes": "|",
 }  # fmt: skip
-MASKS: dict[str, Callable[[str], str]] = {
+MASKS: dict[str, Mask] = {
     "LastTwo": lambda document: document[-2:],
     "FirstThree": lambda document: document[:3],
     "MiddleOnly": lambda document: document[3:9],
@@ -33,10 +36,31 @@ MASKS: dict[str, Callable[[str], str]] = {
     "WithALabel": lambda document: f"CPF/CNPJ: ***{document[3:7]}***",
 }
 
-for _name, _sign in SIGNS.items():
+
+
+def _behind(sign: str) -> Mask:
+    return lambda document: f"{sign * 3}{document[3:-5]}{sign * 5}"
+
+
+class MasksInTurn(Service):
+    """The sandbox, whose executions hide the document in another way each time."""
+
+    WAYS: tuple[Mask, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = itertools.cycle(self.WAYS)
+
+    def execution_result(self, transfer: Any) -> dict[str, object]:
+        return super().execution_result(transfer) | {"document": next(self.ways)(transfer.payee.document)}
+
+
+ALL = {**{name: _behind(sign) for name, sign in SIGNS.items()}, **MASKS}
+AT_ONCE = 6
+"""Executions of one run."""
+for _start in range(0, len(ALL), AT_ONCE):
+    _names = list(ALL)[_start : _start + AT_ONCE]
     lawful(
-        "mask", f"Hides{_name}", f"The document hides behind {_name} all but its middle.", Service,
-        mask=lambda self, document, _sign=_sign: f"{_sign * 3}{document[3:-5]}{_sign * 5}",
+        "mask", f"MasksFrom{_names[0]}To{_names[-1]}", f"Documents are hidden by {', '.join(_names)}, in turn.",
+        MasksInTurn, WAYS=tuple(ALL[name] for name in _names),
     )  # fmt: skip
-for _name, _mask in MASKS.items():
-    lawful("mask", f"Shows{_name}", f"The document shows {_name}.", Service, mask=lambda self, document, _mask=_mask: _mask(document))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.making import Refuses, as_json, empty, lawful, page, problem, text
+from tests.selftest.proof.variants.making import Refuses, as_json, empty, lawful, page, problem, profile, text
 
 WAYS: dict[str, Callable[[Request], Response]] = {
     "404Json": lambda request: as_json(404, {"timestamp": 1, "status": 404, "error": "Not Found", "path": request.path}),
@@ -35,6 +35,11 @@ WAYS: dict[str, Callable[[Request], Response]] = {
 }
 
 
+WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")
+UNTOLD = tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape"))
+"""Without bodies the transfers are only refused, so that their existence shows by difference alone."""
+
+
 class UnknownPaths(Service):
     """The sandbox with another answer to a path that it does not know."""
 
@@ -48,7 +53,7 @@ class UnknownPaths(Service):
 for _name, _way in WAYS.items():
     lawful(
         "unknown path", f"UnknownPathsGet{_name}", f"A path that nobody documented gets {_name}.", UnknownPaths,
-        unknown=lambda self, request, _way=_way: _way(request),
+        unknown=lambda self, request, _way=_way: _way(request), environment=profile("no_bodies"), hides=UNTOLD,
     )  # fmt: skip
 
 for _name, _way in {

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from environments.sandbox.service import Service
 from tests.selftest.proof.variants.making import lawful, profile
+from tests.selftest.proof.variants.scopes import DELETION, EXECUTION
 
+UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
+"""What is tried with a key only where the key can be deleted again."""
+WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")
+WITH_ACCOUNT = ("listPixKeys", "getBalance", "listEntries")
 HIDDEN: dict[str, tuple[str, ...]] = {
     "one_code": (),
     "prepared_only": (),
-    "no_code": (),
-    "no_deletion": (),
-    "no_deletion_body": (),
-    "no_bodies": (),
-    "two_kinds": (),
-    "random_only": (),
+    "no_code": (*EXECUTION, "executePix.token.required"),
+    "no_deletion": UNDELETED,
+    "no_deletion_body": (*UNDELETED, *DELETION),
+    "no_bodies": tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape")),
+    "two_kinds": ("registerPixKey.Key.example",),
+    "random_only": (*UNDELETED[:2], *DELETION, "registerPixKey.repeated"),
     "read_only": (),
-    "read_nothing": (),
-    "register_only": (),
+    "read_nothing": tuple(f"{read}.*" for read in WITH_ACCOUNT),
+    "register_only": ("deletePixKey.refusal",),
     "execute_only": (),
-    "prepare_and_execute": (),
-    "without_fuzz": (),
+    "prepare_and_execute": ("createPix.refusal",),
+    "without_fuzz": tuple(f"{write}.refusal" for write in (*WRITES, "deletePixKey")),
     "two_accounts": (),
     "implied_fails": (),
 }

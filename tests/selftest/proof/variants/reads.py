@@ -37,7 +37,7 @@ ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
 class AnswersSo(Finishes):
     """The sandbox with another answer where it says yes."""
 
-    OPERATIONS = READS
+    OPERATIONS = (*READS, *WRITES)
 
     def changed(self, request: Request, response: Response) -> Response:
         return self.answer() if response.status == 200 else response
@@ -47,12 +47,11 @@ class AnswersSo(Finishes):
 
 
 for _name, (_answer, _rows) in ANSWERS.items():
-    for _what, _operations in {"Reads": READS, "Transfers": WRITES}.items():
-        _hidden = [f"{_operation}.{_row}" for _operation in _operations for _row in _rows]
-        lawful(
-            "undescribed answer", f"{_what}Answer{_name}", f"{_what} answer {_name}.", AnswersSo,
-            OPERATIONS=_operations, answer=lambda self, _answer=_answer: _answer(), hides=tuple(_hidden),
-        )  # fmt: skip
+    lawful(
+        "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
+        answer=lambda self, _answer=_answer: _answer(),
+        hides=tuple(f"{_operation}.{_row}" for _operation in (*READS, *WRITES) for _row in _rows),
+    )  # fmt: skip
 
 
 @variant("undescribed answer")

@@ -7,24 +7,19 @@ import uuid
 from environments.sandbox import Data, Refusal, Request
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.making import Refuses, Results, as_json, lawful, problem, verbatim
+from tests.selftest.proof.variants.making import InTurn, Refuses, as_json, lawful, problem, verbatim
 
-FIELDS: dict[str, dict[str, object]] = {
-    "DocumentNumberZero": {"DocumentNumber": 0},
-    "DocumentNumberNegative": {"DocumentNumber": -7},
-    "DocumentNumberAsADecimal": {"DocumentNumber": verbatim("12.0")},
-    "DocumentNumberWithAnExponent": {"DocumentNumber": verbatim("1E3")},
-    "DocumentNumberOf40Digits": {"DocumentNumber": 10**40},
-    "DocumentNumberOf9000Digits": {"DocumentNumber": verbatim("9" * 9_000)},
-    "DocumentNumberIsATaxDocument": {"DocumentNumber": 12345678909},
-    "MessageEmpty": {"Message": ""},
-    "MessageLong": {"Message": "Solicitação recebida. " * 5_000},
-    "MessageSaysTrue": {"Message": "true"},
-    "KeyAlwaysNull": {"Key": None},
-    "KeyAlwaysEmpty": {"Key": ""},
+IN_TURN: dict[str, tuple[dict[str, object], ...]] = {
+    "DocumentNumber": tuple(
+        {"DocumentNumber": verbatim(number)}
+        for number in ("0", "-7", "12.0", "1E3", "9" * 40, "9" * 9_000, "12345678909", "1e400")
+    ),
+    "Message": tuple({"Message": message} for message in ("", "Solicitação recebida. " * 5_000, "true", "\x00\u2028")),
+    "Key": ({"Key": None}, {"Key": ""}, {"Key": "***"}, {"Key": "+55 (11) 95550-0777"}),
 }
-for _name, _fields in FIELDS.items():
-    lawful("registration result", _name, f"A registration has {', '.join(_fields)} of its own.", Results, REGISTRATION=_fields)
+for _name, _ways in IN_TURN.items():
+    lawful("registration result", f"{_name}InTurn", f"{_name} is another one each time.", InTurn, REGISTRATIONS=_ways)
+lawful("registration result", "KeyAlwaysNull", "Key is null for every kind.", InTurn, REGISTRATIONS=({"Key": None},))
 
 
 class TakesDuplicates(Service):

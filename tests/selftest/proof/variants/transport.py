@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import socket
 import time
 import zlib
@@ -30,13 +31,25 @@ CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "GzipTwice": ("gzip, gzip", lambda content: gzip.compress(gzip.compress(content))),
     "Identity": ("identity", lambda content: content),
 }
-for _name, (_coding, _packed) in CODINGS.items():
-    lawful(
-        "coding", f"Answers{_name}", f"Every answer is coded as {_name}.", Finishes,
-        changed=lambda self, request, response, _coding=_coding, _packed=_packed: Response(
-            response.status, _packed(response.body), (*response.headers, ("Content-Encoding", _coding))
-        ),
-    )  # fmt: skip
+
+
+class CodedInTurn(Finishes):
+    """Answers are coded in another way each time."""
+
+    CODINGS = tuple(CODINGS.values())
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = itertools.cycle(self.CODINGS)
+
+    def changed(self, request: Request, response: Response) -> Response:
+        coding, packed = next(self.ways)
+        return Response(response.status, packed(response.body), (*response.headers, ("Content-Encoding", coding)))
+
+
+variant("coding")(CodedInTurn)
+for _name in ("Gzip", "Deflate"):
+    lawful("coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, CODINGS=(CODINGS[_name],))
 
 
 class Framed(Service):

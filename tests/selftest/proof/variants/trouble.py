@@ -66,19 +66,19 @@ class TheFirstOfAKind(Stumbles):
 
 
 for _status in (502, 503, 504):
-    for _how, _base in {"EverySeventh": EverySeventh, "TheFirstThree": TheFirstThree}.items():
-        lawful("burst", f"{_how}Is{_status}", f"{_how} gets {_status}; money is left alone.", _base, STATUS=_status)
+    lawful("burst", f"TheFirstThreeAre{_status}", f"The first three requests get {_status}.", TheFirstThree, STATUS=_status)
     lawful(
-        "burst", f"EverySeventhIs{_status}ForNow", f"Each seventh request gets {_status} with Retry-After: 0.", EverySeventh,
+        "burst", f"EverySeventhIs{_status}", f"Each seventh request gets {_status} with Retry-After: 0.", EverySeventh,
         STATUS=_status, HEADERS=(("Retry-After", "0"),),
     )  # fmt: skip
+lawful("burst", "EverySeventhStumbles", "Each seventh request gets a 503, and no time is named.", EverySeventh, slow=True)
 lawful(
     "burst", "EachRequestTwice", "Each new request gets a 503 once, and works when it comes again; money is left alone.",
     TheFirstOfAKind, HEADERS=(("Retry-After", "0"),), slow=True,
 )  # fmt: skip
 lawful(
     "burst", "RetryAfterMakesNoSense", "Each seventh request gets a 503 with a Retry-After that is no time.",
-    EverySeventh, HEADERS=(("Retry-After", "soon"),),
+    EverySeventh, HEADERS=(("Retry-After", "soon"),), slow=True,
 )  # fmt: skip
 lawful(
     "burst", "RetryAfterIsPast", "Each seventh request gets a 503 with a Retry-After in the past.",

@@ -1,0 +1,70 @@
+"""The guard of real transaction codes: each is executed once, and never again after an unknown outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from environments.budget import Budget
+from environments.journal import AlreadySentError, Journal
+from spec.exchange import Exchange, FailureKind
+from spec.reading import gives_result
+
+_UNKNOWN = "outcome unknown"
+_NOT_FROM_THE_SERVICE = (502, 503, 504)
+
+
+class ExecutionGuard:
+    """Counts executions and writes the journal. `unknown` are the exchanges whose outcome nobody knows."""
+
+    def __init__(self, budget: Budget, journal: Journal) -> None:
+        self.codes: set[str] = set()
+        self.count = 0
+        self.unknown: list[int] = []
+        self.refused_by_journal: set[str] = set()
+        self._budget, self._journal = budget, journal
+        self._spent: set[str] = set()
+
+    def refuse(self, code: str) -> None:
+        """Raises AlreadySentError for a code that an earlier run sent, or whose outcome is unknown."""
+        if code in self._spent:
+            raise AlreadySentError("the outcome of an earlier request with this code is unknown; it is not sent again")
+        try:
+            self._journal.refuse_if_sent_before(code)
+        except AlreadySentError:
+            self.refused_by_journal.add(code)
+            raise
+
+    def claim(self, code: str) -> None:
+        """Count an execution and write it down. Raises OverBudgetError, AlreadySentError or OSError."""
+        self._journal.refuse_if_sent_before(code, in_this_run=True)
+        self._budget.take_execution()
+        self._journal.claim(code)
+        self.count += 1
+
+    @contextmanager
+    def sending(self, code: str, number: int, executes: bool, answer: Callable[[], Exchange]) -> Iterator[None]:
+        """While a real code is on the wire its outcome is unknown, whatever stops us."""
+        self.unknown.append(number)
+        self._spent.add(code)
+        try:
+            yield
+        except BaseException:
+            self._journal.settle(code, _UNKNOWN)
+            raise
+        exchange = answer()
+        if _is_unknown(exchange):
+            self._journal.settle(code, _UNKNOWN)
+            return
+        self.unknown.remove(number)
+        if executes or gives_result(exchange):
+            self._journal.settle(code, exchange.summary)
+        if not gives_result(exchange):
+            self._spent.discard(code)
+
+
+def _is_unknown(exchange: Exchange) -> bool:
+    """No answer, or one that a gateway gave in the service's place: only a refused connection did nothing."""
+    if exchange.response is not None:
+        return exchange.response.status in _NOT_FROM_THE_SERVICE
+    return exchange.failure is None or exchange.failure.kind is not FailureKind.NO_CONNECTION

@@ -1,0 +1,60 @@
+"""What a request may reach: decided on its final path, by operation and never by method (design, Money)."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+import requests
+
+from spec.interface import MARK, arguments_reached, operations, operations_reached
+
+_EXECUTION = "executePix"
+
+
+class ForbiddenError(Exception):
+    """The suite tried to send what the profile does not permit. A fault of the suite, never of the service."""
+
+
+@dataclass(frozen=True)
+class Permission:
+    """The address and the permissions of a profile."""
+
+    base_url: str
+    allow: Set[str]
+
+    def check(self, request: requests.PreparedRequest, codes: Set[str]) -> None:
+        """Raises ForbiddenError for another origin, a missing permission, or a code that nobody supplied."""
+        path = self.path(request)
+        if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:
+            raise ForbiddenError("a request to another origin than base_url")
+        reached = operations_reached(request.method or "", path)
+        missing = {operations()[op].permission for op in reached} - self.allow
+        if missing:
+            raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
+        if not reached and MARK not in unquote(path):
+            raise ForbiddenError("a path that nobody documented, without the mark of the suite")
+        if _EXECUTION in reached and not _is_execution_of(path, codes) and not _invented(path):
+            raise ForbiddenError("a transaction code that nobody supplied, without the mark of the suite")
+
+    def path(self, request: requests.PreparedRequest) -> str:
+        """The path below base_url, as it goes over the wire."""
+        return urlsplit(request.url or "").path.removeprefix(urlsplit(self.base_url).path.rstrip("/"))
+
+    def code_named(self, request: requests.PreparedRequest, codes: Set[str]) -> str | None:
+        """The real transaction code that stands in the path, in whatever segment."""
+        path = self.path(request)
+        segments = [*map(unquote, reversed(path.split("/"))), *unquote(path).split("/")]
+        return next((segment for segment in segments if segment in codes), None)
+
+
+def _is_execution_of(path: str, codes: Set[str]) -> bool:
+    """Whether this is the documented path with a code that was supplied or prepared."""
+    before, _, last = path.rpartition("/")
+    return f"{before}/{{transactionId}}" == operations()[_EXECUTION].path and unquote(last) in codes
+
+
+def _invented(path: str) -> bool:
+    """Whether the code carries the mark, however a server reads the path."""
+    return all(MARK in code for code in arguments_reached(_EXECUTION, path))

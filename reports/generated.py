@@ -1,0 +1,56 @@
+"""What generated traffic amounted to, over all processes of a run: plain data in, notes for people out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Generated:
+    """For each operation how many generated requests were accepted, and what came of the others.
+
+    `harmless` are the operations of which good requests were generated; `cut` says what was left out.
+    """
+
+    accepted: Counter[str] = field(default_factory=Counter)
+    refused: dict[str, Counter[str]] = field(default_factory=dict)
+    harmless: set[str] = field(default_factory=set)
+    cut: list[str] = field(default_factory=list)
+
+    def take(self, operation: str, accepted: int, refused: Mapping[str, int], *, harmless: bool) -> None:
+        """Add what came of one item."""
+        self.accepted[operation] += accepted
+        self.refused.setdefault(operation, Counter()).update(refused)
+        if harmless:
+            self.harmless.add(operation)
+
+    def data(self) -> dict[str, Any]:
+        """As plain data, which `add` takes."""
+        return {
+            "accepted": dict(self.accepted),
+            "refused": {operation: dict(tally) for operation, tally in self.refused.items()},
+            "harmless": sorted(self.harmless),
+            "cut": self.cut,
+        }
+
+    def add(self, data: Mapping[str, Any]) -> None:
+        """What another process sent."""
+        for operation, accepted in data.get("accepted", {}).items():
+            refused = data["refused"].get(operation, {})
+            self.take(operation, accepted, refused, harmless=operation in data["harmless"])
+        self.cut += data.get("cut", [])
+
+    def notes(self, accepted_otherwise: Collection[str]) -> Iterator[str]:
+        """What was cut, and the operations that generated traffic only knocked at.
+
+        Where no good request can be generated, one that another test sent will do.
+        """
+        yield from self.cut
+        for operation, tally in self.refused.items():
+            if self.accepted[operation] or (operation not in self.harmless and operation in accepted_otherwise):
+                continue
+            shown = ", ".join(f"{summary} {count} times" for summary, count in tally.most_common(3))
+            yield f"{operation}: no generated request was ever accepted ({shown}): generated traffic did not test it"

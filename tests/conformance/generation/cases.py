@@ -1,0 +1,47 @@
+"""A generated case: one request that is not sent yet, and what is unusual about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from environments.client import Client
+from spec.exchange import Exchange
+
+JSON = "application/json"
+UNRESERVED_BY_US = ";,:@&=+$!'()*~"
+"""Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value.
+
+    With `raw` reserved characters of the argument go as they are where a path segment may hold them.
+    """
+
+    operation: str
+    where: str
+    what: str
+    argument: str | bytes | None = None
+    body: bytes | None = None
+    content_type: str | None = JSON
+    query: str = ""
+    raw: bool = False
+    good: bool = False
+
+    @property
+    def size(self) -> int:
+        """How large the request is; of two cases that show the same the smaller one is shown."""
+        return len(self.argument or "") + len(self.body or b"") + len(self.query)
+
+    def send(self, client: Client) -> Exchange:
+        """Send it with the valid token."""
+        return client.send(
+            self.operation,
+            self.argument,
+            body=self.body,
+            content_type=self.content_type,
+            query=self.query,
+            safe=UNRESERVED_BY_US if self.raw else "",
+            good=self.good,
+        )

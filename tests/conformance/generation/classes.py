@@ -1,0 +1,151 @@
+"""The cases that every run tries: one for each class of mistake that a client makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from spec.interface import MARK, operations
+from tests.conformance.generation.cases import JSON, Case
+from tests.conformance.generation.harmless import as_bytes, marked, marked_bytes
+
+LONG, LONGER, LONGEST = 300, 5_000, 70_000
+"""Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB."""
+
+ARGUMENTS: Mapping[str, str | bytes] = {
+    "unknown": marked("0"),
+    "over-long": marked("x" * LONG),
+    "very long": marked("9" * LONGER),
+    "with a slash": marked("a/b"),
+    "with an encoded slash": marked("%2f%2F"),
+    "with a percent sign": marked("%"),
+    "percent-encoded twice": marked("%252f%00%0a"),
+    "with NUL": marked("\0"),
+    "with a line break": marked("\r\nX-Pixconf: 1"),
+    "with a space": marked(" a "),
+    "with a question mark": marked("?a=1#b"),
+    "with quotes": marked("'\"`"),
+    "with an injection": marked("' OR '1'='1' -- "),
+    "with braces": marked("{0}${7*7}%s%n"),
+    "with brackets": marked("<[(&;)]>"),
+    "with a backslash": marked("\\..\\"),
+    "with dots": marked(".."),
+    "with accents": marked("ação"),
+    "outside the basic plane": marked("🏦𝟘"),
+    "right to left": marked("\u202eשלום"),
+    "that is no UTF-8": marked_bytes(b"\xff\xc0\x80"),
+    "with half a surrogate pair": marked_bytes(b"\xed\xa0\x80"),
+}
+RAW_ARGUMENTS: Mapping[str, str] = {"with reserved characters": marked(";,:@&=+$!'()*~")}
+QUERIES: Mapping[str, str] = {
+    "a query": f"?{MARK}=1",
+    "a query that is no UTF-8": "?a=%ff&a=%zz&&=",
+    "a query of arrays": "?page=-1&limit=99999999999&sort[]=a&filter={}",
+}
+_DEEP, _DEEPER = 200, 20_000
+TEXTS: Mapping[str, bytes] = {
+    "empty": b"",
+    "white space": b" \r\n\t",
+    "cut short": b'{"' + MARK.encode(),
+    "no JSON": MARK.encode(),
+    "a name without a value": b'{"account"}',
+    "a closing brace too many": b"{}}",
+    "two values": b"{}{}",
+    "single quotes": b"{'account': '" + MARK.encode() + b"'}",
+    "a trailing comma": b'{"account": "' + MARK.encode() + b'",}',
+    "NaN": b'{"value": NaN, "pixKey": Infinity}',
+    "a number that is none": b'{"value": 01, "pixKey": +1}',
+    "a huge exponent": b'{"value": 1e999999, "date": -1e400}',
+    "many digits": b'{"value": ' + b"9" * LONGER + b', "date": ' + b"9" * LONGER + b"}",
+    "a control character": b'{"pixKey": "' + MARK.encode() + b'\x01\n"}',
+    "a wrong escape": b'{"pixKey": "' + MARK.encode() + b'\\x \\u12"}',
+    "no UTF-8": b'{"pixKey": "' + MARK.encode() + b'\xff\xfe"}',
+    "UTF-16": f'{{"pixKey": "{MARK}"}}'.encode("utf-16"),
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "NUL bytes": b"\0\0\0",
+    "an array": b"[]",
+    "an array of objects": b"[{}, {}]",
+    "a text": b'"' + MARK.encode() + b'"',
+    "null": b"null",
+    "a boolean": b"true",
+    "a number": b"0",
+    "an empty object": b"{}",
+    "deeply nested": b'{"a":' * _DEEP + b"1" + b"}" * _DEEP,
+    "very deeply nested": b"[" * _DEEPER + b"]" * _DEEPER,
+    "many members": as_bytes({f"{MARK}{index}": index for index in range(1_000)}),
+    "strange names": as_bytes({"": 1, "__proto__": {MARK: 1}, "$ref": MARK, "a.b[0]": 1, "ação": 1, "\0": 1}),
+}
+MEMBERS: Mapping[str, Any] = {
+    "null": None,
+    "true": True,
+    "a negative number": -1,
+    "a number": 12345,
+    "a number with a fraction": 0.1,
+    "an empty text": "",
+    "a blank text": f"{MARK} ",
+    "text": f"{MARK}text",
+    "an over-long text": marked("x" * LONG),
+    "a very long text": marked("x" * LONGEST),
+    "text outside ASCII": f"{MARK}ação-π",
+    "text outside the basic plane": f"{MARK}🏦",
+    "text with NUL": f"{MARK}\0",
+    "text with line breaks": f"{MARK}\r\n\u2028",
+    "text with half a surrogate pair": f"{MARK}\ud800",
+    "text with quotes": f"{MARK}'\"; DROP TABLE keys; --",
+    "text with braces": f"{MARK}{{0}}${{7*7}}%s%n<b>",
+    "an array": [],
+    "an array of texts": [MARK, MARK],
+    "an object": {},
+    "an object in an object": {"id": {"id": MARK}},
+}
+CONTENT_TYPES: Mapping[str, str | None] = {
+    "missing": None,
+    "text/plain": "text/plain",
+    "a form": "application/x-www-form-urlencoded",
+    "a form without a boundary": "multipart/form-data",
+    "XML": "application/xml",
+    "another charset": f"{JSON}; charset=utf-16",
+    "an unknown charset": f"{JSON}; charset={MARK}",
+    "no media type": ";;;/",
+    "over-long": f"{JSON}; a={'x' * LONG}",
+}
+
+
+def argument_cases(operation: str) -> Iterator[Case]:
+    """Path arguments that are nobody's."""
+    name = operations()[operation].argument or ""
+    for what, argument in ARGUMENTS.items():
+        yield Case(operation, name, what, argument)
+    for what, raw in RAW_ARGUMENTS.items():
+        yield Case(operation, name, what, raw, raw=True)
+
+
+def query_cases(operation: str, argument: str | None) -> Iterator[Case]:
+    """Queries that nobody documented."""
+    for what, query in QUERIES.items():
+        yield Case(operation, "query", what, argument, query=query)
+
+
+def text_cases(operation: str, argument: str | None) -> Iterator[Case]:
+    """Bodies that are no object, no JSON or no text."""
+    for what, text in TEXTS.items():
+        yield Case(operation, "body", what, argument, text)
+
+
+def member_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
+    """The body with one member missing, standing twice, or of every strange value."""
+    for name in body:
+        rest = {other: value for other, value in body.items() if other != name}
+        yield Case(operation, name, "missing", argument, as_bytes(rest))
+        for what, value in MEMBERS.items():
+            yield Case(operation, name, what, argument, as_bytes({**body, name: value}))
+    text = as_bytes(body)
+    yield Case(operation, "body", "members that stand twice", argument, text[:-1] + b", " + text[1:])
+    yield Case(operation, "body", "a member that is not documented", argument, as_bytes({**body, MARK: {MARK: [None]}}))
+    yield Case(operation, "body", "a large member beside it", argument, as_bytes({**body, MARK: "x" * 3 * LONGEST}))
+
+
+def content_type_cases(operation: str, argument: str | None, body: bytes) -> Iterator[Case]:
+    """The body under a Content-Type that does not fit, or under none."""
+    for what, content_type in CONTENT_TYPES.items():
+        yield Case(operation, "Content-Type", what, argument, body, content_type)

@@ -1,0 +1,133 @@
+"""The findings of generated traffic: each deviation of a row once, with the smallest request that shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from environments.door import STANDING, Door
+from reports.verdicts import PASS, RowResult, deviation
+from spec.exchange import Exchange
+from spec.interface import KEY_KINDS
+from spec.ledger import ledger
+from spec.reading import is_refusal, registered
+from spec.rules import RULES, Outcome, judge
+from tests.conformance.generation.cases import Case
+
+UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Sign:
+    """What tells one finding from another: the row, the part of the request, the kind of deviation."""
+
+    row: str
+    where: str
+    message: str
+
+
+@dataclass
+class Shown:
+    """The smallest case that shows a finding, its exchange, and how many cases showed it."""
+
+    case: Case
+    exchange: Exchange
+    times: int = 1
+
+    def take(self, case: Case, exchange: Exchange) -> None:
+        """Another case shows the same."""
+        self.times += 1
+        if case.size < self.case.size:
+            self.case, self.exchange = case, exchange
+
+
+@dataclass
+class Findings:
+    """Judges exchanges by the rules of their operation, softly: every finding is kept, none ends the run."""
+
+    door: Door
+    shown: dict[Sign, Shown] = field(default_factory=dict)
+    held: dict[str, list[int]] = field(default_factory=dict)
+    numbers: set[int] = field(default_factory=set)
+    accepted: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+    cut: str = ""
+
+    def take(self, case: Case, exchange: Exchange) -> set[Sign]:
+        """Judge an exchange. What it shows."""
+        if not exchange.number:
+            self.cut = self.cut or exchange.summary
+            return set()
+        self.numbers.add(exchange.number)
+        self._count(exchange)
+        signs = set(self._judged(case, exchange))
+        for sign in signs:
+            if sign in self.shown:
+                self.shown[sign].take(case, exchange)
+            else:
+                self.shown[sign] = Shown(case, exchange)
+        return signs
+
+    def results(self, seed: int, fail_on: Collection[str]) -> list[RowResult]:
+        """What was found, a result for each row that an exchange could show."""
+        found = [RowResult(row, PASS, exchanges=tuple(numbers[:3])) for row, numbers in self.held.items()]
+        rows = dict.fromkeys(sign.row for sign in self.shown)
+        return found + [self._deviating(row, seed, fail_on) for row in rows]
+
+    def _deviating(self, row: str, seed: int, fail_on: Collection[str]) -> RowResult:
+        signs = sorted((sign for sign in self.shown if sign.row == row), key=lambda sign: self.shown[sign].case.size)
+        parts = [self._told(sign) for sign in signs[:_MOST_NAMED]]
+        parts += [f"{len(signs) - _MOST_NAMED} more"] if len(signs) > _MOST_NAMED else []
+        numbers = tuple(self.shown[sign].exchange.number for sign in signs)
+        verdict = deviation(ledger()[row].level, fail_on)
+        return RowResult(row, verdict, f"{'; '.join(parts)} (again with --seed={seed})", numbers)
+
+    def _told(self, sign: Sign) -> str:
+        shown = self.shown[sign]
+        at = f"{sign.where}, {shown.case.what}: " if sign.where else ""
+        return f"{at}{sign.message} ({shown.times} times, smallest: exchange {shown.exchange.number})"
+
+    def _count(self, exchange: Exchange) -> None:
+        response = exchange.response
+        if response is not None and not is_refusal(response):
+            self.accepted += 1
+        else:
+            self.refused[exchange.summary] = self.refused.get(exchange.summary, 0) + 1
+
+    def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
+        for row in _rows(case):
+            judgement = judge(row, exchange)
+            standing = row.rpartition(".")[2] in STANDING
+            if judgement.outcome is Outcome.HOLDS:
+                self.held.setdefault(row, []).append(exchange.number)
+            elif judgement.outcome is Outcome.DEVIATES and (not standing or exchange.number in self.door.reproduced):
+                yield Sign(row, case.where, judgement.message)
+        if _names_an_undocumented_kind(case):
+            if registered(exchange):
+                yield Sign(UNDOCUMENTED, case.where, "a key of a kind that is not documented is registered")
+            elif exchange.response is not None:
+                self.held.setdefault(UNDOCUMENTED, []).append(exchange.number)
+
+
+def _rows(case: Case) -> list[str]:
+    """The rows that an exchange of the case answers for; the examples are those of a first registration."""
+    standing = [f"{case.operation}.{what}" for what in STANDING]
+    if not case.good:
+        return standing
+    mine = [row for row in RULES if row.startswith(f"{case.operation}.") and ledger()[row].level != "example"]
+    return [*mine, *(row for row in standing if row not in mine)]
+
+
+def _names_an_undocumented_kind(case: Case) -> bool:
+    """Whether a text stands as kind that is no documented one in any letter case, and no number."""
+    if case.operation != "registerPixKey" or b'"pixKeyType"' not in (case.body or b""):
+        return False
+    try:
+        sent = json.loads(case.body or b"")
+    except ValueError:
+        return False
+    kind = sent.get("pixKeyType") if isinstance(sent, dict) else None
+    plain = kind.strip().upper() if isinstance(kind, str) else ""
+    return bool(plain) and plain not in KEY_KINDS and not plain.isnumeric()

@@ -1,0 +1,135 @@
+"""Which cases an operation gets in each phase, and what is sent of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from environments.client import Client
+from environments.profile import Profile
+from spec.interface import MARK, operations
+from tests.conformance.generation import classes
+from tests.conformance.generation.cases import Case
+from tests.conformance.generation.collecting import Findings
+from tests.conformance.generation.harmless import as_bytes, harmless, marked
+from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations, settle_if_registered
+from tests.conformance.registrations import Registrar
+
+EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
+DEFAULT_EXAMPLES = 20
+POSITIVE = (REGISTERED, *READ)
+"""Operations whose success is harmless."""
+_REMOVES_NOTHING = ("text", "over-long", "negative", "NUL", "outside")
+_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": 1, "date": 1767225600000}
+_FORMS: Mapping[str, Mapping[str, Any]] = {
+    "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
+    "deletePixKey": {"pixKey": f"{MARK}key"},
+    "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": 1, "message": f"{MARK}message"},
+    "transferExternal": _TRANSFER,
+    "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
+    "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
+}
+
+
+def items() -> Iterator[tuple[str, str]]:
+    """Every operation with each phase that it has. The list of accounts takes no input but a query."""
+    for operation in operations():
+        for phase in (EXAMPLES, COVERAGE, FUZZING):
+            if phase != EXAMPLES or operation in POSITIVE:
+                yield operation, phase
+
+
+@dataclass
+class Generation:
+    """Sends the generated traffic of a run."""
+
+    client: Client
+    profile: Profile
+    registrar: Registrar | None
+    seed: int
+    examples: int
+    database: Path | None
+    replay: bool
+
+    def run(self, operation: str, phase: str) -> Findings:
+        """Send one phase of one operation, until a budget of the profile is spent."""
+        findings = Findings(self.client.door)
+        if phase == EXAMPLES:
+            self._good(operation, findings)
+        elif phase == COVERAGE:
+            for case in self._classes(operation):
+                if findings.cut:
+                    break
+                self._send(case, findings)
+        else:
+            self._search(operation, findings)
+        return findings
+
+    def _send(self, case: Case, findings: Findings) -> set[Any]:
+        if findings.cut:
+            return set()
+        exchange = case.send(self.client)
+        if self.registrar is not None:
+            settle_if_registered(self.registrar, case, exchange)
+        return findings.take(case, exchange)
+
+    def _good(self, operation: str, findings: Findings) -> None:
+        if operation in READ:
+            for case in good_reads(operation, self.profile, self.examples):
+                self._send(case, findings)
+        elif self.registrar is not None:
+            for case, exchange in good_registrations(self.registrar, self.profile, self.examples):
+                findings.take(case, exchange)
+                if findings.cut:
+                    return
+
+    def _classes(self, operation: str) -> Iterator[Case]:
+        from tests.conformance.generation.schema import coverage_cases
+
+        place = self._places(operation)[0] if self._places(operation) else None
+        cases = [coverage_cases(operation, place if operation in _FORMS else None), classes.query_cases(operation, place)]
+        if operations()[operation].argument:
+            cases.append(classes.argument_cases(operation))
+        if form := self._form(operation):
+            cases.append(classes.text_cases(operation, place))
+            cases.append(classes.member_cases(operation, place, form))
+            cases.append(classes.content_type_cases(operation, place, as_bytes(form)))
+        return chain(*cases)
+
+    def _search(self, operation: str, findings: Findings) -> None:
+        from hypothesis import strategies as st
+
+        from tests.conformance.generation import drawn, schema
+        from tests.conformance.generation.search import Search
+
+        places = self._places(operation)
+        strategies = [schema.fuzzing_cases(operation, places if operation in _FORMS else ())]
+        if operations()[operation].argument:
+            strategies.append(drawn.arguments(operation))
+        if form := self._form(operation):
+            strategies += [drawn.bodies(operation, places, form)] * 2
+        else:
+            strategies.append(drawn.queries(operation, places))
+        name = f"{operation}.{FUZZING}"
+        send = lambda case: self._send(case, findings)  # noqa: E731 - a method cannot be given the findings
+        Search(name, st.one_of(strategies), send, self.seed, self.examples, self.database, self.replay).run()
+
+    def _places(self, operation: str) -> list[str]:
+        """Path arguments that a mistaken request may go to: where it can harm nothing."""
+        if operations()[operation].argument is None:
+            return []
+        own = list(self.profile.accounts[:1]) if operation in POSITIVE else []
+        return [*own, marked("account")]
+
+    def _form(self, operation: str) -> Mapping[str, Any] | None:
+        """A body of the documented form, or of the one that the profile gives, that names nobody."""
+        if operation not in _FORMS:
+            return None
+        given = self.profile.requests.get(operation)
+        if operation == REGISTERED:
+            account = self.profile.accounts[0] if self.profile.accounts else marked("account")
+            return {**_FORMS[operation], "account": account}
+        return harmless(given.json) if given and isinstance(given.json, dict) else _FORMS[operation]

@@ -1,0 +1,75 @@
+"""What Schemathesis makes of `spec/openapi.yaml`, with every identifier marked: its coverage and its fuzzing phase.
+
+Of its cases only the path argument, the body and the Content-Type are taken: credentials are the targeted tests'
+to vary, and other methods and headers are never sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+from urllib.parse import unquote
+
+import schemathesis
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from schemathesis import Case as SchemaCase
+from schemathesis import GenerationMode
+from schemathesis.core import NotSet
+from schemathesis.generation.feedback import NO_FEEDBACK
+from schemathesis.schemas import APIOperation
+
+from spec.interface import OPENAPI
+from tests.conformance.generation.cases import JSON, Case
+from tests.conformance.generation.harmless import as_bytes, harmless, marked
+
+NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
+"""Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
+
+
+@cache
+def _operations() -> dict[str, APIOperation]:
+    schema = schemathesis.openapi.from_path(OPENAPI)
+    schema.config.phases.coverage.unexpected_methods = set()
+    schema.config.generation.with_security_parameters = False
+    found = (result.ok() for result in schema.get_all_operations())
+    return {operation.definition.raw["operationId"]: operation for operation in found}
+
+
+def coverage_cases(operation: str, argument: str | None) -> Iterator[Case]:
+    """The coverage phase: boundary values of the schema. `argument` is the place of a body."""
+    source = _operations()[operation]
+    cases = source.schema.iter_coverage_cases(
+        source,
+        generation_modes=list(GenerationMode),
+        generation_config=source.schema.config.generation_for(operation=source, phase="coverage"),
+    )
+    for case in cases:
+        data = case.meta.phase.data
+        yield _case(operation, case, argument, data.parameter or "body", data.description)
+
+
+def fuzzing_cases(operation: str, places: Sequence[str]) -> SearchStrategy[Case]:
+    """The fuzzing phase: positive data, and negative data where the schema can be broken."""
+    source = _operations()[operation]
+    modes = list(GenerationMode) if operation in NEGATIVE_IS_POSSIBLE else [GenerationMode.POSITIVE]
+    drawn = st.one_of([source.as_strategy(generation_mode=mode, feedback=NO_FEEDBACK) for mode in modes])
+    argument = st.sampled_from(places) if places else st.none()
+    return st.builds(lambda case, where: _case(operation, case, where, "body", "of the schema"), drawn, argument)
+
+
+def _case(operation: str, case: SchemaCase, place: str | None, where: str, what: str) -> Case:
+    if place is None and case.path_parameters:
+        place = marked(unquote(str(next(iter(case.path_parameters.values())))))
+    headers = {name.lower(): value for name, value in (case.headers or {}).items()}
+    content_type = headers.get("content-type", JSON)
+    if not (content_type.isascii() and content_type.isprintable()):
+        content_type = JSON
+    return Case(operation, where, what, place, _body(case.body), content_type)
+
+
+def _body(body: Any) -> bytes | None:
+    if isinstance(body, NotSet):
+        return None
+    return body if isinstance(body, bytes) else as_bytes(harmless(body))

@@ -1,0 +1,116 @@
+"""Runs Hypothesis over the cases of one item: what failed before first, then new ones, then smaller ones.
+
+Every case is sent once, whatever it shows; only then a second pass lets Hypothesis shrink what was found, within a
+bound. It is answered from memory where it asks for a request that was sent already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
+from hypothesis.errors import Flaky
+from hypothesis.strategies import SearchStrategy
+
+from tests.conformance.generation.cases import Case
+from tests.conformance.generation.collecting import Sign
+
+PROFILE = "conformance"
+SHRINKING_SENDS = 40
+"""Requests that one item spends on making its findings smaller."""
+MOST_SHRUNK = 8
+
+
+class Shows(Exception):  # noqa: N818 - how a case says to Hypothesis that it is interesting
+    """The case shows a finding. Hypothesis tells one from another by the class: there is one for each finding."""
+
+
+@dataclass
+class Search:
+    """Draws the cases of one item. `send` sends a case and gives what it shows."""
+
+    name: str
+    strategy: SearchStrategy[Case]
+    send: Callable[[Case], set[Sign]]
+    seed: int
+    examples: int
+    database: Path | None
+    replay: bool = True
+    _known: dict[Case, set[Sign]] = field(default_factory=dict)
+    _room: int = 0
+    _classes: dict[Sign, type[Shows]] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Send everything."""
+        _prepare(self.database)
+        store = DirectoryBasedExampleDatabase(self.database / "examples") if self.database else None
+        if store is not None and self.replay:
+            self._pass(self._sent_and_shown, (Phase.reuse,), store, self.examples)
+        self._pass(self._sent, (Phase.generate,), None, self.examples)
+        found = {sign for signs in self._known.values() for sign in signs}
+        self._room = SHRINKING_SENDS
+        for sign in sorted(found, key=repr)[:MOST_SHRUNK]:
+            self._shrink(sign, store)
+
+    def _sent(self, case: Case) -> None:
+        if case not in self._known:
+            self._known[case] = self.send(case)
+
+    def _sent_and_shown(self, case: Case) -> None:
+        """A case that still fails stays in the database."""
+        self._sent(case)
+        for sign in sorted(self._known[case], key=repr):
+            raise self._shows(sign)
+
+    def _shows(self, sign: Sign) -> Shows:
+        return self._classes.setdefault(sign, type("Shows", (Shows,), {}))()
+
+    def _shrink(self, sign: Sign, store: ExampleDatabase | None) -> None:
+        def shows(case: Case) -> None:
+            if case not in self._known and self._room:
+                self._room -= 1
+                self._sent(case)
+            if sign in self._known.get(case, ()):
+                raise self._shows(sign)
+
+        self._pass(shows, (Phase.generate, Phase.shrink), store, self.examples)
+
+    def _pass(
+        self, body: Callable[[Case], None], phases: tuple[Phase, ...], store: ExampleDatabase | None, most: int
+    ) -> None:
+        @settings(settings.get_profile(PROFILE), phases=phases, database=store, max_examples=most)
+        @hypothesis.seed(derived(self.seed, self.name))
+        @given(self.strategy)
+        def drawn(case: Case) -> None:
+            body(case)
+
+        drawn._hypothesis_internal_database_key = self.name.encode()  # type: ignore[attr-defined]
+        with suppress(Shows, BaseExceptionGroup, Flaky):  # what was found is known by now
+            drawn()
+
+
+def derived(seed: int, name: str) -> int:
+    """The seed of one item, from that of the run."""
+    return int.from_bytes(sha256(f"{seed} {name}".encode()).digest()[:8])
+
+
+def _prepare(folder: Path | None) -> None:
+    """A profile of our own, in place of the `ci` profile, which always tries the same; and files where runs are."""
+    if folder is not None:
+        hypothesis.configuration.set_hypothesis_home_dir(folder)
+    settings.register_profile(
+        PROFILE,
+        settings.get_profile("default"),
+        deadline=None,
+        derandomize=False,
+        print_blob=False,
+        report_multiple_bugs=True,
+        verbosity=Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+    )

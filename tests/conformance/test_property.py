@@ -1,0 +1,30 @@
+"""Generated traffic: what nobody thought of, judged by the same rules and under the same rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.profile import Profile
+from reports.recording import assert_rows
+from tests.conformance.generation.phases import EXAMPLES, Generation, items
+from tests.conformance.judging import NotExercised, requirement
+
+pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
+
+
+def _item(operation: str, phase: str) -> object:
+    marks = [requirement(f"{operation}.serverError")]
+    if phase == EXAMPLES:  # what touches the keys of the profile stays in one worker
+        marks.append(pytest.mark.xdist_group("targeted"))
+    return pytest.param(operation, phase, marks=marks, id=f"{operation}.{phase}")
+
+
+@pytest.mark.parametrize(("operation", "phase"), [_item(*item) for item in items()])
+def test_generated_requests(operation: str, phase: str, generation: Generation, profile: Profile, watcher):
+    """Good requests keep every rule of their operation, and a client's mistake breaks nothing."""
+    findings = generation.run(operation, phase)
+    watcher.generated(operation, findings)
+    if not findings.numbers:
+        raise NotExercised(findings.cut or "nothing to send: supply accounts and pix_keys")
+
+    assert_rows(findings.results(generation.seed, profile.fail_on), judged=findings.numbers)

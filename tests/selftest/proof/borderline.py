@@ -1,0 +1,220 @@
+"""Services that must be mentioned and not failed: each yields exactly its warnings beside those of the sandbox."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from environments.sandbox import Data, Refusal, Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import BORDERLINE, borderline
+from tests.selftest.proof.variants.making import Finishes, Results, as_json, text
+
+SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
+UNDESCRIBED = (
+    "listPixKeys", "listAccounts", "getBalance", "listEntries",
+    "createPix", "transferExternal", "transferInternal", "transferP2p",
+)  # fmt: skip
+
+
+def mentioned(name: str, fact: str, base: type[Service], /, *warns: str, hides: tuple[str, ...] = (), **parts: Any) -> None:
+    """Register a borderline service that is `base` with other attributes."""
+    made = type(name, (base,), {"__doc__": fact, "__module__": __name__, **parts})
+    BORDERLINE.add_class(made, "borderline", warns=warns, hides=hides)
+
+
+class Successes(Finishes):
+    """The sandbox, where `changed` sees the successes of one operation."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        return super().finish(request, operation, response) if response.status == 200 else response
+
+
+# -- how the three described answers are written
+
+
+def _twice(self: Service, request: Request, response: Response) -> Response:
+    return Response(200, response.body[:-1] + b', "code": 0}', response.headers)
+
+
+def _data_twice(self: Service, request: Request, response: Response) -> Response:
+    first = json.dumps(next(iter(json.loads(response.body)["data"].items())))[1:-1].replace(", ", ": ", 1)
+    return Response(200, response.body.replace(b'"data": {', f'"data": {{{first}, '.encode(), 1), response.headers)
+
+
+def _labelled(media_type: str | None) -> Any:
+    headers = (("Content-Type", media_type),) if media_type else ()
+    return lambda self, request, response: Response(200, response.body, headers)
+
+
+def _marked(self: Service, request: Request, response: Response) -> Response:
+    return Response(200, b"\xef\xbb\xbf" + response.body, response.headers)
+
+
+WRITTEN = {
+    "SayCodeTwice": ("json.unique", "Code stands twice.", _twice),
+    "SayAFieldTwice": ("json.unique", "The first field of data stands twice.", _data_twice),
+    "AreLabelledAsText": ("json.mediaType", "The JSON is text/plain.", _labelled("text/plain; charset=utf-8")),
+    "AreLabelledAsTextJson": ("json.mediaType", "The JSON is text/json.", _labelled("text/json")),
+    "AreLabelledAsHtml": ("json.mediaType", "The JSON is text/html.", _labelled("text/html")),
+    "AreNotLabelled": ("json.mediaType", "The JSON has no Content-Type.", _labelled(None)),
+    "StartWithAByteOrderMark": ("json.byteOrderMark", "The JSON starts with a byte order mark.", _marked),
+}
+ONCE = ("AreLabelledAsTextJson", "AreLabelledAsHtml", "SayAFieldTwice")
+"""Tried with the executions alone."""
+for _operation, _subject in SUBJECT.items():
+    for _name, (_row, _fact, _changed) in WRITTEN.items():
+        if _name in ONCE and _operation != "executePix":
+            continue
+        mentioned(
+            f"{_subject}{_name}", f"{_subject}: {_fact}", Successes, f"{_operation}.{_row}",
+            OPERATIONS=(_operation,), changed=_changed,
+        )  # fmt: skip
+
+# -- values that differ from the one that is shown
+
+EXECUTIONS: dict[str, tuple[str, Data]] = {
+    "TheIdIsAnother": ("id.matches", {"id": "E99999010202601011200"}),
+    "TheIdIsEmpty": ("id.matches", {"id": ""}),
+    "TheDocumentIsHiddenByStars": ("document.partly", {"document": "***.***.***-**"}),
+    "TheDocumentIsHiddenByX": ("document.partly", {"document": "XXXXXXXXXXX"}),
+    "TheDocumentIsEmpty": ("document.partly", {"document": ""}),
+    "TheStatusIsProcessing": ("status.example", {"status": "PROCESSING"}),
+    "TheStatusIsInLowerCase": ("status.example", {"status": "done"}),
+    "TheErrorIsAText": ("error.example", {"error": "limit nearly reached"}),
+    "TheErrorIsEmpty": ("error.example", {"error": ""}),
+    "AFieldMore": ("fields.extra", {"endToEndId": "E1"}),
+    "ANestedFieldMore": ("fields.extra", {"payer": {"name": "x"}}),
+}
+for _name, (_row, _data) in EXECUTIONS.items():
+    mentioned(f"Execution{_name}", f"Execution: {_name}.", Results, f"executePix.{_row}", EXECUTION=_data)
+
+REGISTRATIONS: dict[str, tuple[str, Data]] = {
+    "AFieldMore": ("fields.extra", {"Status": "PENDING"}),
+    "AFieldInLowerCaseMore": ("fields.extra", {"id": 1}),
+}
+for _name, (_row, _data) in REGISTRATIONS.items():
+    mentioned(f"Registration{_name}", f"Registration: {_name}.", Results, f"registerPixKey.{_row}", REGISTRATION=_data)
+
+for _operation in ("executePix", "registerPixKey"):
+    mentioned(
+        f"{SUBJECT[_operation]}HaveCode1", f"{SUBJECT[_operation]} succeed with code 1.", Service,
+        f"{_operation}.envelope.code.example",
+        envelope=lambda self, operation, data, code=0, _meant=_operation: {
+            "code": 1 if operation == _meant and _granted(data) else code, "data": data,
+        },
+    )  # fmt: skip
+    mentioned(
+        f"{SUBJECT[_operation]}HaveAnEnvelopeWithMore", f"The envelope of {SUBJECT[_operation]} has a further member.",
+        Service, f"{_operation}.fields.extra",
+        envelope=lambda self, operation, data, code=0, _meant=_operation: {
+            "code": code, "data": data, **({"message": "OK"} if operation == _meant else {}),
+        },
+    )  # fmt: skip
+
+
+def _granted(data: Any) -> bool:
+    return data.get("status") == "DONE" or data.get("Success") == "true"
+
+
+@borderline("executePix.type.kind")
+class TheKindUsedIsCalledEvp(Service):
+    """A transfer to a RANDOM key is of the type EVP."""
+
+    def execution_result(self, transfer: Any) -> Data:
+        result = super().execution_result(transfer)
+        return result | ({"type": "EVP"} if transfer.key_kind == "RANDOM" else {})
+
+
+@borderline("executePix.type.kind")
+class TheKindUsedIsWrittenSmall(Service):
+    """The type of a transfer is in lower-case letters."""
+
+    def execution_result(self, transfer: Any) -> Data:
+        return super().execution_result(transfer) | {"type": transfer.key_kind.lower()}
+
+
+@borderline("registerPixKey.Key.example")
+class TheRandomKeyIsShown(Service):
+    """Key shows the RANDOM key that was made."""
+
+    def registration_key(self, registration: Any) -> str:
+        return str(registration.key.key)
+
+
+@borderline("registerPixKey.Success.example")
+class EmailsAreDeclined(Service):
+    """The registration of an EMAIL key is answered with Success "false", each time."""
+
+    def registration_success(self, registration: Any) -> str:
+        return "false" if registration.key.kind == "EMAIL" else super().registration_success(registration)
+
+
+@borderline("registerPixKey.pixKeyType.letterCase")
+class KindsInLowerCaseAreTaken(Service):
+    """A kind in lower-case letters is as good as one in capitals."""
+
+    def key_kind(self, body: Data) -> str:
+        kind = body.get("pixKeyType")
+        return super().key_kind(body | {"pixKeyType": kind.upper()} if isinstance(kind, str) else body)
+
+
+class TakesTheTokenAnyhow(Service):
+    """The sandbox, which looks at the last word of Authorization alone."""
+
+    TAKEN: tuple[str, ...] = ()
+
+    def authorize(self, request: Request, operation: str) -> None:
+        scheme, _, credential = request.header("Authorization").rpartition(" ")
+        if operation not in self.TAKEN or not self.is_token(credential):
+            super().authorize(request, operation)
+
+
+class TakesTheBareToken(TakesTheTokenAnyhow):
+    """The sandbox, which takes the bare token and the one after Bearer."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        if operation not in self.TAKEN or not self.is_token(request.header("Authorization")):
+            Service.authorize(self, request, operation)
+
+
+for _base, _how in ((TakesTheTokenAnyhow, "UnderAnyScheme"), (TakesTheBareToken, "Bare")):
+    for _operation in ("executePix", "registerPixKey"):
+        mentioned(
+            f"{SUBJECT[_operation]}TakeTheToken{_how}", f"{SUBJECT[_operation]} take the token {_how}.", _base,
+            f"{_operation}.token.scheme", TAKEN=(_operation,),
+        )  # fmt: skip
+
+# -- the general rule, where the document does not describe the answer
+
+BROKEN: dict[str, tuple[str, tuple[str, ...], Any]] = {
+    "Is201": ("status", (), lambda self, request, response: Response(201, response.body, response.headers)),
+    "IsText": ("json", ("envelope.shape",), lambda self, request, response: text(200, "it is done")),
+    "IsEmpty": ("json", ("envelope.shape",), lambda self, request, response: Response(200, b"")),
+    "IsBare": ("envelope.shape", (), lambda self, request, response: as_json(200, {"transactionId": "SBX-0"})),
+    "IsAnArray": ("envelope.shape", (), lambda self, request, response: as_json(200, [])),
+    "HasAnArrayAsData": ("envelope.shape", (), lambda self, request, response: as_json(200, {"code": 0, "data": []})),
+    "HasItsCodeAsText": ("envelope.shape", (), lambda self, request, response: as_json(200, {"code": "0", "data": {}})),
+}
+ONE_READ = ("IsEmpty", "IsAnArray", "HasAnArrayAsData", "HasItsCodeAsText")
+"""Tried with one read alone."""
+for _operation in UNDESCRIBED:
+    for _name, (_row, _hidden, _changed) in BROKEN.items():
+        if _name in ONE_READ and _operation != "getBalance":
+            continue
+        mentioned(
+            f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Successes,
+            f"{_operation}.{_row}", hides=tuple(f"{_operation}.{row}" for row in _hidden),
+            OPERATIONS=(_operation,), changed=_changed,
+        )  # fmt: skip
+
+
+def _refuse_json(self: Service, request: Request, operation: str) -> None:
+    if operation == "deletePixKey" and request.header("Content-Type") == "application/json":
+        raise Refusal(415, "A deletion is sent as text.")
+
+
+mentioned(
+    "DeletionsAreNotTakenAsJson", "A deletion as application/json gets 415.", Service, "deletePixKey.contentType.accepted",
+    hides=("deletePixKey.[!cers]*", "deletePixKey.envelope.*", "deletePixKey.status"), check_content_type=_refuse_json,
+)  # fmt: skip
