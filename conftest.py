@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import secrets
 import shutil
 import tempfile
@@ -18,8 +19,9 @@ from environments.door import Door, UnreachableError
 from environments.journal import Journal
 from environments.probe import probe
 from environments.profile import Profile, ProfileError, is_loopback, load
-from environments.target import Target, open_target
+from environments.target import Target, open_target, target_of_worker
 from environments.wire import WireSettings
+from reports.first import unknown_to_all
 from reports.plugin import Reporter, Watcher
 from reports.recording import NotExercised
 from reports.run import Run
@@ -27,6 +29,7 @@ from reports.writing import RUNS, prepare, run_folder
 from spec.interface import personal_fields
 from spec.ledger import ledger
 from spec.redaction import Redactor
+from tests.conformance.generation.settings import DEFAULT_EXAMPLES, GenerationSettings
 
 ROOT = Path(__file__).parent
 ENVIRONMENTS = ROOT / "environments"
@@ -46,19 +49,40 @@ PERSONAL = {
     "DocumentNumber",
 }
 
+EVERY_CODE = "*"
+BUDGET = "budget.json"
+"""What the workers of a parallel run count in together."""
+
 TARGET = pytest.StashKey[Target]()
 DOOR = pytest.StashKey[Door]()
 WATCHER = pytest.StashKey[Watcher]()
 REPORTER = pytest.StashKey[Reporter]()
 RUN_ID = pytest.StashKey[str]()
 SHARED = pytest.StashKey[Path]()
+SEED = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance")
     group.addoption("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
     group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
+    group.addoption("--seed", type=int, metavar="N", help="repeat the generated traffic of the run that reported N")
+    group.addoption("--examples", type=_count, metavar="N", help="generated requests for each operation and phase")
     group.addoption("--no-report", action="store_true", help="judge and print, write no files")
+    group.addoption(
+        "--resend-code",
+        action="append",
+        nargs="?",
+        const=EVERY_CODE,
+        metavar="CODE",
+        help="send this code although the journal says that an earlier run sent it; without CODE: every code",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -83,7 +107,8 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
         _configure_controller(config, profile)
     else:
         config.option.loadgroup = worker["loadgroup"]
-        config.stash[TARGET] = Target(worker["base_url"], lambda: worker["token"])
+        config.stash[SEED] = worker["seed"]
+        config.stash[TARGET] = target_of_worker(profile, worker["base_url"], worker["token"])
     target = config.stash[TARGET]
     watcher = config.stash[WATCHER] = Watcher(profile, _redactor(profile, target))
     watcher.door = config.stash[DOOR] = _door(config, profile, target)
@@ -113,7 +138,10 @@ def _configure_controller(config: pytest.Config, profile: Profile) -> None:
     config.stash[RUN_ID] = secrets.token_hex(8)
     selection = _selection(config)
     narrowed = bool(selection) and selection != f"-m {config.option.markexpr}"
-    run = Run(profile, target.base_url, selection=selection, narrowed=narrowed)
+    given = config.getoption("seed")
+    seed = config.stash[SEED] = secrets.randbelow(10**9) if given is None else given
+    examples = config.getoption("examples") or profile.limits.examples or DEFAULT_EXAMPLES
+    run = Run(profile, target.base_url, selection=selection, narrowed=narrowed, seed=seed, examples=examples)
     folder = _report_folder(config, run)
     if folder is not None and config.pluginmanager.hasplugin("html"):
         config.option.htmlpath = str(folder / "report.html")
@@ -167,13 +195,14 @@ def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
         requests=limits.requests,
         executions=limits.executions,
         rate=limits.rate,
-        shared=Path(worker["shared"], "budget.json") if worker else None,
+        shared=Path(worker["shared"], BUDGET) if worker else None,
     )
     journal = Journal(
         profile.journal or RUNS / profile.name / "journal.jsonl",
         origin=target.base_url,
         run=run,
-        across_runs=not is_loopback(target.base_url),
+        across_runs=profile.journal is not None or not is_loopback(target.base_url),
+        resend=_codes_to_resend(config, profile),
     )
     wire = WireSettings(
         timeout_s=limits.timeout,
@@ -184,6 +213,12 @@ def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
         client_key_passphrase=resolve_passphrase(profile),
         proxy=profile.proxy,
     )
+
+    def refresh() -> bool:
+        fetched = target.refresh()
+        config.stash[WATCHER].redactor.learn("token", target.token())
+        return fetched
+
     first = 1 + 100_000 * (1 + int(worker["workerid"].removeprefix("gw"))) if worker else 1
     return Door(
         target.base_url,
@@ -192,8 +227,23 @@ def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
         budget=budget,
         journal=journal,
         token=target.token,
+        refresh=refresh,
         first_number=first,
     )
+
+
+def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
+    """The codes of --resend-code. UsageError for one that the profile does not supply; it is not repeated."""
+    named, supplied = frozenset(config.getoption("resend_code") or ()), frozenset(profile.transactions.codes)
+    if named - supplied - {EVERY_CODE}:
+        raise pytest.UsageError(f"--resend-code: no such code in transactions.codes of {profile.path}")
+    return supplied if EVERY_CODE in named else named
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Generated traffic comes last: the targeted tests find the keys of the profile as nobody has touched them."""
+    items.sort(key=lambda item: item.get_closest_marker("property") is not None)
 
 
 # -- the target is spoken to ------------------------------------------------------------------------------------
@@ -215,12 +265,14 @@ def pytest_configure_node(node: Any) -> None:
     if SHARED not in config.stash:
         shared = config.stash[SHARED] = Path(tempfile.mkdtemp(prefix="pix-conformance-"))
         config.add_cleanup(lambda: shutil.rmtree(shared, ignore_errors=True))
+        config.stash[DOOR].budget.share(shared / BUDGET)
         _probe(config)
     target = config.stash[TARGET]
     node.workerinput |= {
         "base_url": target.base_url,
         "token": target.token(),
         "run": config.stash[RUN_ID],
+        "seed": config.stash[SEED],
         "loadgroup": config.option.dist == "loadgroup",
         "shared": str(config.stash[SHARED]),
     }
@@ -244,7 +296,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if hasattr(config, "workeroutput"):
         config.workeroutput["traffic"] = traffic
     else:
-        config.stash[REPORTER].run.add(traffic)
+        run = config.stash[REPORTER].run
+        run.add(traffic)
+        run.first[:0] = unknown_to_all(config.stash[DOOR].guard.unanswered(), run.first)
         config.stash[REPORTER].finish(session, exitstatus)
 
 
@@ -303,6 +357,19 @@ def watcher(request: pytest.FixtureRequest) -> Watcher:
 def door(request: pytest.FixtureRequest) -> Door:
     """The way out, with every exchange of this process."""
     return request.config.stash[DOOR]
+
+
+@pytest.fixture(scope="session")
+def generation_settings(request: pytest.FixtureRequest, profile: Profile) -> GenerationSettings:
+    """How much traffic is generated, from which seed, and where failing examples are kept."""
+    config = request.config
+    return GenerationSettings(
+        seed=config.stash[SEED],
+        examples=config.getoption("examples") or profile.limits.examples or DEFAULT_EXAMPLES,
+        cache=RUNS / ".hypothesis",
+        database=None if config.getoption("no_report") else RUNS / profile.name / ".hypothesis",
+        replay=config.getoption("seed") is None,
+    )
 
 
 @pytest.fixture(scope="session")

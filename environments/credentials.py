@@ -29,12 +29,12 @@ class CredentialError(ProfileError):
 
 
 class TokenSource:
-    """The access token of a run, fetched when this is made, and once again on request."""
+    """The access token of a run, fetched when this is made or given by who fetched it, and once again on request."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, fetched: str | None = None) -> None:
         self._profile = profile
         self._may_refresh = bool(profile.auth.token_command)
-        self._current = resolve(profile)
+        self._current = resolve(profile) if fetched is None else fetched
 
     @property
     def current(self) -> str:

@@ -28,7 +28,9 @@ class ExecutionGuard:
     def refuse(self, code: str) -> None:
         """Raises AlreadySentError for a code that an earlier run sent, or whose outcome is unknown."""
         if code in self._spent:
-            raise AlreadySentError("the outcome of an earlier request with this code is unknown; it is not sent again")
+            raise AlreadySentError(
+                "this code is spent: it was executed, or its outcome is unknown; it is not sent again"
+            )
         try:
             self._journal.refuse_if_sent_before(code)
         except AlreadySentError:
@@ -41,6 +43,13 @@ class ExecutionGuard:
         self._budget.take_execution()
         self._journal.claim(code)
         self.count += 1
+
+    def unanswered(self) -> int:
+        """How many codes of the run, all its processes taken together, were sent without a known outcome."""
+        try:
+            return self._journal.unanswered()
+        except (AlreadySentError, OSError):  # a journal that cannot be read stops every execution
+            return 0
 
     @contextmanager
     def sending(self, code: str, number: int, executes: bool, answer: Callable[[], Exchange]) -> Iterator[None]:

@@ -10,7 +10,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,7 +58,7 @@ class Journal:
     def unanswered(self) -> int:
         """How many codes this run sent without an answer that was written down."""
         last: dict[str, str] = {}
-        for event in self._events():
+        for event in self._events(self._run):
             if event["run"] == self._run:
                 last[event["digest"]] = event["event"]
         return sum(event in ("sent", "outcome unknown") for event in last.values())
@@ -66,7 +66,7 @@ class Journal:
     def _refuse(self, code: str, in_this_run: bool) -> None:
         digest = self._digest(code)
         earlier = self._across_runs and code not in self._resend
-        for event in self._events():
+        for event in self._events(digest):
             own = event["run"] == self._run
             if event["digest"] == digest and (in_this_run if own else earlier):
                 raise AlreadySentError(
@@ -74,10 +74,24 @@ class Journal:
                     "again with --resend-code"
                 )
 
-    def _events(self) -> list[dict[str, str]]:
-        if not self._path.exists():
-            return []
-        return [json.loads(line) for line in self._path.read_text("utf-8").splitlines() if line.strip()]
+    def _events(self, of: str) -> Iterator[dict[str, str]]:
+        """The events in whose lines the text stands; every line is looked at, the others are not read."""
+        lines = self._path.read_text("utf-8", "replace").splitlines() if self._path.exists() else []
+        for number, line in enumerate(lines, 1):
+            if not (line.startswith("{") and line.endswith("}")):
+                raise AlreadySentError(self._damaged(number))
+            if of in line:
+                yield self._event(line, number)
+
+    def _event(self, line: str, number: int) -> dict[str, str]:
+        try:
+            event: dict[str, str] = json.loads(line)
+            return {name: event[name] for name in ("at", "run", "digest", "event")}
+        except (ValueError, KeyError, TypeError):
+            raise AlreadySentError(self._damaged(number)) from None
+
+    def _damaged(self, number: int) -> str:
+        return f"{self._path}: line {number} cannot be read, so nobody knows what was sent: mend or move the file"
 
     def _append(self, event: dict[str, str]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")

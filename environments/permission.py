@@ -10,6 +10,8 @@ import requests
 
 from spec.interface import MARK, arguments_reached, operations, operations_reached
 
+MONEY = frozenset({"create-pix", "transfer", "execute"})
+"""The permissions of the operations that move money, or may."""
 _EXECUTION = "executePix"
 
 

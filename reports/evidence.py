@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spec.exchange import Exchange
+from spec.interface import operations
 from spec.redaction import Redactor
 
 
@@ -34,4 +35,27 @@ def evidence(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
         }
     if exchange.failure is not None:
         shown["failure"] = redactor.text(f"{exchange.failure.kind.value}: {exchange.failure.message}")
+    return shown
+
+
+def outline(exchange: Exchange) -> dict[str, Any]:
+    """One exchange in the same shape and without its content: nothing in it needs redaction."""
+    operation = operations().get(exchange.operation)
+    shown: dict[str, Any] = {
+        "number": exchange.number,
+        "operation": exchange.operation,
+        "credential": exchange.credential,
+        "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
+        "request": {
+            "method": exchange.request.method,
+            "url": operation.path if operation else "",
+            "headers": [],
+            "body": "",
+        },
+        "curl": "",
+    }
+    if exchange.response is not None:
+        shown["response"] = {"status": exchange.response.status, "headers": [], "body": "", "cut": ""}
+    if exchange.failure is not None:
+        shown["failure"] = exchange.failure.kind.value
     return shown

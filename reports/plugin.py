@@ -9,25 +9,28 @@ from typing import Any
 
 import pytest
 
-from environments.authorization import VALID
 from environments.door import STANDING, Door, UnreachableError
 from environments.profile import Profile
-from reports.evidence import evidence
+from reports.evidence import evidence, outline
+from reports.explaining import explained
+from reports.first import said_first
+from reports.generated import Generated
 from reports.html import add_html_page
 from reports.junit import junit
-from reports.generated import Generated
 from reports.recording import NotExercised, OutOfScope, Recording, RowsFail, current
 from reports.run import Run, missing_permission
 from reports.terminal import summary
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, RowResult, deviation
 from reports.writing import point_latest, write
-from spec.exchange import Exchange, Response
+from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
 from spec.reading import is_refusal, registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
 _LEARNED_FROM = 65_536
+_MOST_TARGETED, _MOST_GENERATED = 3, 12
+"""Exchanges that a failure shows: those of generated traffic are different findings."""
 RECORDING = pytest.StashKey[Recording]()
 
 
@@ -56,18 +59,14 @@ class Watcher:
     def traffic(self) -> dict[str, Any]:
         """What this process sent, and what must be said of it: plain data, redacted."""
         door = self.door
-        unknown = [
-            f"OUTCOME UNKNOWN of exchange {number}: an execution was sent and not answered; "
-            "it is never sent again, look the transfer up"
-            for number in (door.unknown_outcomes if door else [])
-        ]
         return {
             "requests": len(door.exchanges) if door else 0,
             "executions": door.executions if door else 0,
             "unreachable": self.redactor.text(door.unreachable) if door else "",
-            "first": [self.redactor.text(line) for line in (*unknown, *_said_first(door.exchanges if door else []))],
+            "first": [self.redactor.text(line) for line in (said_first(door) if door else ())],
             "left_behind": [self.redactor.text(line) for line in self._left_behind()],
             "generated": self.generated.data(),
+            "exchanges": [evidence(seen, self.redactor) for seen in (door.exchanges[self._seen :] if door else [])],
             "accepted": sorted(_accepted(door.exchanges if door else [])),
         }
 
@@ -161,23 +160,9 @@ class Watcher:
             recording.verdict, recording.message = "error", f"{call.when}: {type(error).__name__}: {error}"
 
     def _explained(self, recording: Recording) -> str:
-        row = recording.requirement
-        lines = [
-            f"{row.id} ({row.level}): {row.text}",
-            f"where: {row.section}",
-            f"found: {recording.message}",
-        ]
         by_number = {exchange.number: exchange for exchange in self.door.exchanges} if self.door else {}
-        for number in recording.exchanges[:3]:
-            if number in by_number:
-                shown = evidence(by_number[number], self.redactor)
-                response = shown.get("response")
-                came = f"{response['status']} {response['body'][:1000]}" if response else shown.get("failure", "")
-                lines += ["", f"exchange {number}: {shown['request']['method']} {shown['request']['url']}"]
-                lines += [f"  sent: {shown['request']['body'][:500]}"] if shown["request"]["body"] else []
-                lines += [f"  came: {came}", f"  again: {shown['curl']}"]
-        text = "\n".join(lines)
-        return self.redactor.text(text)
+        most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
+        return explained(recording.failing, by_number, self.redactor, most)
 
     def _findings(self, recording: Recording) -> dict[str, Any]:
         new = self.door.exchanges[self._seen :] if self.door else []
@@ -185,17 +170,25 @@ class Watcher:
         redact = self.redactor.text
         for exchange in new:
             self._learn(exchange)
-        results = [(recording.requirement.id, recording.verdict, redact(recording.message), recording.exchanges)]
+        found = (recording.own, *recording.others)
+        results = [(result.id, result.verdict, redact(result.message), list(result.exchanges)) for result in found]
         for exchange in new:
-            results += self._standing(exchange)
+            if exchange.number not in recording.judged:
+                results += self._standing(exchange)
         return {
             "results": results,
+            "rows": [result.id for result in found],
             "observations": [
                 {"id": seen.id, "value": redact(seen.value), "exchanges": list(seen.exchanges)}
                 for seen in recording.observations
             ],
-            "exchanges": [evidence(exchange, self.redactor) for exchange in new],
+            "exchanges": [self._shown(exchange, recording) for exchange in new],
         }
+
+    def _shown(self, exchange: Exchange, recording: Recording) -> dict[str, Any]:
+        """Evidence, or an outline of generated traffic that no finding cites."""
+        cited = exchange.number in recording.cited or exchange.number not in recording.judged
+        return evidence(exchange, self.redactor) if cited else outline(exchange)
 
     def _learn(self, exchange: Exchange) -> None:
         """Personal values that came back are hidden wherever else they stand."""
@@ -236,7 +229,7 @@ class Reporter:
         found = getattr(report, "conformance", None)
         if found is None:
             return
-        self.run.selected.add(found["results"][0][0])
+        self.run.selected.update(found["rows"])
         for row_id, verdict, message, numbers in found["results"]:
             if verdict == "error":
                 self.run.errors.append(f"the suite failed at {report.nodeid}: {message}")
@@ -276,23 +269,11 @@ class Reporter:
             terminalreporter.write_line(line)
 
 
-def _said_first(exchanges: list[Exchange]) -> Iterator[str]:
-    """What a reader must know before the verdict: the set-up may be at fault, not the service."""
-    valid = [seen for seen in exchanges if seen.operation and seen.credential == VALID and seen.response]
-    statuses = {seen.response.status for seen in valid if seen.response}
-    if valid and all(status in (401, 403) or 300 <= status < 400 for status in statuses):
-        shown = ", ".join(str(status) for status in sorted(statuses))
-        yield f"the token was refused by every operation ({shown}): the set-up is at fault, check auth"
-    executed = [seen for seen in exchanges if seen.operation == "executePix" and seen.good and seen.response]
-    refused = [seen for seen in executed if seen.response and _refuses_the_code(seen.response)]
-    if refused:
-        yield f"{len(refused)} of {len(executed)} transaction codes were refused; they may have expired"
-
-
-def _refuses_the_code(response: Response) -> bool:
-    return is_refusal(response) and response.status not in (401, 403, 429) and response.status < 500
-
-
 def _plain(message: str) -> str:
     """The message of an assertion without what pytest adds to it."""
     return message.split("\nassert ")[0].strip()
+
+
+def _accepted(exchanges: list[Exchange]) -> set[str]:
+    """The operations that accepted anything."""
+    return {seen.operation for seen in exchanges if seen.operation and seen.response and not is_refusal(seen.response)}

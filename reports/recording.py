@@ -56,6 +56,11 @@ class Recording:
         return RowResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
 
     @property
+    def cited(self) -> set[int]:
+        """The exchanges that the findings name."""
+        return {number for result in (self.own, *self.others) for number in result.exchanges}
+
+    @property
     def failing(self) -> list[RowResult]:
         """The rows that fail."""
         return [result for result in (self.own, *self.others) if result.verdict == FAIL]

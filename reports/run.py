@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from environments.profile import Profile
+from reports.generated import Generated
 from reports.verdicts import (
     NOT_EXERCISED,
     OUT_OF_SCOPE,
@@ -41,6 +42,10 @@ class Run:
     first: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     selected: set[str] = field(default_factory=set)
+    seed: int = 0
+    examples: int = 0
+    generated: Generated = field(default_factory=Generated)
+    accepted: set[str] = field(default_factory=set)
     requests: int = 0
     executions: int = 0
     unreachable: str = ""
@@ -65,7 +70,8 @@ class Run:
             errors=len(self.errors),
             problems=self.problems(),
         )
-        notes = [*self.first, *(problem.message for problem in self.problems()), *self.errors]
+        problems = [problem.message for problem in self.problems()]
+        notes = [*self.first, *problems, *self.generated.notes(self.accepted), *self.errors]
         return RunVerdict(found.name, found.exit_status, tuple(dict.fromkeys(notes)))
 
     def add(self, traffic: Mapping[str, Any]) -> None:
@@ -74,7 +80,10 @@ class Run:
         self.executions += traffic.get("executions", 0)
         self.unreachable = self.unreachable or traffic.get("unreachable", "")
         self.first += traffic.get("first", [])
+        self.exchanges.update({exchange["number"]: exchange for exchange in traffic.get("exchanges", [])})
         self.left_behind += traffic.get("left_behind", [])
+        self.generated.add(traffic.get("generated", {}))
+        self.accepted.update(traffic.get("accepted", []))
 
     def close(self) -> None:
         """The tests are over; the results stand."""
@@ -120,6 +129,7 @@ class Run:
             "selection": self.selection,
             "notes": list(verdict.notes),
             "traffic": {"requests": self.requests, "executions": self.executions},
+            "generated": {"seed": self.seed, "examples": self.examples, **self.generated.data()},
             "counts": counts(rows),
             "requirements": [_row(row, result) for row, result in rows],
             "observations": self.observations,

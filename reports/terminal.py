@@ -25,10 +25,11 @@ def scope(document: dict[str, Any]) -> str:
     tested = sum(row["verdict"] in ("pass", "warn", "fail", "observed") for row in document["requirements"])
     allowed = ", ".join(environment["allow"]) or "nothing"
     selected = f"; only {document['selection']}" if document["selection"] else ""
+    seed = f"; generated with --seed={document['generated']['seed']}" if document["generated"]["refused"] else ""
     return (
         f"{tested} of {len(document['requirements'])} statements tested at {environment['name']} "
         f"({environment['base_url']}) with {allowed} allowed: {traffic['requests']} requests, "
-        f"{traffic['executions']} executions{selected}"
+        f"{traffic['executions']} executions{seed}{selected}"
     )
 
 

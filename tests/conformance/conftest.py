@@ -13,8 +13,10 @@ from reports.recording import NotExercised
 from spec.exchange import Exchange
 from spec.reading import gives_result
 from tests.conformance.executions import Executions
+from tests.conformance.generation.phases import Generation
+from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.operations import Traffic
-from tests.conformance.registrations import Registrations
+from tests.conformance.registrations import Registrar, Registrations
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +55,11 @@ def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     if "deletePixKey" not in profile.requests:
         raise NotExercised("no body for a deletion: supply requests.deletePixKey")
     return registrations.deletions
+
+
+@pytest.fixture(scope="session")
+def generation(client: Client, profile: Profile, watcher: Watcher, generation_settings: GenerationSettings) -> Generation:
+    """Sends generated traffic."""
+    may_register = "register-keys" in profile.allow and profile.accounts
+    registrar = Registrar(client, profile, watcher.settled) if may_register else None
+    return Generation(client, profile, registrar, generation_settings)

@@ -23,8 +23,9 @@ def _item(operation: str, phase: str) -> object:
 def test_generated_requests(operation: str, phase: str, generation: Generation, profile: Profile, watcher):
     """Good requests keep every rule of their operation, and a client's mistake breaks nothing."""
     findings = generation.run(operation, phase)
-    watcher.generated(operation, findings)
+    watcher.generated.take(operation, findings.accepted, findings.refused, harmless=phase == EXAMPLES)
+    watcher.generated.cut += [f"{operation}.{phase} was cut after {len(findings.numbers)} requests: {findings.cut}"] * bool(findings.cut)
     if not findings.numbers:
         raise NotExercised(findings.cut or "nothing to send: supply accounts and pix_keys")
 
-    assert_rows(findings.results(generation.seed, profile.fail_on), judged=findings.numbers)
+    assert_rows(findings.results(generation.settings.seed, profile.fail_on), judged=findings.numbers)

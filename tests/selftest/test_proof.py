@@ -28,7 +28,6 @@ from tests.selftest.proof.trial import Trial, try_service
 if find_spec("tests.selftest.proof.borderline"):
     import tests.selftest.proof.borderline  # noqa: F401 - registers its services
 
-pytest_plugins = ["tests.selftest.proof.matrix"]
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EVERYTHING = [name for registry in REGISTRIES.values() for name in registry.specimens]
 NOTHING = Trial(0, {}, 1, ())

@@ -193,7 +193,7 @@ class TestValues:
         """A value is found in the base64 of a longer text, in both alphabets."""
         encoded = BASE64[alphabet](prefix + b"a?>b~~?>" + b" z")
 
-        assert re.fullmatch(r"\w{0,3}<account>\w{0,4}(%3D)*", only(value="a?>b~~?>").text(encoded))
+        assert re.fullmatch(r"\w{0,3}<account>\w{0,4}(=|%3D)*", only(value="a?>b~~?>").text(encoded))
 
     def test_a_space_may_be_a_plus_sign(self):
         """In a form a space is a plus sign."""
@@ -414,13 +414,13 @@ class TestBodies:
     )
     def test_no_body_takes_long(self, pen, body):
         """Depth, length and repetition cost time in proportion."""
-        start = time.perf_counter()
+        start = time.process_time()
 
         shown = pen.body(body)
         pen.learn_from(body)
 
         assert len(shown) < 4_100
-        assert time.perf_counter() - start < 2
+        assert time.process_time() - start < 2
 
 
 class TestLearning:

@@ -14,7 +14,6 @@ from hypothesis.strategies import SearchStrategy
 
 from spec.interface import operations
 from tests.conformance.generation.cases import Case
-from tests.conformance.generation.classes import CONTENT_TYPES, MEMBERS, TEXTS
 from tests.conformance.generation.harmless import KINDS, as_bytes, harmless, marked, marked_bytes
 
 _RESERVED = st.text(st.sampled_from(":/?#[]@!$&'()*+,;=%\\\"<>^`{|}~ .-_\0\t\r\n"), min_size=1, max_size=8)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from environments.client import Client
+from environments.door import UnreachableError
 from environments.profile import Profile
 from spec.interface import MARK, operations
 from tests.conformance.generation import classes
@@ -16,13 +15,12 @@ from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.harmless import as_bytes, harmless, marked
 from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations, settle_if_registered
+from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.registrations import Registrar
 
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
-DEFAULT_EXAMPLES = 20
 POSITIVE = (REGISTERED, *READ)
 """Operations whose success is harmless."""
-_REMOVES_NOTHING = ("text", "over-long", "negative", "NUL", "outside")
 _TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": 1, "date": 1767225600000}
 _FORMS: Mapping[str, Mapping[str, Any]] = {
     "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
@@ -32,6 +30,11 @@ _FORMS: Mapping[str, Mapping[str, Any]] = {
     "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
     "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
 }
+_HARDEST = {
+    "registerPixKey": "pixKey", "deletePixKey": "pixKey", "createPix": "message",
+    "transferExternal": "to", "transferInternal": "description", "transferP2p": "description",
+}  # fmt: skip
+"""The member that gets the texts that are hard to hold."""
 
 
 def items() -> Iterator[tuple[str, str]]:
@@ -49,14 +52,18 @@ class Generation:
     client: Client
     profile: Profile
     registrar: Registrar | None
-    seed: int
-    examples: int
-    database: Path | None
-    replay: bool
+    settings: GenerationSettings
 
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent."""
         findings = Findings(self.client.door)
+        try:
+            self._run(operation, phase, findings)
+        except UnreachableError as error:  # what was learned until then is judged
+            findings.cut = f"the target cannot be spoken to any more: {error}"
+        return findings
+
+    def _run(self, operation: str, phase: str, findings: Findings) -> None:
         if phase == EXAMPLES:
             self._good(operation, findings)
         elif phase == COVERAGE:
@@ -66,7 +73,6 @@ class Generation:
                 self._send(case, findings)
         else:
             self._search(operation, findings)
-        return findings
 
     def _send(self, case: Case, findings: Findings) -> set[Any]:
         if findings.cut:
@@ -78,10 +84,10 @@ class Generation:
 
     def _good(self, operation: str, findings: Findings) -> None:
         if operation in READ:
-            for case in good_reads(operation, self.profile, self.examples):
+            for case in good_reads(operation, self.profile, self.settings.examples):
                 self._send(case, findings)
         elif self.registrar is not None:
-            for case, exchange in good_registrations(self.registrar, self.profile, self.examples):
+            for case, exchange in good_registrations(self.registrar, self.profile, self.settings.examples):
                 findings.take(case, exchange)
                 if findings.cut:
                     return
@@ -89,15 +95,25 @@ class Generation:
     def _classes(self, operation: str) -> Iterator[Case]:
         from tests.conformance.generation.schema import coverage_cases
 
-        place = self._places(operation)[0] if self._places(operation) else None
-        cases = [coverage_cases(operation, place if operation in _FORMS else None), classes.query_cases(operation, place)]
+        place = next(iter(self._places(operation)), None)
+        form = self._form(operation)
+        yield from classes.query_cases(operation, place)
         if operations()[operation].argument:
-            cases.append(classes.argument_cases(operation))
-        if form := self._form(operation):
-            cases.append(classes.text_cases(operation, place))
-            cases.append(classes.member_cases(operation, place, form))
-            cases.append(classes.content_type_cases(operation, place, as_bytes(form)))
-        return chain(*cases)
+            yield from classes.argument_cases(operation, classes.ARGUMENTS if operation == "executePix" else classes.EVERYWHERE)
+        yield from coverage_cases(operation, place if form else None)
+        if form:
+            yield from self._body_classes(operation, place, form)
+
+    def _body_classes(self, operation: str, place: str | None, form: Mapping[str, Any]) -> Iterator[Case]:
+        whole = operation == REGISTERED
+        yield from classes.text_cases(operation, place, classes.TEXTS if whole else classes.ANYWHERE)
+        yield from classes.value_cases(operation, place, form)
+        yield from classes.string_cases(operation, place, form, [_HARDEST[operation]])
+        yield from classes.shape_cases(operation, place, form)
+        types = list(classes.CONTENT_TYPES)
+        yield from classes.content_type_cases(operation, place, as_bytes(form), types if whole else types[:2])
+        if operation == "deletePixKey" and self.profile.accounts:
+            yield from classes.string_cases(operation, self.profile.accounts[0], form, ["pixKey"])
 
     def _search(self, operation: str, findings: Findings) -> None:
         from hypothesis import strategies as st
@@ -115,7 +131,7 @@ class Generation:
             strategies.append(drawn.queries(operation, places))
         name = f"{operation}.{FUZZING}"
         send = lambda case: self._send(case, findings)  # noqa: E731 - a method cannot be given the findings
-        Search(name, st.one_of(strategies), send, self.seed, self.examples, self.database, self.replay).run()
+        Search(name, st.one_of(strategies), send, self.settings).run()
 
     def _places(self, operation: str) -> list[str]:
         """Path arguments that a mistaken request may go to: where it can harm nothing."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from unittest import SkipTest
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
@@ -20,6 +21,7 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Sign
+from tests.conformance.generation.settings import GenerationSettings
 
 PROFILE = "conformance"
 SHRINKING_SENDS = 40
@@ -38,21 +40,19 @@ class Search:
     name: str
     strategy: SearchStrategy[Case]
     send: Callable[[Case], set[Sign]]
-    seed: int
-    examples: int
-    database: Path | None
-    replay: bool = True
+    settings: GenerationSettings
     _known: dict[Case, set[Sign]] = field(default_factory=dict)
     _room: int = 0
     _classes: dict[Sign, type[Shows]] = field(default_factory=dict)
 
     def run(self) -> None:
         """Send everything."""
-        _prepare(self.database)
-        store = DirectoryBasedExampleDatabase(self.database / "examples") if self.database else None
-        if store is not None and self.replay:
-            self._pass(self._sent_and_shown, (Phase.reuse,), store, self.examples)
-        self._pass(self._sent, (Phase.generate,), None, self.examples)
+        _register_profile(self.settings.cache)
+        folder = self.settings.database
+        store = DirectoryBasedExampleDatabase(folder) if folder else None
+        if store is not None and self.settings.replay:
+            self._pass(self._sent_and_shown, (Phase.reuse,), store)
+        self._pass(self._sent, (Phase.generate,), None)
         found = {sign for signs in self._known.values() for sign in signs}
         self._room = SHRINKING_SENDS
         for sign in sorted(found, key=repr)[:MOST_SHRUNK]:
@@ -79,19 +79,19 @@ class Search:
             if sign in self._known.get(case, ()):
                 raise self._shows(sign)
 
-        self._pass(shows, (Phase.generate, Phase.shrink), store, self.examples)
+        self._pass(shows, (Phase.generate, Phase.shrink), store)
 
-    def _pass(
-        self, body: Callable[[Case], None], phases: tuple[Phase, ...], store: ExampleDatabase | None, most: int
-    ) -> None:
+    def _pass(self, body: Callable[[Case], None], phases: tuple[Phase, ...], store: ExampleDatabase | None) -> None:
+        most = self.settings.examples
+
         @settings(settings.get_profile(PROFILE), phases=phases, database=store, max_examples=most)
-        @hypothesis.seed(derived(self.seed, self.name))
+        @hypothesis.seed(derived(self.settings.seed, self.name))
         @given(self.strategy)
         def drawn(case: Case) -> None:
             body(case)
 
         drawn._hypothesis_internal_database_key = self.name.encode()  # type: ignore[attr-defined]
-        with suppress(Shows, BaseExceptionGroup, Flaky):  # what was found is known by now
+        with suppress(Shows, BaseExceptionGroup, Flaky, SkipTest):  # what was found is known; nothing kept, nothing to try
             drawn()
 
 
@@ -100,10 +100,9 @@ def derived(seed: int, name: str) -> int:
     return int.from_bytes(sha256(f"{seed} {name}".encode()).digest()[:8])
 
 
-def _prepare(folder: Path | None) -> None:
+def _register_profile(cache: Path) -> None:
     """A profile of our own, in place of the `ci` profile, which always tries the same; and files where runs are."""
-    if folder is not None:
-        hypothesis.configuration.set_hypothesis_home_dir(folder)
+    hypothesis.configuration.set_hypothesis_home_dir(cache)
     settings.register_profile(
         PROFILE,
         settings.get_profile("default"),

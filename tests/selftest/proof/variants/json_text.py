@@ -139,7 +139,7 @@ class Pads(Results):
 
 
 lawful("size", "ExecutionsOf1Mb", "An execution is answered with 1 MB.", Pads, SIZE=1_000_000)
-lawful("size", "ExecutionsOf4Mb", "An execution is answered with 4 MB.", Pads, SIZE=4_000_000)
+lawful("size", "ExecutionsOf4Mb", "An execution is answered with 4 MB.", Pads, SIZE=4_000_000, slow=True)
 lawful("size", "ExecutionsOf6Mb", "An execution is answered with 6 MB, more than is read.", Pads, SIZE=6_000_000, hides=UNREAD)
 
 

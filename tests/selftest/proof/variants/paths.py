@@ -54,6 +54,7 @@ for _name, _way in WAYS.items():
     lawful(
         "unknown path", f"UnknownPathsGet{_name}", f"A path that nobody documented gets {_name}.", UnknownPaths,
         unknown=lambda self, request, _way=_way: _way(request), environment=profile("no_bodies"), hides=UNTOLD,
+        slow=_name == "503",
     )  # fmt: skip
 
 for _name, _way in {

@@ -1,0 +1,85 @@
+"""How many requests a run sends at most: counted from what the arrangements send, and compared with it by a self-test."""
+
+from __future__ import annotations
+
+from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES
+from environments.profile import PixKey, Profile
+from reports.plan import UNDOCUMENTED, Plan, prepared
+from spec.exchange import Exchange, Request
+from spec.interface import operations
+from tests.conformance import malformed
+from tests.conformance.executions import LATER_CODES
+from tests.conformance.extras import alternatives
+from tests.conformance.operations import PREPARING, READS
+from tests.conformance.registrations import (
+    FOR_EVERY_KIND,
+    MOST_EXPLAINED,
+    NUMERIC_KINDS,
+    PATIENCE_S,
+    ROUNDS,
+    UNDOCUMENTED_KINDS,
+)
+
+_MALFORMED_REGISTRATIONS = len(malformed.TEXTS) + len(list(malformed._registrations("ac"))) + 2
+_MALFORMED_ELSEWHERE = 4
+_FORMS_OF_RANDOM = 3
+_PREFLIGHT = 1
+_WITNESSES = 2
+"""Reads that are asked again where the token seems to have expired."""
+
+
+def targeted(profile: Profile) -> Plan:
+    """What the targeted tests send."""
+    counts = dict.fromkeys(operations(), 0)
+    for operation in READS:
+        counts[operation] = 2 + _PREFLIGHT * max(1, len(profile.accounts)) + _WITNESSES + _malformed(2, profile)
+    for operation in PREPARING:
+        prepare = profile.transactions.prepare
+        own = prepared(profile) if prepare and prepare.operation == operation else 0
+        counts[operation] = max(1, own) + _malformed(_MALFORMED_ELSEWHERE, profile)
+    counts["executePix"] = _executions(profile)
+    counts["registerPixKey"] = _registrations(profile)
+    counts["deletePixKey"] = _deletions(profile, counts["registerPixKey"])
+    allowed = {name: count for name, count in counts.items() if operations()[name].permission in profile.allow}
+    return Plan({**allowed, UNDOCUMENTED: len(allowed)})
+
+
+def _malformed(count: int, profile: Profile) -> int:
+    return count if "fuzz" in profile.allow else 0
+
+
+def _executions(profile: Profile) -> int:
+    codes = min(len(profile.transactions.codes) + prepared(profile), profile.limits.executions)
+    refusals = len(BAD_CREDENTIALS) + LATER_CODES * (codes - 1) if codes else 0
+    invented = 2 + len(OTHER_SCHEMES)
+    return invented + refusals + codes + _malformed(len(malformed.ARGUMENTS), profile)
+
+
+def _registrations(profile: Profile) -> int:
+    mistakes = _malformed(_MALFORMED_REGISTRATIONS + 3, profile)
+    if not profile.accounts or not profile.pix_keys:
+        return mistakes
+    keys, deletes = profile.pix_keys, _deletes(profile)
+    random = sum(key.type == "RANDOM" for key in keys)
+    own = len(keys) - random
+    refused = len(UNDOCUMENTED_KINDS) + random + len(FOR_EVERY_KIND) * len(keys) + len(BAD_CREDENTIALS)
+    refused += (len(OTHER_SCHEMES) + len(FOR_EVERY_KIND) + 1 + len(NUMERIC_KINDS)) * deletes
+    good = own * (3 + 2 * (ROUNDS - 1) * deletes) + _FORMS_OF_RANDOM * random
+    explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1) + 2 * len(keys)
+    return refused + good + explained + mistakes
+
+
+def _deletes(profile: Profile) -> bool:
+    return "delete-keys" in profile.allow and "deletePixKey" in profile.requests
+
+
+def _deletions(profile: Profile, registrations: int) -> int:
+    """One for each registration, those that free a key, and those that a slow service makes us wait for."""
+    freeing = len(profile.pix_keys) * ROUNDS + len(PATIENCE_S)
+    return 1 + (registrations + freeing) * _deletes(profile) + _malformed(_MALFORMED_ELSEWHERE, profile)
+
+
+def _alternatives(key: PixKey, account: str) -> int:
+    """How many registrations are tried for a kind that is refused with a text that names fields."""
+    refusal = Exchange(0, "registerPixKey", Request("POST", "", ()), failure=None)
+    return len(list(alternatives(key, account, refusal))) + 3 + 2

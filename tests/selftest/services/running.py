@@ -1,0 +1,105 @@
+"""Runs the suite as its users do, in a process of its own, against a service and with a profile of the test."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[3]
+SANDBOX = ROOT / "environments" / "sandbox.yaml"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run left: its exit status, what it printed, and the folder of its report."""
+
+    status: int
+    output: str
+    folder: Path
+    peak_mb: float = 0.0
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """conformance.json."""
+        return json.loads((self.folder / "conformance.json").read_text())
+
+    @property
+    def notes(self) -> list[str]:
+        """What the report says first."""
+        return self.document["notes"]
+
+    def rows(self, verdict: str) -> dict[str, str]:
+        """Messages of the rows with this verdict, by id."""
+        return {row["id"]: row["message"] for row in self.document["requirements"] if row["verdict"] == verdict}
+
+
+def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
+    """The profile of the sandbox with another address and a short timeout; keys that are None are left out."""
+    data = yaml.safe_load(SANDBOX.read_text())
+    data |= {"base_url": base_url, "auth": {"token_env": "PIX_TOKEN"}}
+    data["limits"] |= {"timeout": 1}
+    data |= {"transactions": {"codes": ["SBX-PHONE-1"]}, **changes}
+    path = folder / "profile.yaml"
+    path.write_text(yaml.safe_dump({key: value for key, value in data.items() if value is not None}))
+    return path
+
+
+def command(profile: Path, *options: str) -> list[str]:
+    """The command line of a run whose report goes beside the profile."""
+    report = f"--report-dir={profile.parent / 'report'}"
+    paths = [] if any(not option.startswith("-") and "/" in option for option in options) else ["tests/conformance"]
+    return [
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not property",
+        f"--environment={profile}", report, *options, *paths,
+    ]  # fmt: skip
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The variables of a run: those of this machine without pytest's and the suite's own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIX_", "PYTEST_"))}
+    return {**kept, "PIX_TOKEN": "Tok-3n.Of-The_Service", **variables}
+
+
+def start(profile: Path, *options: str, **variables: str) -> subprocess.Popen[str]:
+    """Start a run and do not wait for it."""
+    return subprocess.Popen(
+        command(profile, *options),
+        cwd=ROOT,
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+
+
+def run(profile: Path, *options: str, **variables: str) -> Result:
+    """Run to the end, at most a minute."""
+    process = start(profile, *options, **variables)
+    output, _ = process.communicate(timeout=60)
+    return Result(process.returncode, output, profile.parent / "report")
+
+
+def run_measured(profile: Path, *options: str, **variables: str) -> Result:
+    """Run to the end and give its peak memory, too."""
+    with (profile.parent / "output").open("w+", errors="replace") as output:
+        process = subprocess.Popen(
+            command(profile, *options), cwd=ROOT, env=environment(**variables), stdout=output, stderr=output
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    text = (profile.parent / "output").read_text(errors="replace")
+    return Result(process.returncode, text, profile.parent / "report", _mb(usage))
+
+
+def _mb(usage: resource.struct_rusage) -> float:
+    return usage.ru_maxrss / 1024

@@ -1,0 +1,96 @@
+"""A service over raw sockets: lawful like the sandbox until a subclass lies. It keeps what it was sent."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from typing import Self
+
+from environments.sandbox.messages import Request, Response
+from environments.sandbox.service import Service
+
+EXECUTION = "/v1/execute/pix/"
+
+
+class Raw:
+    """Listens on a free loopback port from `with` on. `seen` are the requests, in the order of their arrival."""
+
+    def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
+        self.service = Service(token=token)
+        self.seen: list[Request] = []
+        self.answered = 0
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._stopped = threading.Event()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    @property
+    def executions(self) -> list[str]:
+        """The codes that were sent with the valid token."""
+        bearer = f"Bearer {self.service.token}"
+        mine = [seen for seen in self.seen if seen.path.startswith(EXECUTION) and "pixconf-" not in seen.path]
+        return [seen.path.removeprefix(EXECUTION) for seen in mine if seen.header("Authorization") == bearer]
+
+    def answer(self, connection: socket.socket, request: Request) -> None:
+        """Say what a lawful service says; a lie overrides this."""
+        connection.sendall(as_bytes(self.service.respond(request)))
+
+    def greet(self, connection: socket.socket) -> bool:
+        """Whether a new connection is listened to."""
+        return True
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:  # the end of the test
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection, connection.makefile("rb") as stream:
+                while self.greet(connection) and (request := read_request(stream)):
+                    self.seen.append(request)
+                    self.answer(connection, request)
+                    self.answered += 1
+        except (OSError, ValueError):  # the suite has hung up
+            return
+
+
+def read_request(stream) -> Request | None:
+    """One request with a Content-Length; None at the end of the connection."""
+    method, _, rest = stream.readline().decode("latin-1").partition(" ")
+    headers = {}
+    while line := stream.readline().decode("latin-1").strip():
+        name, _, value = line.partition(":")
+        headers[name.lower()] = value.strip()
+    if not rest:
+        return None
+    path, _, query = rest.rpartition(" ")[0].partition("?")
+    return Request(method, path, query, headers, stream.read(int(headers.get("content-length", 0))))
+
+
+def as_bytes(response: Response) -> bytes:
+    """A response with its length, as it goes over the wire."""
+    headers = [*response.headers, ("Content-Length", str(len(response.body)))]
+    lines = [f"HTTP/1.1 {response.status_line}", *(f"{name}: {value}" for name, value in headers), "", ""]
+    return "\r\n".join(lines).encode("latin-1", "replace") + response.body
+
+
+def reset(connection: socket.socket) -> None:
+    """Close the connection so that the peer gets a reset."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.shutdown(socket.SHUT_RD)
+    connection.close()

@@ -1,0 +1,121 @@
+"""Services that are lawful until a real code is executed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+from environments.sandbox.messages import Response
+from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, reset
+
+
+class Trouble(Raw):
+    """Answers everything but an execution of a real code with the valid token."""
+
+    def answer(self, connection, request):
+        good = request.header("Authorization") == f"Bearer {self.service.token}"
+        if good and request.path.startswith(EXECUTION) and "pixconf-" not in request.path:
+            self.execute(connection, request)
+        else:
+            super().answer(connection, request)
+
+    def execute(self, connection, request):
+        raise NotImplementedError
+
+
+class NeverAnswersAnExecution(Trouble):
+    """Reads the execution and says nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.executing = threading.Event()
+
+    def execute(self, connection, request):
+        self.executing.set()
+        self._stopped.wait(60)
+
+
+class ResetsAnExecution(Trouble):
+    """Reads the execution and resets the connection."""
+
+    def execute(self, connection, request):
+        reset(connection)
+
+
+class DropsAnExecution(Trouble):
+    """Reads the execution on a connection that it kept alive and closes it."""
+
+    def execute(self, connection, request):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class CutsAnExecutionShort(Trouble):
+    """Sends half of what Content-Length promises."""
+
+    def execute(self, connection, request):
+        connection.sendall(as_bytes(self.service.respond(request))[:-40])
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class GatewayTimesOut(Trouble):
+    """A gateway answers 504 in the service's place."""
+
+    def execute(self, connection, request):
+        connection.sendall(as_bytes(Response(504, b"gateway timeout")))
+
+
+class RedirectsAnExecution(Trouble):
+    """Answers with a redirect to the same path, which moves the money when it is followed."""
+
+    status = 307
+
+    def execute(self, connection, request):
+        location = ("Location", f"{self.base_url}{request.path}")
+        connection.sendall(as_bytes(Response(self.status, b"", (location,))))
+
+
+class RedirectsAnExecutionForGood(RedirectsAnExecution):
+    """Says that the execution has moved for good."""
+
+    status = 308
+
+
+class SlowsAnExecutionDown(Trouble):
+    """Answers 429 once, which says that nothing was done."""
+
+    asked = False
+
+    def execute(self, connection, request):
+        self.asked, before = True, self.asked
+        limited = Response(429, b"", (("Retry-After", "0"),))
+        connection.sendall(as_bytes(self.service.respond(request) if before else limited))
+
+
+class RedirectsReadsToAnExecution(Raw):
+    """Sends whoever lists the accounts to the execution of a real code."""
+
+    def answer(self, connection, request):
+        if request.path == "/v1/accounts":
+            location = ("Location", f"{self.base_url}{EXECUTION}SBX-PHONE-1")
+            connection.sendall(as_bytes(Response(307, b"", (location,))))
+        else:
+            super().answer(connection, request)
+
+
+class NeverAnswersARefusal(Raw):
+    """Says nothing to a request with a real code and without the valid token: it may have executed it."""
+
+    def answer(self, connection, request):
+        good = request.header("Authorization") == f"Bearer {self.service.token}"
+        if good or not request.path.startswith(EXECUTION) or "pixconf-" in request.path:
+            super().answer(connection, request)
+        else:
+            self._stopped.wait(60)
+
+
+class ExecutesForAnybody(Raw):
+    """Looks at no token."""
+
+    def __init__(self):
+        super().__init__()
+        self.service.authorize = lambda request, operation: None

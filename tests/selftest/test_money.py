@@ -1,0 +1,346 @@
+"""An execution happens once, with a code that was supplied, and never again when nobody knows what it did."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import threading
+
+import pytest
+import requests
+
+from environments.authorization import VALID
+from environments.budget import Budget
+from environments.client import Client
+from environments.door import Door, ForbiddenError
+from environments.journal import Journal
+from environments.wire import WireSettings
+from spec.interface import operations
+from tests.selftest.services import trouble_with_money as trouble
+from tests.selftest.services.running import run, start, write_profile
+from tests.selftest.services.serving import Raw
+
+CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
+EVERYTHING = frozenset(operation.permission for operation in operations().values())
+SILENT = (
+    trouble.NeverAnswersAnExecution,
+    trouble.ResetsAnExecution,
+    trouble.DropsAnExecution,
+    trouble.CutsAnExecutionShort,
+    trouble.GatewayTimesOut,
+)
+REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood)
+ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
+
+
+class Run:
+    """The door of one run and its client, with a journal that the next run reads, too."""
+
+    def __init__(self, service, folder, *, name="one", allow=EVERYTHING, resend=(), **limits):
+        self.journal = folder / "journal.jsonl"
+        journal = Journal(self.journal, origin=service.base_url, run=name, resend=resend)
+        budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
+        wire = WireSettings(timeout_s=0.4, response_bytes=100_000)
+
+        def token():
+            return service.service.token
+
+        self.door = Door(service.base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=token)
+        self.door.codes = {CODE, OTHER}
+        self.client = Client(self.door, base_url=service.base_url, token=token)
+
+    def execute(self, code=CODE, credential=VALID):
+        return self.client.send("executePix", code, credential=credential, good=credential == VALID)
+
+    @property
+    def events(self):
+        return [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
+
+
+@pytest.fixture
+def service():
+    """A lawful service."""
+    with Raw() as raw:
+        yield raw
+
+
+@pytest.fixture
+def silent(request):
+    """A service that gives no answer to an execution."""
+    with request.param() as raw:
+        yield raw
+
+
+def session(a_run):
+    """A session of `requests` that follows redirects, if the door let it."""
+    made = requests.Session()
+    made.mount("http://", a_run.door)
+    return made
+
+
+# -- sent once --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("silent", SILENT, ids=lambda lie: lie.__name__, indirect=True)
+def test_an_execution_without_an_answer_is_seen_once(silent, tmp_path):
+    """It is not sent again: not by us, not by urllib3, not on a connection that was kept alive."""
+    a_run = Run(silent, tmp_path)
+    a_run.client.send("listAccounts")
+    exchange = a_run.execute()
+    again = a_run.execute()
+
+    assert silent.executions == [CODE]
+    assert a_run.door.unknown_outcomes == [exchange.number]
+    assert a_run.events == ["sent", "outcome unknown"]
+    assert "is not sent again" in again.failure.message
+
+
+@pytest.mark.parametrize("silent", REDIRECTING, ids=lambda lie: lie.__name__, indirect=True)
+def test_a_redirected_execution_is_not_followed(silent, tmp_path):
+    """307 and 308 are answers like any other, for a session of `requests`, too."""
+    a_run = Run(silent, tmp_path)
+    header = {"Authorization": f"Bearer {silent.service.token}"}
+    response = session(a_run).get(f"{silent.base_url}/v1/execute/pix/{CODE}", headers=header)
+
+    assert response.status_code == silent.status
+    assert silent.executions == [CODE]
+
+
+def test_a_read_is_not_redirected_to_an_execution(tmp_path):
+    """A service cannot have a code executed by redirecting to it."""
+    with trouble.RedirectsReadsToAnExecution() as service:
+        header = {"Authorization": f"Bearer {service.service.token}"}
+        session(Run(service, tmp_path)).get(f"{service.base_url}/v1/accounts", headers=header)
+
+        assert service.executions == []
+
+
+def test_a_429_says_that_nothing_was_done(tmp_path):
+    """An execution that was put off is sent when the service says so, and counts once."""
+    with trouble.SlowsAnExecutionDown() as service:
+        a_run = Run(service, tmp_path)
+        exchange = a_run.execute()
+
+    assert exchange.response.status == 200
+    assert (service.executions, a_run.door.executions, a_run.door.unknown_outcomes) == ([CODE, CODE], 1, [])
+
+
+def test_a_refusal_probe_without_an_answer_burns_the_code(tmp_path):
+    """The service may have executed it without the token: it is not sent with the token any more."""
+    with trouble.NeverAnswersARefusal() as service:
+        a_run = Run(service, tmp_path)
+        probe = a_run.execute(credential="a wrong token")
+        a_run.execute()
+        Run(service, tmp_path, name="two").execute()
+
+    assert a_run.door.unknown_outcomes == [probe.number]
+    assert service.executions == []
+
+
+def test_a_code_that_was_executed_without_the_token_is_spent(tmp_path):
+    """What a probe executed is not executed again, by this run or a later one."""
+    with trouble.ExecutesForAnybody() as service:
+        a_run = Run(service, tmp_path)
+        a_run.execute(credential="no header")
+        a_run.execute()
+        Run(service, tmp_path, name="two").execute()
+
+    assert service.executions == []
+
+
+# -- only what was supplied -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/execute/pix/TX9",
+        "/V1/EXECUTE/PIX/TX9",
+        "/v1/execute//pix/TX9",
+        "/v1/execute/pix/TX9/",
+        "/v1/%65xecute/pix/TX9",
+        "/v1/pixconf-/../execute/pix/TX9",
+        "/v1/execute/pix/pixconf-1%2F..%2FTX9",
+        f"/v1/execute/pix/{CODE}%2F..%2FTX9",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_a_code_that_nobody_supplied_is_not_sent(path, method, service, tmp_path):
+    """However a server reads the path, the code is a supplied one or carries the mark of the suite."""
+    a_run = Run(service, tmp_path)
+
+    with pytest.raises(ForbiddenError):
+        a_run.door.send(raw_request(method, service.base_url + path))
+
+    assert service.seen == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "permission"),
+    [
+        ("GET", f"/v1/execute/pix/{CODE}", "execute"),
+        ("POST", "/v1/pix/keys/..", "create-pix"),
+        ("POST", "/v1/pix/keys/%2e%2e", "create-pix"),
+        ("HEAD", f"/v1/accounts/../execute/pix/{CODE}", "execute"),
+        ("GET", "/v1/accounts", "read"),
+    ],
+)
+def test_permission_is_decided_on_the_final_path(method, path, permission, service, tmp_path):
+    """Whatever a request is meant for, it needs the permission of every operation that it may reach."""
+    a_run = Run(service, tmp_path, allow=EVERYTHING - {permission})
+
+    with pytest.raises(ForbiddenError, match=permission):
+        a_run.door.send(raw_request(method, service.base_url + path))
+
+    assert service.seen == []
+
+
+def test_a_code_with_a_slash_is_executed(service, tmp_path):
+    """A supplied code stands in the path percent-encoded, whatever its characters."""
+    a_run = Run(service, tmp_path)
+    a_run.door.codes |= {"TX/1;a b"}
+    a_run.execute("TX/1;a b")
+
+    assert service.executions == ["TX%2F1%3Ba%20b"]
+
+
+def raw_request(method, url):
+    """A request whose path goes as it is written."""
+    request = requests.Request(method, url).prepare()
+    request.url = url
+    return request
+
+
+# -- budget and journal -----------------------------------------------------------------------------------------
+
+
+def test_the_cap_holds_over_the_workers_of_a_run(service, tmp_path):
+    """Eight at once with two executions left send two."""
+    runs = [Run(service, tmp_path, executions=2) for _ in range(8)]
+    codes = {f"TX{number}" for number in range(8)}
+    threads = [threading.Thread(target=a_run.execute, args=(f"TX{n}",)) for n, a_run in enumerate(runs)]
+    for a_run, thread in zip(runs, threads, strict=True):
+        a_run.door.codes = codes
+        a_run.door.budget.share(tmp_path / "budget.json")
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(service.executions) == 2
+
+
+def test_no_code_is_written_down_without_being_sent(service, tmp_path):
+    """Where limits.requests is spent, the journal stays as it is, and the code can be used later."""
+    a_run = Run(service, tmp_path, requests=0)
+    exchange = a_run.execute()
+
+    assert "limits.requests" in exchange.failure.message
+    assert not a_run.journal.exists()
+
+
+def test_the_journal_is_written_before_the_execution_is_sent(service, tmp_path):
+    """Without a journal there is no execution."""
+    folder = tmp_path / "file"
+    folder.write_text("in the way")
+    exchange = Run(service, folder).execute()
+
+    assert "journal" in exchange.failure.message
+    assert service.seen == []
+
+
+def test_a_later_run_does_not_send_a_journalled_code(service, tmp_path):
+    """The second run says when it was sent and what to do; other codes are free, and so is --resend-code."""
+    Run(service, tmp_path).execute()
+    second = Run(service, tmp_path, name="two")
+    refused, probe = second.execute(), second.execute(credential="no header")
+    second.execute(OTHER)
+    Run(service, tmp_path, name="three", resend={CODE}).execute()
+
+    assert "prepare a new one, or send it again with --resend-code" in refused.failure.message
+    assert probe.response is None
+    assert service.executions == [CODE, OTHER, CODE]
+
+
+def test_the_journal_holds_no_code_and_is_private(service, tmp_path):
+    """The journal and its key are readable by their owner alone and hold a digest."""
+    a_run = Run(service, tmp_path)
+    a_run.execute()
+    files = [a_run.journal, tmp_path / "journal.key"]
+
+    assert CODE.encode() not in b"".join(file.read_bytes() for file in files)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_a_damaged_journal_stops_executions(service, tmp_path):
+    """Nobody knows what a line that cannot be read says, so nothing is executed."""
+    a_run = Run(service, tmp_path)
+    a_run.journal.write_text('{"at": "2026-')
+
+    assert "line 1 cannot be read" in a_run.execute().failure.message
+    assert service.executions == []
+
+
+# -- whole runs -------------------------------------------------------------------------------------------------
+
+
+def test_a_parallel_run_executes_up_to_the_cap(service, tmp_path):
+    """With -n 4 and tests that are dealt out one by one, three codes and a cap of two make two executions."""
+    limits = {"executions": 2, "requests": 400, "timeout": 5}
+    codes = {"codes": [CODE, OTHER, "SBX-CPF-1"]}
+    profile = write_profile(tmp_path, service.base_url, limits=limits, transactions=codes)
+    run(profile, *ONLY_EXECUTIONS, "-n", "4", "--dist=worksteal")
+
+    assert sorted(service.executions) == sorted([CODE, OTHER])
+
+
+def test_an_explicit_journal_guards_a_loopback_target_over_two_runs(service, tmp_path):
+    """The second run leaves the code alone and says so; with --resend-code it is sent again."""
+    profile = write_profile(tmp_path, service.base_url, journal=str(tmp_path / "codes.jsonl"))
+    run(profile, *ONLY_EXECUTIONS)
+    said = run(profile, *ONLY_EXECUTIONS).notes[0]
+    after_two = list(service.executions)
+    run(profile, *ONLY_EXECUTIONS, f"--resend-code={CODE}")
+
+    assert after_two == [CODE]
+    assert said.startswith("1 of 1 transaction codes were sent by an earlier run")
+    assert service.executions == [CODE, CODE]
+
+
+def test_a_code_of_nobody_cannot_be_sent_again(service, tmp_path):
+    """--resend-code names a code of the profile; the message does not repeat it."""
+    result = run(write_profile(tmp_path, service.base_url), "--resend-code=TX-OF-NOBODY")
+
+    assert result.status == 4
+    assert "--resend-code: no such code in transactions.codes" in result.output
+    assert "TX-OF-NOBODY" not in result.output
+
+
+def test_an_unknown_outcome_is_said_first(tmp_path):
+    """The report begins with the execution of which nobody knows what it did; the run is not green."""
+    with trouble.ResetsAnExecution() as service:
+        result = run(write_profile(tmp_path, service.base_url), *ONLY_EXECUTIONS)
+
+    assert result.notes[0].startswith("OUTCOME UNKNOWN")
+    assert service.executions == [CODE]
+    assert result.status == 6
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "parallel"])
+def test_an_interrupted_execution_is_an_unknown_outcome(options, tmp_path):
+    """Ctrl-C between sending and answering is said first, and the journal says it too."""
+    journal = tmp_path / "codes.jsonl"
+    with trouble.NeverAnswersAnExecution() as service:
+        limits = {"executions": 2, "requests": 400, "timeout": 30}
+        profile = write_profile(tmp_path, service.base_url, journal=str(journal), limits=limits)
+        process = start(profile, *ONLY_EXECUTIONS, *options)
+        assert service.executing.wait(30)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=30)
+    document = json.loads((tmp_path / "report" / "conformance.json").read_text())
+
+    assert (process.returncode, document["verdict"]) == (2, "interrupted")
+    assert document["notes"][0].startswith("OUTCOME UNKNOWN")
+    assert "sent" in journal.read_text()
+    assert service.executions == [CODE]
