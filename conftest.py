@@ -6,7 +6,8 @@ import argparse
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from environments.profile import Profile, ProfileError, is_loopback, load
 from environments.target import Target, open_target, target_of_worker
 from environments.wire import WireSettings
 from reports.first import unknown_to_all
+from reports.interruption import Interruption
+from reports.plan import Plan, Planner
 from reports.plugin import Reporter, Watcher
 from reports.recording import NotExercised
 from reports.run import Run
@@ -29,7 +32,8 @@ from reports.writing import RUNS, prepare, run_folder
 from spec.interface import personal_fields
 from spec.ledger import ledger
 from spec.redaction import Redactor
-from tests.conformance.generation.settings import DEFAULT_EXAMPLES, GenerationSettings
+from tests.conformance.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
+from tests.conformance.planning import generated, targeted
 
 ROOT = Path(__file__).parent
 ENVIRONMENTS = ROOT / "environments"
@@ -69,6 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", type=int, metavar="N", help="repeat the generated traffic of the run that reported N")
     group.addoption("--examples", type=_count, metavar="N", help="generated requests for each operation and phase")
     group.addoption("--no-report", action="store_true", help="judge and print, write no files")
+    group.addoption("--plan", action="store_true", help="print what the run would send, and send nothing")
     group.addoption(
         "--resend-code",
         action="append",
@@ -102,6 +107,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _configure(config: pytest.Config, profile: Profile) -> None:
+    if config.getoption("plan"):
+        _configure_plan(config, profile)
+        return
     worker = getattr(config, "workerinput", None)
     if worker is None:
         _configure_controller(config, profile)
@@ -113,6 +121,24 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
     watcher = config.stash[WATCHER] = Watcher(profile, _redactor(profile, target))
     watcher.door = config.stash[DOOR] = _door(config, profile, target)
     config.pluginmanager.register(watcher, "conformance-watcher")
+
+
+def _configure_plan(config: pytest.Config, profile: Profile) -> None:
+    """Nothing is sent, so there is no target, no token and no report, and no worker."""
+    config.option.dist = "no"
+    redactor = Redactor(secrets={}, values=_values(profile), fields=PERSONAL | personal_fields())
+    settings = GenerationSettings(0, _examples(config, profile), RUNS / ".hypothesis", None, replay=False)
+
+    def planned(generates: bool) -> Plan:
+        return replace(targeted(profile), generated=generated(profile, settings) if generates else {})
+
+    config.pluginmanager.register(Watcher(profile, redactor), "conformance-watcher")
+    config.pluginmanager.register(Planner(profile, redactor, planned), "conformance-planner")
+
+
+def _examples(config: pytest.Config, profile: Profile) -> int:
+    named: int | None = config.getoption("examples")
+    return named or profile.limits.examples or DEFAULT_EXAMPLES
 
 
 def only_selftests(config: pytest.Config) -> bool:
@@ -140,16 +166,29 @@ def _configure_controller(config: pytest.Config, profile: Profile) -> None:
     narrowed = bool(selection) and selection != f"-m {config.option.markexpr}"
     given = config.getoption("seed")
     seed = config.stash[SEED] = secrets.randbelow(10**9) if given is None else given
-    examples = config.getoption("examples") or profile.limits.examples or DEFAULT_EXAMPLES
+    examples = _examples(config, profile)
     run = Run(profile, target.base_url, selection=selection, narrowed=narrowed, seed=seed, examples=examples)
     folder = _report_folder(config, run)
     if folder is not None and config.pluginmanager.hasplugin("html"):
         config.option.htmlpath = str(folder / "report.html")
         config.option.self_contained_html = True
-    if getattr(config.option, "dist", "no") == "load":
-        config.option.dist = "loadgroup"
+    _configure_parallel(config)
+    interruption = Interruption()
+    config.add_cleanup(interruption.restore)
+    config.pluginmanager.register(interruption, "conformance-interruption")
     reporter = config.stash[REPORTER] = Reporter(run, folder)
     config.pluginmanager.register(reporter, "conformance-reporter")
+
+
+def _configure_parallel(config: pytest.Config) -> None:
+    """A folder of the run in which its workers count together and pytest keeps their files; it goes with the run."""
+    if getattr(config.option, "dist", "no") == "no":
+        return
+    shared = config.stash[SHARED] = Path(tempfile.mkdtemp(prefix="pix-conformance-"))
+    config.add_cleanup(lambda: shutil.rmtree(shared, ignore_errors=True))
+    config.option.basetemp = config.option.basetemp or str(shared / "pytest")
+    if config.option.dist == "load":
+        config.option.dist = "loadgroup"
 
 
 def _selection(config: pytest.Config) -> str | None:
@@ -179,12 +218,17 @@ def _redactor(profile: Profile, target: Target) -> Redactor:
         "token": target.token(),
         **{f"header {name}": value for name, value in resolve_headers(profile)},
     }
-    values = {
+    if passphrase := resolve_passphrase(profile):
+        secrets_["passphrase"] = passphrase
+    return Redactor(secrets=secrets_, values=_values(profile), fields=PERSONAL | personal_fields())
+
+
+def _values(profile: Profile) -> dict[str, Sequence[str]]:
+    return {
         "account": profile.accounts,
         "key": [key.key for key in profile.pix_keys if key.key],
         "code": profile.transactions.codes,
     }
-    return Redactor(secrets=secrets_, values=values, fields=PERSONAL | personal_fields())
 
 
 def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
@@ -262,10 +306,9 @@ def pytest_configure_node(node: Any) -> None:
     config = node.config
     if REPORTER not in config.stash:
         return
-    if SHARED not in config.stash:
-        shared = config.stash[SHARED] = Path(tempfile.mkdtemp(prefix="pix-conformance-"))
-        config.add_cleanup(lambda: shutil.rmtree(shared, ignore_errors=True))
-        config.stash[DOOR].budget.share(shared / BUDGET)
+    budget = config.stash[DOOR].budget
+    if not budget.is_shared:
+        budget.share(config.stash[SHARED] / BUDGET)
         _probe(config)
     target = config.stash[TARGET]
     node.workerinput |= {
@@ -363,9 +406,11 @@ def door(request: pytest.FixtureRequest) -> Door:
 def generation_settings(request: pytest.FixtureRequest, profile: Profile) -> GenerationSettings:
     """How much traffic is generated, from which seed, and where failing examples are kept."""
     config = request.config
+    wanted = config.getoption("examples") or profile.limits.examples
     return GenerationSettings(
         seed=config.stash[SEED],
-        examples=config.getoption("examples") or profile.limits.examples or DEFAULT_EXAMPLES,
+        examples=wanted or DEFAULT_EXAMPLES,
+        drawn=wanted or DEFAULT_DRAWN,
         cache=RUNS / ".hypothesis",
         database=None if config.getoption("no_report") else RUNS / profile.name / ".hypothesis",
         replay=config.getoption("seed") is None,

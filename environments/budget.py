@@ -42,6 +42,11 @@ class Budget:
                 raise OverBudgetError(f"limits.executions ({self._executions}) is spent")
             counts["executions"] = counts.get("executions", 0) + 1
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes count in it, too."""
+        return self._shared is not None
+
     def share(self, path: Path) -> None:
         """Count on in a file, which the workers of a parallel run count in, too."""
         counts, self._shared = self._counts, path

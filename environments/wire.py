@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse, parse_headers
+from http.client import HTTPException, HTTPResponse, IncompleteRead, LineTooLong, parse_headers
 from types import TracebackType
 from typing import Any
 
@@ -205,6 +205,8 @@ def _failure(error: BaseException, expired: bool, seconds: float) -> Failure:
     for kinds, kind, message in _FAILURES:
         if any(isinstance(cause, kinds) for cause in chain):
             return Failure(kind, message)
+    if any(isinstance(cause, LineTooLong) for cause in chain):
+        return Failure(FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)")
     if any("got more than" in str(cause) for cause in chain):
         return Failure(FailureKind.LIMIT, "more headers than the suite reads (100)")
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
@@ -219,7 +221,7 @@ _FAILURES: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] 
     ((urllib3.exceptions.NameResolutionError,), FailureKind.NO_CONNECTION, "the host name is not known"),
     ((urllib3.exceptions.NewConnectionError,), FailureKind.NO_CONNECTION, "the connection is refused"),
     (_LATE, FailureKind.NO_CONNECTION, "no connection in time"),
-    ((urllib3.exceptions.IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
+    ((IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
     ((urllib3.exceptions.DecodeError,), FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
     ((ConnectionError,), FailureKind.DROPPED, "the connection was dropped without an answer"),
 )

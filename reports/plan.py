@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
 
 from environments.permission import MONEY
 from environments.profile import Profile
@@ -31,9 +34,33 @@ class Plan:
         return sum(self.targeted.values()) + sum(self.generated.values())
 
 
+class Planner:
+    """In place of a run: nothing is sent, the plan of what was selected is printed."""
+
+    def __init__(self, profile: Profile, redactor: Redactor, planned: Callable[[bool], Plan]) -> None:
+        self._profile, self._redactor, self._planned = profile, redactor, planned
+        self._generates = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self._generates = any(item.get_closest_marker("property") for item in session.items)
+        return True
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        terminalreporter.section("plan")
+        for line in plan_lines(self._planned(self._generates), self._profile, self._redactor):
+            terminalreporter.write_line(line)
+
+
 def plan_lines(plan: Plan, profile: Profile, redactor: Redactor) -> Iterator[str]:
     """The plan for people, redacted."""
-    lines = (*_requests(plan, profile), *_written(profile), *_money(profile), *_out_of_scope(profile), *_budgets(profile))
+    lines = (
+        *_requests(plan, profile),
+        *_written(profile),
+        *_money(profile),
+        *_out_of_scope(profile),
+        *_budgets(profile),
+    )
     return (redactor.text(line) for line in lines)
 
 
@@ -47,8 +74,8 @@ def _requests(plan: Plan, profile: Profile) -> Iterator[str]:
     yield f"  {'paths beside them':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
     together = min(plan.together, profile.limits.requests)
     yield f"  {'together':<17} {together:>5}  of limits.requests ({profile.limits.requests})"
-    yield "  A request is repeated where the service asks for it (429, 502, 503, 504), once where a connection drops or a"
-    yield "  finding has to be seen twice; one with a real code only after a 429 or a refused connection."
+    yield "  A request is repeated where the service asks for it (429, 502, 503, 504), once where a connection drops or"
+    yield "  a finding has to be seen twice; one with a real code only after a 429 or a refused connection."
 
 
 def _written(profile: Profile) -> Iterator[str]:

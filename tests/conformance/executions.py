@@ -82,6 +82,7 @@ def _spent(client: Client, code: str, credential: str, token: str, found: Execut
     found.refusals.append(exchange)
     if exchange.response is None:
         found.unanswered.add(credential)
+        client.send("executePix", invented(), credential=credential)
     return gives_result(exchange) or exchange.response is None
 
 

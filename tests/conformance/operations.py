@@ -101,7 +101,10 @@ class Traffic:
     def existence(self, operation: str) -> Finding:
         """Whether the endpoint exists, by effect or by difference."""
         if operation not in self._existence:
-            self._existence[operation] = self._exists(operation)
+            try:
+                self._existence[operation] = self._exists(operation)
+            except NotExercised as missing:
+                self._existence[operation] = Finding(Outcome.HIDDEN, str(missing))
         return self._existence[operation]
 
     def _exists(self, operation: str) -> Finding:

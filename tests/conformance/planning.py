@@ -1,4 +1,4 @@
-"""How many requests a run sends at most: counted from what the arrangements send, and compared with it by a self-test."""
+"""How many requests a run sends at most, counted from what the arrangements send; a self-test compares the two."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from reports.plan import UNDOCUMENTED, Plan, prepared
 from spec.exchange import Exchange, Request
 from spec.interface import operations
 from tests.conformance import malformed
-from tests.conformance.executions import LATER_CODES
+from tests.conformance.executions import EVERY_CODE, FIRST_CODE
 from tests.conformance.extras import alternatives
+from tests.conformance.generation.phases import POSITIVE, Generation
+from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.operations import PREPARING, READS
 from tests.conformance.registrations import (
     FOR_EVERY_KIND,
@@ -50,7 +52,7 @@ def _malformed(count: int, profile: Profile) -> int:
 
 def _executions(profile: Profile) -> int:
     codes = min(len(profile.transactions.codes) + prepared(profile), profile.limits.executions)
-    refusals = len(BAD_CREDENTIALS) + LATER_CODES * (codes - 1) if codes else 0
+    refusals = len(FIRST_CODE) + (len(EVERY_CODE) + 1) * (codes - 1) if codes else 0
     invented = 2 + len(OTHER_SCHEMES)
     return invented + refusals + codes + _malformed(len(malformed.ARGUMENTS), profile)
 
@@ -83,3 +85,21 @@ def _alternatives(key: PixKey, account: str) -> int:
     """How many registrations are tried for a kind that is refused with a text that names fields."""
     refusal = Exchange(0, "registerPixKey", Request("POST", "", ()), failure=None)
     return len(list(alternatives(key, account, refusal))) + 3 + 2
+
+
+def generated(profile: Profile, settings: GenerationSettings) -> dict[str, int]:
+    """What the property tests send: the classes of mistakes, and examples that are drawn, kept and made small."""
+    if "fuzz" not in profile.allow:
+        return {}
+    generation = Generation(None, profile, None, settings)  # type: ignore[arg-type]  # counts, and sends nothing
+    allowed = [name for name, operation in operations().items() if operation.permission in profile.allow]
+    counts = {name: sum(1 for _ in generation._classes(name)) + 2 * settings.examples for name in allowed}
+    from tests.conformance.generation.search import SHRINKING_SENDS
+
+    counts = {name: count + SHRINKING_SENDS for name, count in counts.items()}
+    for name in POSITIVE:
+        if name in counts:
+            counts[name] += settings.examples
+    if "deletePixKey" in counts and "registerPixKey" in counts:
+        counts["deletePixKey"] += counts["registerPixKey"]
+    return counts

@@ -3,12 +3,13 @@ it must be. `pytest tests/selftest/test_proof.py -n 2`; a whole run writes repor
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import os
 
 import pytest
 
-import tests.selftest.proof.mutants
-import tests.selftest.proof.variants
+import tests.selftest.proof.borderline  # noqa: F401 - registers its services
+import tests.selftest.proof.mutants  # noqa: F401 - registers its services
+import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from spec.ledger import ledger
 from spec.rules import RULES
 from spec.rules.judgement import HOLDS
@@ -25,18 +26,19 @@ from tests.selftest.proof.matrix import PROPERTY
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS, Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
-if find_spec("tests.selftest.proof.borderline"):
-    import tests.selftest.proof.borderline  # noqa: F401 - registers its services
-
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
-EVERYTHING = [name for registry in REGISTRIES.values() for name in registry.specimens]
+EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
+"""Whether all services are tried; by default those that are alike are tried in a few examples."""
+ALIKE = {"mutants": 1, "variants": 3, "borderline": 1}
+CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, alike=ALIKE[name]) for name, kept in REGISTRIES.items()}
+EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
 TOLD_BY = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values(), SANDBOX])
 
 
 def each(registry: str) -> list[object]:
     """The specimens of a registry as parameters."""
-    return [pytest.param(specimen, id=specimen.name) for specimen in REGISTRIES[registry].specimens.values()]
+    return [pytest.param(specimen, id=specimen.name) for specimen in CHOSEN[registry]]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from environments.door import STANDING, Door
 from reports.verdicts import PASS, RowResult, deviation
@@ -97,7 +98,7 @@ class Findings:
             self.refused[exchange.summary] = self.refused.get(exchange.summary, 0) + 1
 
     def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
-        for row in _rows(case):
+        for row in _rows(case.operation, case.good):
             judgement = judge(row, exchange)
             standing = row.rpartition(".")[2] in STANDING
             if judgement.outcome is Outcome.HOLDS:
@@ -111,13 +112,12 @@ class Findings:
                 self.held.setdefault(UNDOCUMENTED, []).append(exchange.number)
 
 
-def _rows(case: Case) -> list[str]:
-    """The rows that an exchange of the case answers for; the examples are those of a first registration."""
-    standing = [f"{case.operation}.{what}" for what in STANDING]
-    if not case.good:
-        return standing
-    mine = [row for row in RULES if row.startswith(f"{case.operation}.") and ledger()[row].level != "example"]
-    return [*mine, *(row for row in standing if row not in mine)]
+@cache
+def _rows(operation: str, good: bool) -> tuple[str, ...]:
+    """The rows that an exchange answers for; the examples are those of a first registration."""
+    standing = [f"{operation}.{what}" for what in STANDING]
+    mine = [row for row in RULES if row.startswith(f"{operation}.") and ledger()[row].level != "example"]
+    return tuple(mine if good else standing)
 
 
 def _names_an_undocumented_kind(case: Case) -> bool:

@@ -105,15 +105,16 @@ class Generation:
             yield from self._body_classes(operation, place, form)
 
     def _body_classes(self, operation: str, place: str | None, form: Mapping[str, Any]) -> Iterator[Case]:
-        whole = operation == REGISTERED
-        yield from classes.text_cases(operation, place, classes.TEXTS if whole else classes.ANYWHERE)
+        of_keys = operation in (REGISTERED, "deletePixKey")
+        yield from classes.text_cases(operation, place, classes.TEXTS if operation == REGISTERED else classes.ANYWHERE)
         yield from classes.value_cases(operation, place, form)
-        yield from classes.string_cases(operation, place, form, [_HARDEST[operation]])
-        yield from classes.shape_cases(operation, place, form)
-        types = list(classes.CONTENT_TYPES)
-        yield from classes.content_type_cases(operation, place, as_bytes(form), types if whole else types[:2])
-        if operation == "deletePixKey" and self.profile.accounts:
-            yield from classes.string_cases(operation, self.profile.accounts[0], form, ["pixKey"])
+        where = self.profile.accounts[0] if operation == "deletePixKey" and self.profile.accounts else place
+        texts = classes.STRINGS if of_keys else classes.HARDEST
+        yield from classes.string_cases(operation, where, form, _HARDEST[operation], texts)
+        if of_keys:
+            yield from classes.shape_cases(operation, place, form)
+        types = tuple(classes.CONTENT_TYPES) if operation == REGISTERED else ("missing",)
+        yield from classes.content_type_cases(operation, place, as_bytes(form), types)
 
     def _search(self, operation: str, findings: Findings) -> None:
         from hypothesis import strategies as st

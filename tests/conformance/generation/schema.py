@@ -6,6 +6,7 @@ to vary, and other methods and headers are never sent.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -38,6 +39,7 @@ def _operations() -> dict[str, APIOperation]:
     schema = schemathesis.openapi.from_path(OPENAPI)
     schema.config.phases.coverage.unexpected_methods = set()
     schema.config.generation.with_security_parameters = False
+    gc.freeze()  # what was imported stays: a collection need not walk it again and again
     found = (result.ok() for result in schema.get_all_operations())
     return {operation.definition.raw["operationId"]: operation for operation in found}
 

@@ -17,6 +17,8 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
 from hypothesis.errors import Flaky
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
 from tests.conformance.generation.cases import Case
@@ -50,7 +52,7 @@ class Search:
         _register_profile(self.settings.cache)
         folder = self.settings.database
         store = DirectoryBasedExampleDatabase(folder) if folder else None
-        if store is not None and self.settings.replay:
+        if store is not None and self.settings.replay and folder.exists():
             self._pass(self._sent_and_shown, (Phase.reuse,), store)
         self._pass(self._sent, (Phase.generate,), None)
         found = {sign for signs in self._known.values() for sign in signs}
@@ -82,7 +84,7 @@ class Search:
         self._pass(shows, (Phase.generate, Phase.shrink), store)
 
     def _pass(self, body: Callable[[Case], None], phases: tuple[Phase, ...], store: ExampleDatabase | None) -> None:
-        most = self.settings.examples
+        most = self.settings.drawn
 
         @settings(settings.get_profile(PROFILE), phases=phases, database=store, max_examples=most)
         @hypothesis.seed(derived(self.settings.seed, self.name))
@@ -103,6 +105,8 @@ def derived(seed: int, name: str) -> int:
 def _register_profile(cache: Path) -> None:
     """A profile of our own, in place of the `ci` profile, which always tries the same; and files where runs are."""
     hypothesis.configuration.set_hypothesis_home_dir(cache)
+    if hasattr(providers, "_get_local_constants"):  # else which modules are loaded would decide what a seed gives
+        providers._get_local_constants = Constants
     settings.register_profile(
         PROFILE,
         settings.get_profile("default"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -71,6 +72,19 @@ class Registry:
                 slow,
             )
         )
+
+    def chosen(self, *, exhaustive: bool, alike: int = 1) -> list[Specimen]:
+        """All specimens; or at most `alike` of those with the same operator and the same rows, and no slow ones."""
+        if exhaustive:
+            return list(self.specimens.values())
+        seen: Counter[object] = Counter()
+        chosen = []
+        for specimen in self.specimens.values():
+            key = (specimen.operator, specimen.fails | specimen.warns)
+            seen[key] += 1
+            if seen[key] <= alike and not specimen.slow:
+                chosen.append(specimen)
+        return chosen
 
 
 MUTANTS = Registry()

@@ -118,12 +118,6 @@ _registration_takes_otherwise(
     "body.pixKeyType",
     lambda self, request: "type" not in members_of(request),
 )
-_registration_takes_otherwise(
-    "RegistrationForbidsAccount",
-    "The body field account is refused.",
-    "body.account",
-    lambda self, request: "account" in members_of(request),
-)
 
 
 class WantsAnotherContentType(Service):

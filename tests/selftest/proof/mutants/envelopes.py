@@ -22,7 +22,7 @@ _WITHOUT_DATA = {
 def _hidden(operation: str, name: str) -> tuple[str, ...]:
     """What cannot be judged without the member: its example, or everything that stands in data."""
     if name == "code":
-        return (f"{operation}.envelope.code.example",)
+        return (f"{operation}.envelope.code.example",) if operations()[operation].result else ()
     return _all_fields(operation)
 
 

@@ -1,0 +1,54 @@
+"""Runs of the generated traffic alone, against one service."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from environments.sandbox import Request, Response
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
+from tests.selftest.proof.trial import CONFORMANCE, Trial, try_service
+
+ROOT = Path(__file__).parents[2]
+NEEDED = ("html", "metadata", "base_url")
+PLUGINS = ["--disable-plugin-autoload", *(part for name in NEEDED for part in ("-p", f"pytest_{name}.plugin"))]
+"""Only what a run needs: pytest rewrites the assertions of every plugin that it finds, and that takes seconds."""
+
+
+class Logs(Service):
+    """The sandbox, which keeps every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[Request] = []
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        self.requests.append(request)
+        return response
+
+
+def generate(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
+    """Run the generated traffic against the service, in this process."""
+    return try_service(service, *PLUGINS, "-m", "property", *arguments, environment=environment)
+
+
+def run_apart(service: Service, folder: Path, *arguments: str, environment: str = "sandbox") -> dict[str, Any]:
+    """Run the suite against the service in a process of its own. The report."""
+    with Server(service) as server:
+        command = [sys.executable, "-m", "pytest", f"--environment={environment}", f"--base-url={server.base_url}"]
+        subprocess.run(
+            [*command, f"--report-dir={folder}", "-q", *arguments, str(CONFORMANCE)],
+            cwd=ROOT,
+            env={**os.environ, "PIX_SANDBOX_TOKEN": service.token},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            check=False,
+        )
+    report: dict[str, Any] = json.loads((folder / "conformance.json").read_text("utf-8"))
+    return report

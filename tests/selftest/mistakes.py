@@ -1,0 +1,197 @@
+"""Services that fall over one class of mistake each, written without looking at how cases are generated."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from environments.sandbox import Request, Response
+from environments.sandbox.service import Service
+
+Trips = Callable[[Request], bool]
+FAILURE = Response(500, b'{"code": 500, "data": {}}', (("Content-Type", "application/json"),))
+
+
+def argument(request: Request) -> bytes:
+    """The path argument, decoded once."""
+    return unquote_to_bytes(request.path.rsplit("/", 1)[-1])
+
+
+def text(request: Request) -> str:
+    """The body as text; empty where it is none."""
+    return request.body.decode("utf-8", "ignore")
+
+
+def value(request: Request) -> Any:
+    """The body as JSON, or None."""
+    try:
+        return json.loads(request.body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_json(request: Request) -> bool:
+    try:
+        json.loads(request.body)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def member(request: Request, name: str) -> Any:
+    """A member of the body; NotImplemented where there is none."""
+    body = value(request)
+    return body.get(name, NotImplemented) if isinstance(body, dict) else NotImplemented
+
+
+def holds(name: str, kind: type | tuple[type, ...]) -> Trips:
+    return lambda request: isinstance(member(request, name), kind) and not isinstance(member(request, name), bool)
+
+
+def is_null(name: str) -> Trips:
+    return lambda request: member(request, name) is None
+
+
+def lacks(name: str) -> Trips:
+    return lambda request: isinstance(value(request), dict) and bool(value(request)) and name not in value(request)
+
+
+def matches(name: str, pattern: str) -> Trips:
+    return lambda request: isinstance(member(request, name), str) and bool(
+        re.search(pattern, member(request, name), re.DOTALL)
+    )
+
+
+ARGUMENT: Mapping[str, Trips] = {
+    "an unknown argument": lambda r: argument(r).startswith(b"pixconf-"),
+    "an over-long argument": lambda r: len(argument(r)) > 255,
+    "a very long argument": lambda r: len(argument(r)) > 4_000,
+    "a percent-encoded argument": lambda r: "%" in r.path,
+    "a percent sign": lambda r: b"%" in argument(r),
+    "an encoded slash": lambda r: b"/" in argument(r),
+    "NUL": lambda r: b"\0" in argument(r),
+    "not ASCII": lambda r: not argument(r).isascii(),
+    "not UTF-8": lambda r: argument(r).decode("utf-8", "ignore").encode() != argument(r),
+    "a quote": lambda r: b"'" in argument(r),
+    "a space": lambda r: b" " in argument(r),
+    "a plus": lambda r: "+" in r.path,
+    "a semicolon": lambda r: ";" in r.path,
+    "a line break": lambda r: b"\n" in argument(r),
+    "a backslash": lambda r: b"\\" in argument(r),
+    "a brace": lambda r: b"{" in argument(r),
+}
+FEWER_ARGUMENTS = ("an unknown argument", "an over-long argument", "a percent-encoded argument", "NUL", "not ASCII", "a quote")
+BODY: Mapping[str, Trips] = {
+    "an empty body": lambda r: not r.body,
+    "malformed JSON": lambda r: bool(r.body) and not is_json(r),
+    "JSON cut short": lambda r: r.body.startswith(b"{") and not r.body.rstrip().endswith(b"}"),
+    "an array": lambda r: isinstance(value(r), list),
+    "a text": lambda r: isinstance(value(r), str),
+    "a number": lambda r: isinstance(value(r), int) and not isinstance(value(r), bool),
+    "null": lambda r: r.body.strip() == b"null",
+    "an empty object": lambda r: value(r) == {},
+    "not UTF-8": lambda r: text(r).encode() != r.body,
+    "deep nesting": lambda r: r.body.count(b"[") > 900 or r.body.count(b"{") > 900,
+    "NaN": lambda r: b"NaN" in r.body,
+    "a member twice": lambda r: any(r.body.count(b'"%s":' % name) > 1 for name in (b"pixKey", b"value", b"from")),
+    "a large body": lambda r: len(r.body) > 65_536,
+    "an unknown member": lambda r: isinstance(value(r), dict) and any("pixconf" in name for name in value(r)),
+    "no Content-Type": lambda r: not r.header("Content-Type"),
+    "text/plain": lambda r: r.header("Content-Type").startswith("text/plain"),
+}
+REGISTRATION: Mapping[str, Trips] = {
+    "no pixKey": lacks("pixKey"),
+    "no pixKeyType": lacks("pixKeyType"),
+    "no account": lacks("account"),
+    "a number for kind": holds("pixKeyType", int),
+    "a null kind": is_null("pixKeyType"),
+    "an unknown kind": lambda r: isinstance(member(r, "pixKeyType"), str)
+    and member(r, "pixKeyType") not in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"),
+    "an empty kind": lambda r: member(r, "pixKeyType") == "",
+    "an object for kind": holds("pixKeyType", dict),
+    "a null key": is_null("pixKey"),
+    "a number for key": holds("pixKey", int),
+    "an empty key": lambda r: member(r, "pixKey") == "" and member(r, "pixKeyType") != "RANDOM",
+    "an array for key": holds("pixKey", list),
+    "a key outside ASCII": matches("pixKey", r"[^\0-\x7f]"),
+    "a key outside the basic plane": matches("pixKey", "[\U00010000-\U0010ffff]"),
+    "half a surrogate pair": matches("pixKey", "[\ud800-\udfff]"),
+    "a key with NUL": matches("pixKey", "\0"),
+    "an over-long key": matches("pixKey", ".{256}"),
+    "a very long key": matches("pixKey", ".{66000}"),
+    "a key with a quote": matches("pixKey", "'"),
+    "a null account": is_null("account"),
+    "an unknown account in the body": matches("account", "^pixconf-"),
+    "a number for account": holds("account", int),
+    "a key that is no address": lambda r: member(r, "pixKeyType") == "EMAIL"
+    and isinstance(member(r, "pixKey"), str)
+    and "@" not in member(r, "pixKey"),
+}
+TRANSFER: Mapping[str, Trips] = {
+    "text for value": holds("value", str),
+    "null for value": is_null("value"),
+    "a negative value": lambda r: isinstance(member(r, "value"), int | float) and member(r, "value") < 0,
+    "no value": lacks("value"),
+    "an object for value": holds("value", dict),
+}
+BETWEEN: Mapping[str, Trips] = {
+    "no payer": lacks("from"),
+    "null for payee": is_null("to"),
+    "a number for payee": holds("to", int),
+    "text for date": holds("date", str),
+    "null for date": is_null("date"),
+    "no date": lacks("date"),
+    "an unknown account": matches("from", "^pixconf-"),
+}
+QUERY: Mapping[str, Trips] = {"a query": lambda r: bool(r.query)}
+SIX = {name: BODY[name] for name in list(BODY)[:10]}
+MISTAKES: Mapping[str, Mapping[str, Trips]] = {
+    "executePix": {**ARGUMENT, **QUERY},
+    "registerPixKey": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **BODY, **REGISTRATION, **QUERY},
+    "deletePixKey": {**SIX, "an unknown account": ARGUMENT["an unknown argument"], "a null key": is_null("pixKey"),
+                     "a number for key": holds("pixKey", int), "a key with NUL": matches("pixKey", "\0")},
+    "listPixKeys": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},
+    "listAccounts": QUERY,
+    "getBalance": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},
+    "listEntries": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},
+    "createPix": {**SIX, **TRANSFER},
+    "transferExternal": {**SIX, **TRANSFER, **BETWEEN},
+    "transferInternal": {**SIX, **TRANSFER, **BETWEEN},
+    "transferP2p": {**SIX, **TRANSFER, **BETWEEN},
+}  # fmt: skip
+"""By operation: a class of mistakes, and how a request of the class is told."""
+
+
+def named_operation(service: Service, request: Request) -> str:
+    """The operation of the path and the method, whether or not the argument could be read."""
+    return next((name for method, name, _ in service.routes_of(request.path) if method == request.method), "")
+
+
+class Watchful(Service):
+    """The sandbox, which notes which classes of mistakes it met."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.met: dict[tuple[str, str], int] = {}
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        named = named_operation(self, request)
+        for name, trips in MISTAKES.get(named, {}).items():
+            if trips(request):
+                self.met[named, name] = self.met.get((named, name), 0) + 1
+        return response
+
+
+class FallsOver(Service):
+    """The sandbox, which answers one class of mistakes at one operation with 500."""
+
+    def __init__(self, operation: str, mistake: str) -> None:
+        super().__init__()
+        self.operation, self.trips = operation, MISTAKES[operation][mistake]
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        named = named_operation(self, request)
+        return FAILURE if named == self.operation and self.trips(request) else response

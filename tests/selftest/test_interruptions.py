@@ -1,0 +1,121 @@
+"""A run that is stopped, or that cannot write, leaves whole reports or one line; never half of something."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+from tests.selftest.services.running import ROOT, command, environment, run, start, write_profile
+from tests.selftest.services.serving import Raw
+from tests.selftest.services.waiting import PausesAt
+
+LIMITS = {"executions": 2, "requests": 400, "timeout": 30}
+FILES = {"conformance.json", "junit.xml", "report.html"}
+
+
+def stopped(folder, number, signals, *options):
+    """The exit status, output and files of a run that gets signals at its request of that number."""
+    with PausesAt(number) as service:
+        process = start(write_profile(folder, service.base_url, limits=LIMITS), *options, TMPDIR=str(folder / "tmp"))
+        assert service.reached.wait(30)
+        for one in signals:
+            os.kill(process.pid, one)
+        output, _ = process.communicate(timeout=30)
+    return process.returncode, output, {path.name: path for path in (folder / "report").iterdir()}
+
+
+@pytest.mark.parametrize(("name", "number"), [("SIGINT", 1), ("SIGTERM", 2), ("SIGINT", 45), ("SIGTERM", 110)])
+def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
+    """At the first request as at the last one, all files are there, can be read and say that it was interrupted."""
+    (tmp_path / "tmp").mkdir()
+    status, output, files = stopped(tmp_path, number, [getattr(signal, name)])
+    document = json.loads(files["conformance.json"].read_text())
+    JUnitXml.fromfile(str(files["junit.xml"]))
+
+    assert (status, document["verdict"], document["exit_status"]) == (2, "interrupted", 2), output
+    assert set(files) == FILES
+    assert "INTERRUPTED" in files["report.html"].read_text()
+    assert document["traffic"]["requests"] == len(document["exchanges"]) == number
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_second_signal_does_not_disturb_the_reports(tmp_path):
+    """Whoever presses Ctrl-C three times gets the same reports."""
+    (tmp_path / "tmp").mkdir()
+    status, _, files = stopped(tmp_path, 45, [signal.SIGINT, signal.SIGTERM, signal.SIGINT])
+
+    assert (status, set(files)) == (2, FILES)
+
+
+def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
+    """The workers end with it, and so does what they counted in."""
+    (tmp_path / "tmp").mkdir()
+    status, output, files = stopped(tmp_path, 45, [signal.SIGTERM], "-n", "2")
+
+    assert (status, set(files)) == (2, FILES), output
+    assert json.loads(files["conformance.json"].read_text())["verdict"] == "interrupted"
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_the_sandbox_ends_with_a_stopped_run(tmp_path):
+    """The embedded sandbox is gone when the run is, and its port is free."""
+    process = start(write_profile(tmp_path, "embedded", auth=None, limits={"rate": 20}))
+    process.stdout.read(1)  # the first dot
+    os.kill(process.pid, signal.SIGTERM)
+    process.communicate(timeout=30)
+    address = json.loads((tmp_path / "report" / "conformance.json").read_text())["environment"]["base_url"]
+
+    assert process.returncode == 2
+    assert run(write_profile(tmp_path, address)).status == 7
+
+
+def test_a_directory_that_cannot_be_written_is_one_line(tmp_path):
+    """Exit status 4 before any request."""
+    (tmp_path / "report").write_text("in the way")
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url))
+
+    assert (result.status, service.seen) == (4, [])
+    assert len([line for line in result.output.splitlines() if line.strip()]) == 1
+    assert f"--report-dir: {tmp_path / 'report'} cannot be written: File exists" in result.output
+
+
+@pytest.mark.parametrize("size", [2_000, 300_000])
+def test_a_full_disk_is_one_line(size, tmp_path):
+    """What cannot be written to the end is not there at all, and the exit status is not 0."""
+    with Raw() as service:
+        profile = write_profile(tmp_path, service.base_url)
+        result = subprocess.run(
+            command(profile),
+            cwd=ROOT,
+            env=environment(PIX_TOKEN=service.service.token),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    left = [path.name for path in (tmp_path / "report").glob("*") if path.stat().st_size <= size]
+
+    assert result.returncode not in (0, 1)
+    assert "cannot be written" in result.stdout + result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+    assert "INTERNALERROR" not in result.stdout + result.stderr
+    assert not [name for name in left if name.startswith(".")]
+
+
+def test_nothing_stays_in_the_folder_for_temporary_files(tmp_path):
+    """A run that ends as it should leaves nothing there, either."""
+    (tmp_path / "tmp").mkdir()
+    with Raw() as service:
+        run(write_profile(tmp_path, service.base_url), "-n", "2", TMPDIR=str(tmp_path / "tmp"))
+
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not list(Path(tempfile.gettempdir()).glob("pix-conformance-*"))

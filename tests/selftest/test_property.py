@@ -1,0 +1,170 @@
+"""Generated traffic: every class of mistakes is met, each finding stands under its row, a seed repeats a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from environments.sandbox import Request, Response
+from environments.sandbox.service import Service
+from spec.interface import operations
+from tests.selftest.generated import Logs, generate, run_apart
+from tests.selftest.mistakes import MISTAKES, FallsOver, Watchful
+
+CLASSES = [(operation, mistake) for operation, mistakes in MISTAKES.items() for mistake in mistakes]
+FALLEN = [
+    ("executePix", "an unknown argument"),
+    ("executePix", "an over-long argument"),
+    ("executePix", "a percent-encoded argument"),
+    ("executePix", "not UTF-8"),
+    ("registerPixKey", "malformed JSON"),
+    ("registerPixKey", "an empty body"),
+    ("registerPixKey", "no pixKey"),
+    ("registerPixKey", "a number for kind"),
+    ("registerPixKey", "a null key"),
+    ("registerPixKey", "half a surrogate pair"),
+    ("registerPixKey", "an over-long key"),
+    ("registerPixKey", "text/plain"),
+    ("deletePixKey", "an array"),
+    ("getBalance", "an unknown argument"),
+    ("transferInternal", "text for value"),
+    ("createPix", "an empty object"),
+]
+
+
+@pytest.fixture(scope="module")
+def met():
+    """The classes of mistakes that one run met, at its default settings."""
+    service = Watchful()
+    generate(service)
+    return service.met
+
+
+@pytest.mark.parametrize(("operation", "mistake"), CLASSES, ids=lambda part: part.replace(" ", "-"))
+def test_class_of_mistakes_is_met(operation, mistake, met):
+    """A run at its default settings sends requests of the class."""
+    assert met.get((operation, mistake), 0) > 0
+
+
+@pytest.mark.parametrize(("operation", "mistake"), FALLEN, ids=lambda part: part.replace(" ", "-"))
+def test_server_error_is_found(operation, mistake):
+    """A service that answers one class of mistakes with 500 fails that row and no other."""
+    trial = generate(FallsOver(operation, mistake), "-k", operation)
+
+    assert trial.failing == {f"{operation}.serverError"}
+    assert trial.exit_status == 1
+
+
+def test_finding_is_told_once_with_its_smallest_example_and_the_seed():
+    """The message names the part of the request, the deviation, the smallest exchange and the seed."""
+    trial = generate(FallsOver("registerPixKey", "a null key"), "-k", "registerPixKey", "--seed=7")
+    message = trial.rows["registerPixKey.serverError"].message
+
+    assert message.count("status 500") <= 4, message
+    assert "pixKey, null: status 500 for a request that may be refused (POST)" in message
+    assert "smallest: exchange" in message
+    assert "--seed=7" in message
+
+
+class SometimesWrong(Service):
+    """The sandbox, which answers every fourth success of one operation with something else."""
+
+    def __init__(self, operation: str, wrong: bytes) -> None:
+        super().__init__()
+        self.operation, self.wrong, self.count = operation, wrong, 0
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        if operation != self.operation or response.status != 200:
+            return response
+        self.count += 1
+        return Response(200, self.wrong, response.headers) if self.count % 4 == 0 else response
+
+
+@pytest.mark.parametrize(
+    ("operation", "wrong", "row"),
+    [
+        ("registerPixKey", b'{"code": 0, "data": {"Success": true, "Message": "", "Key": null, "DocumentNumber": 1}}', "Success.type"),
+        ("registerPixKey", b'{"code": 0, "data": {"Success": "true", "Message": "", "Key": null}}', "DocumentNumber.present"),
+        ("registerPixKey", b'{"code": "0", "data": {}}', "envelope.code.type"),
+        ("deletePixKey", b'{"code": 0, "data": []}', "envelope.data.type"),
+    ],
+)  # fmt: skip
+def test_one_wrong_success_in_four_is_found(operation, wrong, row):
+    """What is wrong in one success of four fails its row."""
+    trial = generate(SometimesWrong(operation, wrong), "-k", "registerPixKey")
+
+    assert f"{operation}.{row}" in trial.failing
+
+
+@pytest.mark.parametrize("operation", ["listPixKeys", "listAccounts", "getBalance", "listEntries"])
+def test_one_wrong_read_in_four_is_mentioned(operation):
+    """What is wrong in one read of four warns, as the document describes no read."""
+    trial = generate(SometimesWrong(operation, b"[]"), "-k", operation)
+
+    assert f"{operation}.envelope.shape" in trial.warned
+
+
+def test_seed_repeats_the_requests():
+    """The same seed sends the same requests in the same order; another one sends others."""
+    first, again, other = (_sent_with(seed) for seed in ("5", "5", "6"))
+
+    assert first == again
+    assert first != other
+
+
+def _sent_with(seed: str) -> list[tuple[str, str, str, bytes]]:
+    service = Logs()
+    generate(service, "--seed", seed, "-k", "fuzzing")
+    return [(seen.method, seen.path, seen.query, seen.body) for seen in service.requests]
+
+
+def test_unseeded_runs_differ():
+    """Two runs without a seed do not try the very same inputs, in CI neither."""
+    services = Logs(), Logs()
+    for service in services:
+        generate(service, "-k", "registerPixKey.fuzzing")
+
+    assert [seen.body for seen in services[0].requests] != [seen.body for seen in services[1].requests]
+
+
+def test_examples_bound_a_run():
+    """--examples bounds what is drawn and the good requests."""
+    service = Logs()
+    generate(service, "--examples=3", "-k", "getBalance.fuzzing or getBalance.examples")
+
+    assert len(service.requests) <= 1 + 3 + 3 + 1
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["serial", "two-workers"])
+def test_finding_and_seed_stand_in_the_report(workers, tmp_path: Path):
+    """Serial or in two workers: the row fails with the exchange as evidence, and the report says the seed."""
+    service = FallsOver("getBalance", "a quote")
+    report = run_apart(service, tmp_path, "-m", "property", "--seed=11", *workers)
+    failing = [row for row in report["requirements"] if row["verdict"] == "fail"]
+
+    assert [row["id"] for row in failing] == ["getBalance.serverError"]
+    assert set(failing[0]["exchanges"]) <= {exchange["number"] for exchange in report["exchanges"]}
+    assert report["generated"]["seed"] == 11
+
+
+def test_operation_that_accepted_nothing_is_named(tmp_path: Path):
+    """The report says which operation generated traffic never got into."""
+    service = NeverKnows()
+    report = run_apart(service, tmp_path, "-m", "property", "-k", "getBalance")
+
+    assert any(note.startswith("getBalance: no generated request was ever accepted") for note in report["notes"])
+
+
+class NeverKnows(Service):
+    """The sandbox, which knows no account when it is asked for a balance."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        return Response(404, b"{}", response.headers) if operation == "getBalance" else response
+
+
+def test_every_operation_has_items():
+    """Every operation has a coverage and a fuzzing item."""
+    from tests.conformance.generation.phases import items
+
+    assert {operation for operation, phase in items() if phase == "fuzzing"} == set(operations())

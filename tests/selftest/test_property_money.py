@@ -1,0 +1,105 @@
+"""What generated traffic never sends, told by a service that keeps every request."""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.parse import unquote
+
+import pytest
+
+from environments.profile import load
+from spec.interface import KEY_KINDS, MARK, operations
+from tests.selftest.generated import ROOT, Logs, generate
+
+PROFILE = load("sandbox", folder=ROOT / "environments")
+METHODS = {operation.method for operation in operations().values()}
+
+
+@pytest.fixture(scope="module")
+def sent():
+    """Every request of a run of generated traffic with five times the default, the state machine left out."""
+    service = Logs()
+    generate(service, "--examples=50", "-k", "not stateful")
+    return service.requests
+
+
+def under(requests, path: str, method: str):
+    """The requests below a path."""
+    return [seen for seen in requests if seen.path.startswith(path) and seen.method == method]
+
+
+def test_no_real_code_is_sent(sent):
+    """Every code that is sent to the execution carries the mark, in each part a lenient reader splits it into."""
+    codes = [unquote(seen.path.removeprefix("/v1/execute/pix/")) for seen in under(sent, "/v1/execute/", "GET")]
+    assert codes
+    parts = [part for code in codes for part in re.split(r"[/\\]", unquote(code))]
+
+    assert [part for part in parts if not part.startswith(MARK)] == []
+
+
+def test_no_real_code_stands_anywhere(sent):
+    """No code of the profile is part of any request."""
+    whole = [f"{seen.path}?{seen.query} {seen.body!r}" for seen in sent]
+
+    assert [text for text in whole for code in PROFILE.transactions.codes if code in text] == []
+
+
+@pytest.mark.parametrize("path", ["/v1/transfer/", "/v1/pix"], ids=["transfers", "pix"])
+def test_no_transfer_names_anybody(path, sent):
+    """A body that could move money names no account and no key of the profile."""
+    named = [*PROFILE.accounts, *(key.key for key in PROFILE.pix_keys if key.key)]
+    bodies = [seen.body.decode("utf-8", "replace") for seen in under(sent, path, "POST") if "/keys/" not in seen.path]
+    assert bodies
+
+    assert [body for body in bodies for name in named if name in body] == []
+
+
+def test_identifiers_of_transfers_carry_the_mark(sent):
+    """A text that stands for a party of a transfer is empty or marked, a number is negative."""
+    bodies = [_object(seen.body) for seen in under(sent, "/v1/", "POST") if "/keys/" not in seen.path]
+    parties = [body.get(name) for body in bodies for name in ("from", "to", "account", "pixKey") if name in body]
+    texts = [party for party in parties if isinstance(party, str)]
+    numbers = [party for party in parties if isinstance(party, int | float) and not isinstance(party, bool)]
+
+    assert [text for text in texts if text and not text.startswith(MARK) and text not in KEY_KINDS] == []
+    assert [number for number in numbers if number > 0] == []
+
+
+def test_only_the_keys_of_the_profile_are_registered(sent):
+    """A key is one of the profile, marked, empty or no text; RANDOM is never asked for with a key of ours."""
+    own = {key.key for key in PROFILE.pix_keys}
+    bodies = [_object(seen.body) for seen in under(sent, "/v1/pix/keys/", "POST")]
+    keys = [body["pixKey"] for body in bodies if isinstance(body.get("pixKey"), str)]
+
+    assert [key for key in keys if key not in own and not key.startswith(MARK) and key not in KEY_KINDS] == []
+    assert [body for body in bodies if body.get("pixKeyType") == "RANDOM"] == []
+
+
+def test_nothing_is_deleted_from_an_account_but_named_keys(sent):
+    """A deletion at an account of the profile names a key of the profile or a marked one."""
+    own = {key.key for key in PROFILE.pix_keys if key.key}
+    at_home = [seen for seen in under(sent, "/v1/pix/keys/", "DELETE") if unquote(seen.path.rsplit("/", 1)[-1]) in PROFILE.accounts]
+    keys = [_object(seen.body).get("pixKey") for seen in at_home]
+
+    assert keys
+    assert [key for key in keys if not isinstance(key, str) or not (key in own or key.startswith(MARK))] == []
+
+
+def test_no_other_method_and_no_override_header_is_sent(sent):
+    """Only documented methods are sent, and no header that changes one on the way."""
+    assert {seen.method for seen in sent} <= METHODS
+    assert [name for seen in sent for name in seen.headers if "override" in name or name == "x-method"] == []
+
+
+def test_every_request_has_the_token(sent):
+    """No generated request is sent without the token: an operation that writes may be open."""
+    assert {seen.header("Authorization").partition(" ")[0] for seen in sent} == {"Bearer"}
+
+
+def _object(body: bytes) -> dict:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
