@@ -127,7 +127,7 @@ def _configure_plan(config: pytest.Config, profile: Profile) -> None:
     """Nothing is sent, so there is no target, no token and no report, and no worker."""
     config.option.dist = "no"
     redactor = Redactor(secrets={}, values=_values(profile), fields=PERSONAL | personal_fields())
-    settings = GenerationSettings(0, _examples(config, profile), RUNS / ".hypothesis", None, replay=False)
+    settings = _generation_settings(config, profile, seed=0, replay=False)
 
     def planned(generates: bool) -> Plan:
         return replace(targeted(profile), generated=generated(profile, settings) if generates else {})
@@ -169,7 +169,7 @@ def _configure_controller(config: pytest.Config, profile: Profile) -> None:
     examples = _examples(config, profile)
     run = Run(profile, target.base_url, selection=selection, narrowed=narrowed, seed=seed, examples=examples)
     folder = _report_folder(config, run)
-    if folder is not None and config.pluginmanager.hasplugin("html"):
+    if folder is not None and hasattr(config.option, "htmlpath"):
         config.option.htmlpath = str(folder / "report.html")
         config.option.self_contained_html = True
     _configure_parallel(config)
@@ -406,14 +406,18 @@ def door(request: pytest.FixtureRequest) -> Door:
 def generation_settings(request: pytest.FixtureRequest, profile: Profile) -> GenerationSettings:
     """How much traffic is generated, from which seed, and where failing examples are kept."""
     config = request.config
-    wanted = config.getoption("examples") or profile.limits.examples
+    return _generation_settings(config, profile, seed=config.stash[SEED], replay=config.getoption("seed") is None)
+
+
+def _generation_settings(config: pytest.Config, profile: Profile, *, seed: int, replay: bool) -> GenerationSettings:
+    wanted: int | None = config.getoption("examples") or profile.limits.examples
     return GenerationSettings(
-        seed=config.stash[SEED],
+        seed=seed,
         examples=wanted or DEFAULT_EXAMPLES,
         drawn=wanted or DEFAULT_DRAWN,
         cache=RUNS / ".hypothesis",
         database=None if config.getoption("no_report") else RUNS / profile.name / ".hypothesis",
-        replay=config.getoption("seed") is None,
+        replay=replay,
     )
 
 

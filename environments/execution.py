@@ -24,6 +24,8 @@ class ExecutionGuard:
         self.refused_by_journal: set[str] = set()
         self._budget, self._journal = budget, journal
         self._spent: set[str] = set()
+        self._once_more: set[str] = set()
+        self._asked_twice: set[str] = set()
 
     def refuse(self, code: str) -> None:
         """Raises AlreadySentError for a code that an earlier run sent, or whose outcome is unknown."""
@@ -39,10 +41,24 @@ class ExecutionGuard:
 
     def claim(self, code: str) -> None:
         """Count an execution and write it down. Raises OverBudgetError, AlreadySentError or OSError."""
-        self._journal.refuse_if_sent_before(code, in_this_run=True)
+        once_more = code in self._once_more
+        self._once_more.discard(code)
+        if not once_more:
+            self._journal.refuse_if_sent_before(code, in_this_run=True)
         self._budget.take_execution()
-        self._journal.claim(code)
+        self._journal.claim(code, once_more=once_more)
         self.count += 1
+
+    def permit_once_more(self, code: str) -> bool:
+        """Let a code be executed a second time, to see whether money moves again. Whether that is permitted: only at a
+        loopback target, and only after an answer. For a code that the run prepared itself; the caller sees to that."""
+        settled = code in self._spent and code not in self._asked_twice and not self.unknown
+        if self._journal.across_runs or not settled:
+            return False
+        self._asked_twice.add(code)
+        self._once_more.add(code)
+        self._spent.discard(code)
+        return True
 
     def unanswered(self) -> int:
         """How many codes of the run, all its processes taken together, were sent without a known outcome."""

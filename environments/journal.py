@@ -31,22 +31,22 @@ class Journal:
     def __init__(
         self, path: Path, *, origin: str, run: str, across_runs: bool = True, resend: Container[str] = ()
     ) -> None:
-        self._path, self._origin, self._run, self._across_runs = path, origin, run, across_runs
+        self._path, self._origin, self._run, self.across_runs = path, origin, run, across_runs
         self._resend = resend
         self._lock = FileLock(f"{path}.lock", mode=0o600)
 
     def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:
         """Raises AlreadySentError where an earlier run sent the code, or this one."""
-        if not self._path.exists() or not (self._across_runs or in_this_run):
+        if not self._path.exists() or not (self.across_runs or in_this_run):
             return
         with self._lock:
             self._refuse(code, in_this_run)
 
-    def claim(self, code: str) -> None:
+    def claim(self, code: str, *, once_more: bool = False) -> None:
         """Write down that the code is about to be sent. Raises AlreadySentError, or OSError if it cannot be written."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lock:
-            self._refuse(code, in_this_run=True)
+            self._refuse(code, in_this_run=not once_more)
             self._append({"digest": self._digest(code), "event": "sent"})
 
     def settle(self, code: str, outcome: str) -> None:
@@ -65,7 +65,7 @@ class Journal:
 
     def _refuse(self, code: str, in_this_run: bool) -> None:
         digest = self._digest(code)
-        earlier = self._across_runs and code not in self._resend
+        earlier = self.across_runs and code not in self._resend
         for event in self._events(digest):
             own = event["run"] == self._run
             if event["digest"] == digest and (in_this_run if own else earlier):

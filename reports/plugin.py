@@ -179,7 +179,7 @@ class Watcher:
             "results": results,
             "rows": [result.id for result in found],
             "observations": [
-                {"id": seen.id, "value": redact(seen.value), "exchanges": list(seen.exchanges)}
+                {"id": seen.id, "value": redact(seen.value), "exchanges": list(seen.exchanges), "first": seen.first}
                 for seen in recording.observations
             ],
             "exchanges": [self._shown(exchange, recording) for exchange in new],
@@ -222,7 +222,7 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        if self.folder is not None and session.config.pluginmanager.hasplugin("html"):
+        if self.folder is not None and hasattr(session.config.option, "htmlpath"):
             add_html_page(session, self.run, self.folder / "report.html")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -235,7 +235,8 @@ class Reporter:
                 self.run.errors.append(f"the suite failed at {report.nodeid}: {message}")
                 verdict = NOT_EXERCISED
             self.run.results.append(RowResult(row_id, verdict, message, tuple(numbers)))
-        self.run.observations += found["observations"]
+        for seen in found["observations"]:
+            self.run.observations.insert(0 if seen.pop("first") else len(self.run.observations), seen)
         self.run.exchanges.update({exchange["number"]: exchange for exchange in found["exchanges"]})
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:

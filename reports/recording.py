@@ -29,6 +29,7 @@ class Observation:
     id: str
     value: str
     exchanges: tuple[int, ...]
+    first: bool = False
 
 
 class RowsFail(AssertionError):
@@ -84,14 +85,14 @@ def warn(message: str) -> None:
     recording.verdict, recording.message = WARN, message
 
 
-def observe(value: str, *exchanges: Exchange) -> None:
-    """Record how the service does what the document does not show."""
+def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
+    """Record how the service does what the document does not show; `first` puts it before all others."""
     recording = current.get()
     recording.verdict = OBSERVED
     recording.message = "; ".join(part for part in (recording.message, value) if part)
     recording.cite(exchanges)
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
-    recording.observations.append(Observation(recording.requirement.id, value, numbers))
+    recording.observations.append(Observation(recording.requirement.id, value, numbers, first))
 
 
 def assert_holds(*exchanges: Exchange) -> None:

@@ -58,7 +58,7 @@ class Traffic:
     def prepared_codes(self) -> list[str]:
         """The transaction codes that this run prepared."""
         plan = self.profile.transactions.prepare
-        found = [_at(exchange, plan.code_at) for exchange in self.preparations] if plan else []
+        found = [code_in(exchange, plan.code_at) for exchange in self.preparations] if plan else []
         codes = [code for code in found if code]
         self._watcher.redactor.learn("code", *codes)
         return codes
@@ -204,7 +204,7 @@ _SUPPLY = {operation: f"supply requests.{operation}" for operation in (*PREPARIN
 }
 
 
-def _at(exchange: Exchange, pointer: str) -> str | None:
+def code_in(exchange: Exchange, pointer: str) -> str | None:
     """The text or number at a JSON pointer (RFC 6901) of the answer."""
     value = exchange.response.json.value if exchange.response else None
     for part in pointer.split("/")[1:]:

@@ -93,7 +93,7 @@ def generated(profile: Profile, settings: GenerationSettings) -> dict[str, int]:
         return {}
     generation = Generation(None, profile, None, settings)  # type: ignore[arg-type]  # counts, and sends nothing
     allowed = [name for name, operation in operations().items() if operation.permission in profile.allow]
-    counts = {name: sum(1 for _ in generation._classes(name)) + 2 * settings.examples for name in allowed}
+    counts = {name: sum(1 for _ in generation._classes(name)) + 2 * settings.drawn for name in allowed}
     from tests.conformance.generation.search import SHRINKING_SENDS
 
     counts = {name: count + SHRINKING_SENDS for name, count in counts.items()}

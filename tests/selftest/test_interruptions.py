@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from tests.selftest.services.running import ROOT, command, environment, run, start, write_profile
+from tests.selftest.services.running import ROOT, command, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt
 
@@ -24,11 +24,12 @@ FILES = {"conformance.json", "junit.xml", "report.html"}
 def stopped(folder, number, signals, *options):
     """The exit status, output and files of a run that gets signals at its request of that number."""
     with PausesAt(number) as service:
-        process = start(write_profile(folder, service.base_url, limits=LIMITS), *options, TMPDIR=str(folder / "tmp"))
-        assert service.reached.wait(30)
-        for one in signals:
-            os.kill(process.pid, one)
-        output, _ = process.communicate(timeout=30)
+        profile = write_profile(folder, service.base_url, limits=LIMITS)
+        with started(profile, *options, TMPDIR=str(folder / "tmp")) as process:
+            assert service.reached.wait(40)
+            for one in signals:
+                os.kill(process.pid, one)
+            output, _ = process.communicate(timeout=40)
     return process.returncode, output, {path.name: path for path in (folder / "report").iterdir()}
 
 
@@ -67,10 +68,10 @@ def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
 
 def test_the_sandbox_ends_with_a_stopped_run(tmp_path):
     """The embedded sandbox is gone when the run is, and its port is free."""
-    process = start(write_profile(tmp_path, "embedded", auth=None, limits={"rate": 20}))
-    process.stdout.read(1)  # the first dot
-    os.kill(process.pid, signal.SIGTERM)
-    process.communicate(timeout=30)
+    with started(write_profile(tmp_path, "embedded", auth=None, limits={"rate": 20})) as process:
+        process.stdout.read(1)  # the first dot
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=40)
     address = json.loads((tmp_path / "report" / "conformance.json").read_text())["environment"]["base_url"]
 
     assert process.returncode == 2

@@ -19,7 +19,7 @@ from environments.journal import Journal
 from environments.wire import WireSettings
 from spec.interface import operations
 from tests.selftest.services import trouble_with_money as trouble
-from tests.selftest.services.running import run, start, write_profile
+from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.serving import Raw
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
@@ -334,10 +334,10 @@ def test_an_interrupted_execution_is_an_unknown_outcome(options, tmp_path):
     with trouble.NeverAnswersAnExecution() as service:
         limits = {"executions": 2, "requests": 400, "timeout": 30}
         profile = write_profile(tmp_path, service.base_url, journal=str(journal), limits=limits)
-        process = start(profile, *ONLY_EXECUTIONS, *options)
-        assert service.executing.wait(30)
-        os.killpg(process.pid, signal.SIGINT)
-        process.communicate(timeout=30)
+        with started(profile, *ONLY_EXECUTIONS, *options) as process:
+            assert service.executing.wait(40)
+            os.killpg(process.pid, signal.SIGINT)
+            process.communicate(timeout=40)
     document = json.loads((tmp_path / "report" / "conformance.json").read_text())
 
     assert (process.returncode, document["verdict"]) == (2, "interrupted")

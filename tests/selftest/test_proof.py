@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-import tests.selftest.proof.borderline  # noqa: F401 - registers its services
-import tests.selftest.proof.mutants  # noqa: F401 - registers its services
+import tests.selftest.proof.borderline
+import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from spec.ledger import ledger
 from spec.rules import RULES

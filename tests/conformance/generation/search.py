@@ -49,7 +49,7 @@ class Search:
 
     def run(self) -> None:
         """Send everything."""
-        _register_profile(self.settings.cache)
+        register_profile(self.settings.cache)
         folder = self.settings.database
         store = DirectoryBasedExampleDatabase(folder) if folder else None
         if store is not None and self.settings.replay and folder.exists():
@@ -102,7 +102,7 @@ def derived(seed: int, name: str) -> int:
     return int.from_bytes(sha256(f"{seed} {name}".encode()).digest()[:8])
 
 
-def _register_profile(cache: Path) -> None:
+def register_profile(cache: Path) -> None:
     """A profile of our own, in place of the `ci` profile, which always tries the same; and files where runs are."""
     hypothesis.configuration.set_hypothesis_home_dir(cache)
     if hasattr(providers, "_get_local_constants"):  # else which modules are loaded would decide what a seed gives

@@ -15,10 +15,13 @@ from reports.run import Run
 from reports.verdicts import FAIL, NOT_EXERCISED, WARN, RowResult
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
+_ADDOPTS = (
+    "--import-mode=importlib --disable-plugin-autoload -p pytest_base_url.plugin -p pytest_html.plugin "
+    "-p pytest_metadata.plugin"
+)
 _OFF = (
-    "terminal", "cacheprovider", "schemathesis", "hypothesispytest", "anyio", "xdist",
-    "xdist.looponfail", "junitxml", "logging", "faulthandler", "threadexception", "unraisableexception", "doctest",
-    "pastebin", "stepwise", "unittest", "legacypath", "setuponly", "setupplan", "debugging",
+    "terminal", "cacheprovider", "junitxml", "logging", "faulthandler", "threadexception", "unraisableexception",
+    "doctest", "pastebin", "stepwise", "unittest", "legacypath", "setuponly", "setupplan", "debugging",
 )  # fmt: skip
 """Plugins that say nothing of a service."""
 
@@ -62,7 +65,7 @@ def try_service(service: Service, *arguments: str, environment: str = "sandbox")
     capture = _Capture()
     with Server(service) as server:
         os.environ["PIX_SANDBOX_TOKEN"] = service.token
-        options = ["-o", "addopts=--import-mode=importlib", "--no-report", "-m", "not property"]
+        options = ["-o", f"addopts={_ADDOPTS}", "--no-report", "-m", "not property"]
         options += [part for name in _OFF for part in ("-p", f"no:{name}")]
         target = [f"--base-url={server.base_url}", f"--environment={environment}"]
         status = pytest.main([*options, *target, *arguments, str(CONFORMANCE)], plugins=[capture])

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,9 +71,10 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, "PIX_TOKEN": "Tok-3n.Of-The_Service", **variables}
 
 
-def start(profile: Path, *options: str, **variables: str) -> subprocess.Popen[str]:
-    """Start a run and do not wait for it."""
-    return subprocess.Popen(
+@contextmanager
+def started(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """A run that goes on while the test does; it ends with the test at the latest, and its workers with it."""
+    process = subprocess.Popen(
         command(profile, *options),
         cwd=ROOT,
         env=environment(**variables),
@@ -80,12 +84,18 @@ def start(profile: Path, *options: str, **variables: str) -> subprocess.Popen[st
         errors="replace",
         start_new_session=True,
     )
+    with process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def run(profile: Path, *options: str, **variables: str) -> Result:
     """Run to the end, at most a minute."""
-    process = start(profile, *options, **variables)
-    output, _ = process.communicate(timeout=60)
+    with started(profile, *options, **variables) as process:
+        output, _ = process.communicate(timeout=60)
     return Result(process.returncode, output, profile.parent / "report")
 
 

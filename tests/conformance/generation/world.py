@@ -1,0 +1,176 @@
+"""What the state machine does to the service, step by step, and what it learns of what the document does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from environments.client import Client
+from environments.door import UnreachableError
+from environments.profile import PixKey, Profile
+from reports.recording import Finding
+from spec.exchange import Exchange
+from spec.reading import is_refusal, registered, succeeded
+from spec.redaction import Redactor
+from spec.rules import Outcome
+from tests.conformance.executions import prepare
+from tests.conformance.generation.cases import Case
+from tests.conformance.generation.collecting import Findings
+from tests.conformance.operations import code_in
+from tests.conformance.registrations import Registrar
+
+MOST_TRANSFERS = 1
+"""Transfers that the machine prepares in a run, and executes twice."""
+Numbers = Mapping[str, Decimal]
+
+
+@dataclass
+class World:
+    """Keys and money of one run: the steps of the machine, and what they showed."""
+
+    client: Client
+    profile: Profile
+    registrar: Registrar | None
+    redactor: Redactor
+    findings: Findings
+    registrations: dict[str, Exchange] = field(default_factory=dict)
+    touched: dict[str, PixKey] = field(default_factory=dict)
+    listings: dict[str, Exchange] = field(default_factory=dict)
+    followed: dict[str, Exchange] = field(default_factory=dict)
+    twice: Finding | None = None
+    transfers: int = 0
+
+    @property
+    def keys(self) -> list[PixKey]:
+        """The keys that can be registered and deleted again; none where the profile does not say how."""
+        if self.registrar is None or not self.registrar.deletes:
+            return []
+        return [key for key in self.profile.pix_keys if key.type != "RANDOM"]
+
+    def register(self, key: PixKey) -> None:
+        """Register a key that may be registered already."""
+        if self.registrar is None or self._over:
+            return
+        exchange = self.registrar.register(key)
+        self._take("registerPixKey", exchange)
+        if registered(exchange):
+            self.registrations[key.key] = exchange
+            self.touched[key.key] = key
+
+    def delete(self, key: PixKey) -> None:
+        """Delete a key if this machine registered it."""
+        exchange = self.registrations.get(key.key)
+        if exchange is None or self.registrar is None or self._over:
+            return
+        gone = self.registrar.settle(exchange, key)
+        self._take("deletePixKey", self.registrar.found.deletions[-1])
+        if gone:
+            del self.registrations[key.key]
+
+    def list(self) -> None:
+        """List the keys and see which of those that the machine touched are among them."""
+        exchange = self._read("listPixKeys", self.profile.accounts[0])
+        if exchange is None or not succeeded(exchange) or exchange.response is None:
+            return
+        body = exchange.response.body.decode("utf-8", "replace")
+        for key in self.touched:
+            state = "registered" if key in self.registrations else "deleted"
+            self.listings[f"a {state} key is {'listed' if key in body else 'not listed'}"] = exchange
+
+    def read_balance(self) -> None:
+        """Read a balance, as any other step may come between."""
+        self._read("getBalance", self.profile.accounts[0])
+
+    def execute_twice(self) -> None:
+        """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
+        if self.transfers >= MOST_TRANSFERS or self._over or "execute" not in self.profile.allow:
+            return
+        self.transfers += 1
+        plan = self.profile.transactions.prepare
+        code = next((code_in(seen, plan.code_at) for seen in prepare(self.client, self.profile, 1)), None) if plan else None
+        if code is None:
+            return
+        self.redactor.learn("code", code)
+        self.client.door.codes |= {code}
+        before = self._balances()
+        first = self._execute(code)
+        if first is None or not succeeded(first):
+            return
+        between = self._balances()
+        moved = _changes(before, between)
+        self.followed["follows" if moved else "does not follow"] = first
+        if self.client.door.guard.permit_once_more(code):
+            second = self._execute(code)
+            if second is not None:
+                self.twice = _told(first, second, moved, _changes(between, self._balances()))
+
+    def tidy(self) -> None:
+        """Delete what is still registered, and look whether it is gone."""
+        with suppress(UnreachableError):
+            self.list()
+            for key in list(self.registrations):
+                self.delete(self.touched[key])
+            self.list()
+
+    @property
+    def _over(self) -> bool:
+        return bool(self.findings.cut)
+
+    def _execute(self, code: str) -> Exchange | None:
+        exchange = self.client.send("executePix", code, good=True)
+        self._take("executePix", exchange)
+        return exchange if exchange.response is not None else None
+
+    def _read(self, operation: str, account: str) -> Exchange | None:
+        if "read" not in self.profile.allow or self._over:
+            return None
+        exchange = self.client.send(operation, account, good=True)
+        self._take(operation, exchange)
+        return exchange
+
+    def _balances(self) -> Numbers:
+        read = {account: self._read("getBalance", account) for account in self.profile.accounts[:3]}
+        return {
+            f"{account}{path}": number
+            for account, exchange in read.items()
+            if exchange is not None and exchange.response is not None and not is_refusal(exchange.response)
+            for path, number in _numbers(exchange.response.json.value)
+        }
+
+    def _take(self, operation: str, exchange: Exchange) -> None:
+        self.findings.take(Case(operation, "in a sequence", "good", good=True), exchange)
+
+
+def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:
+    """Every number of a JSON value, as a number or as text, by its place."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _numbers(item, f"{path}/{name}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _numbers(item, f"{path}/{index}")
+    elif isinstance(value, int | Decimal | str) and not isinstance(value, bool):
+        with suppress(InvalidOperation):
+            yield path, Decimal(value)
+
+
+def _changes(before: Numbers, after: Numbers) -> Numbers:
+    """What changed, and by how much."""
+    return {
+        place: number - before[place]
+        for place, number in after.items()
+        if place in before and number.is_finite() and before[place].is_finite() and number != before[place]
+    }
+
+
+def _told(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> Finding:
+    """What the second execution of a code did. It deviates from nothing; HOLDS says that money moved twice."""
+    twice = any(again.get(place) == amount for place, amount in moved.items())
+    answer = f"a second execution of a code is answered with {second.summary}"
+    if twice:
+        return Finding(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
+    told = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
+    return Finding(Outcome.HIDDEN, f"{answer}, {told}", (first, second))

@@ -1,0 +1,64 @@
+"""Sequences of operations: what is described keeps its shape in any order, and what is not shown is observed."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.client import Client
+from environments.profile import Profile
+from reports.plugin import Watcher
+from reports.recording import assert_rows
+from spec.rules import Outcome
+from tests.conformance.generation.collecting import Findings
+from tests.conformance.generation.settings import GenerationSettings
+from tests.conformance.generation.world import World
+from tests.conformance.judging import NotExercised, observe, requirement
+from tests.conformance.registrations import Registrar
+
+pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
+
+
+@pytest.fixture(scope="module")
+def world(client: Client, profile: Profile, watcher: Watcher, generation_settings: GenerationSettings) -> World:
+    """What the state machine saw."""
+    if not profile.accounts:
+        raise NotExercised("no account: supply accounts")
+    from tests.conformance.generation.machine import run_sequences
+
+    registrar = Registrar(client, profile, watcher.settled) if "register-keys" in profile.allow else None
+    seen = World(client, profile, registrar, watcher.redactor, Findings(client.door))
+    run_sequences(seen, generation_settings)
+    return seen
+
+
+@requirement("executePix.repeated")
+def test_second_execution(world: World):
+    """Whether a code that was executed can be executed again, and whether money moves again."""
+    if world.twice is None:
+        raise NotExercised("not tried: supply transactions.prepare and room in limits.executions; only on loopback")
+    observe(world.twice.message, *world.twice.exchanges, first=world.twice.outcome is Outcome.HOLDS)
+
+
+@requirement("listPixKeys.shape")
+def test_keys_come_and_go(world: World):
+    """Whether a registered key is listed, and whether a deleted one is gone."""
+    if not world.listings:
+        raise NotExercised("no key was registered and listed")
+    observe("; ".join(sorted(world.listings)), *world.listings.values())
+
+
+@requirement("getBalance.shape")
+def test_balance_follows(world: World):
+    """Whether the balance follows an execution."""
+    if not world.followed:
+        raise NotExercised("no transfer was executed between two readings of a balance")
+    observe(f"the balance {' and '.join(sorted(world.followed))} an execution", *world.followed.values())
+
+
+@requirement("registerPixKey.status")
+def test_shapes_hold_in_any_order(world: World, profile: Profile, generation_settings: GenerationSettings):
+    """Every described answer keeps status, envelope and fields, whatever came before it."""
+    if not world.findings.numbers:
+        raise NotExercised(world.findings.cut or "nothing was sent")
+
+    assert_rows(world.findings.results(generation_settings.seed, profile.fail_on), judged=())
