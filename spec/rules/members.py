@@ -114,8 +114,8 @@ def text(value: str) -> str:
 
 
 def one_of(name: str, values: tuple[str, ...]) -> Callable[[str], str]:
-    shown = ", ".join(values)
-    return lambda value: "" if value in values else f"{name} is not among {shown}"
+    owed = f"{name} is not {values[0]}, the one value shown" if len(values) == 1 else f"{name} is none of {', '.join(values)}"
+    return lambda value: "" if value in values else owed
 
 
 def id_matches(exchange: Exchange) -> Judgement:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from urllib.parse import unquote
 
 import pytest
 
 from environments.profile import load
+from environments.sandbox.ledger import Ledger, Transfer
+from environments.sandbox.service import Service
 from spec.interface import KEY_KINDS, MARK, operations
-from tests.selftest.generated import ROOT, Logs, generate
+from tests.selftest.generated import PLUGINS, ROOT, Logs, generate, run_apart
+from tests.selftest.proof.trial import try_service
 
 PROFILE = load("sandbox", folder=ROOT / "environments")
 METHODS = {operation.method for operation in operations().values()}
@@ -95,6 +99,60 @@ def test_no_other_method_and_no_override_header_is_sent(sent):
 def test_every_request_has_the_token(sent):
     """No generated request is sent without the token: an operation that writes may be open."""
     assert {seen.header("Authorization").partition(" ")[0] for seen in sent} == {"Bearer"}
+
+
+class MovesMoneyTwice(Service):
+    """The sandbox, which executes a code as often as it is asked to."""
+
+    def check_prepared(self, transfer: Transfer) -> None:
+        return
+
+
+class TakesBackNothing(Service):
+    """The sandbox, which lists deleted keys for ever."""
+
+    def remove(self, ledger: Ledger, account_id: str, value: str) -> None:
+        return
+
+
+def test_money_that_moves_twice_is_the_first_observation(tmp_path):
+    """A second execution that moves money again stands before all other observations."""
+    report = run_apart(MovesMoneyTwice(), tmp_path, "-m", "property", "-k", "stateful or listAccounts")
+    first = report["observations"][0]
+
+    assert first["id"] == "executePix.repeated"
+    assert first["value"].startswith("MONEY MOVED TWICE")
+
+
+def test_second_execution_that_is_refused_is_observed(tmp_path):
+    """A second execution that is refused is an observation like any other, and so are keys and balance."""
+    report = run_apart(Service(), tmp_path, "-m", "property", "-k", "stateful")
+    seen = {(observation["id"], observation["value"]) for observation in report["observations"]}
+
+    assert ("listPixKeys.shape", "a deleted key is not listed; a registered key is listed") in seen
+    assert ("getBalance.shape", "the balance follows an execution") in seen
+    assert any(id == "executePix.repeated" and "does not change again" in value for id, value in seen)
+
+
+def test_deleted_key_that_stays_is_observed(tmp_path):
+    """A deleted key that is still listed is observed, and fails nothing."""
+    report = run_apart(TakesBackNothing(), tmp_path, "-m", "property", "-k", "stateful")
+    value = next(seen["value"] for seen in report["observations"] if seen["id"] == "listPixKeys.shape")
+
+    assert "a deleted key is listed" in value
+    assert [row["id"] for row in report["requirements"] if row["verdict"] == "fail"] == []
+
+
+def test_a_code_is_executed_twice_at_most_and_only_one_that_the_run_prepared():
+    """In a whole run the codes of the profile are executed once, and one that the run prepared twice."""
+    service = Logs()
+    try_service(service, *PLUGINS, "-m", "")
+    good = [seen for seen in service.requests if seen.header("Authorization") == f"Bearer {service.token}"]
+    times = Counter(unquote(seen.path.rsplit("/", 1)[-1]) for seen in under(good, "/v1/execute/pix/", "GET"))
+    real = {code: count for code, count in times.items() if MARK not in code}
+
+    assert {code: real.pop(code) for code in PROFILE.transactions.codes} == dict.fromkeys(PROFILE.transactions.codes, 1)
+    assert sorted(real.values()) == [1, 2]
 
 
 def _object(body: bytes) -> dict:

@@ -96,14 +96,14 @@ class World:
         self.redactor.learn("code", code)
         self.client.door.codes |= {code}
         before = self._balances()
-        first = self._execute(code)
+        first = self._execute(code, good=True)
         if first is None or not succeeded(first):
             return
         between = self._balances()
         moved = _changes(before, between)
         self.followed["follows" if moved else "does not follow"] = first
         if self.client.door.guard.permit_once_more(code):
-            second = self._execute(code)
+            second = self._execute(code, good=False)
             if second is not None:
                 self.twice = _told(first, second, moved, _changes(between, self._balances()))
 
@@ -119,9 +119,9 @@ class World:
     def _over(self) -> bool:
         return bool(self.findings.cut)
 
-    def _execute(self, code: str) -> Exchange | None:
-        exchange = self.client.send("executePix", code, good=True)
-        self._take("executePix", exchange)
+    def _execute(self, code: str, *, good: bool) -> Exchange | None:
+        exchange = self.client.send("executePix", code, good=good)
+        self._take("executePix", exchange, good=good)
         return exchange if exchange.response is not None else None
 
     def _read(self, operation: str, account: str) -> Exchange | None:
@@ -140,8 +140,8 @@ class World:
             for path, number in _numbers(exchange.response.json.value)
         }
 
-    def _take(self, operation: str, exchange: Exchange) -> None:
-        self.findings.take(Case(operation, "in a sequence", "good", good=True), exchange)
+    def _take(self, operation: str, exchange: Exchange, *, good: bool = True) -> None:
+        self.findings.take(Case(operation, "in a sequence", "good" if good else "again", good=good), exchange)
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:
