@@ -64,6 +64,7 @@ REPORTER = pytest.StashKey[Reporter]()
 RUN_ID = pytest.StashKey[str]()
 SHARED = pytest.StashKey[Path]()
 SEED = pytest.StashKey[int]()
+INTERRUPTION = pytest.StashKey[Interruption]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -110,6 +111,7 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
     if config.getoption("plan"):
         _configure_plan(config, profile)
         return
+    _configure_interruption(config)
     worker = getattr(config, "workerinput", None)
     if worker is None:
         _configure_controller(config, profile)
@@ -173,11 +175,20 @@ def _configure_controller(config: pytest.Config, profile: Profile) -> None:
         config.option.htmlpath = str(folder / "report.html")
         config.option.self_contained_html = True
     _configure_parallel(config)
-    interruption = Interruption()
-    config.add_cleanup(interruption.restore)
-    config.pluginmanager.register(interruption, "conformance-interruption")
     reporter = config.stash[REPORTER] = Reporter(run, folder)
     config.pluginmanager.register(reporter, "conformance-reporter")
+
+
+def _configure_interruption(config: pytest.Config) -> None:
+    def stop_workers() -> None:
+        controller = config.pluginmanager.get_plugin("dsession")
+        if controller is not None:
+            controller.shouldstop = "the run was stopped by a signal"
+            controller.queue.put(("triggershutdown", {}))
+
+    interruption = config.stash[INTERRUPTION] = Interruption(stop_workers)
+    config.add_cleanup(interruption.restore)
+    config.pluginmanager.register(interruption, "conformance-interruption")
 
 
 def _configure_parallel(config: pytest.Config) -> None:
@@ -348,7 +359,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def _probe(config: pytest.Config) -> None:
     door, run = config.stash[DOOR], config.stash[REPORTER].run
     try:
-        why = probe(door, client_of(config), run.profile.allow)
+        with config.stash[INTERRUPTION].may_stop():
+            why = probe(door, client_of(config), run.profile.allow)
     except UnreachableError as error:
         why = str(error)
     if why:

@@ -16,9 +16,7 @@ def explained(failing: Sequence[RowResult], exchanges: Mapping[int, Exchange], r
     return redactor.text("\n".join(line for result in failing for line in _lines(result, exchanges, redactor, most)))
 
 
-def _lines(
-    result: RowResult, exchanges: Mapping[int, Exchange], redactor: Redactor, most: int
-) -> Iterator[str]:
+def _lines(result: RowResult, exchanges: Mapping[int, Exchange], redactor: Redactor, most: int) -> Iterator[str]:
     row = ledger()[result.id]
     yield f"{row.id} ({row.level}): {row.text}"
     yield f"where: {row.section}"

@@ -1,48 +1,117 @@
-"""SIGINT and SIGTERM: the first one stops the run, which then writes its reports without being disturbed."""
+"""SIGINT and SIGTERM: the first one stops the run, which then writes its reports without being disturbed.
+
+An exception out of a signal handler may come between any two steps; in the middle of pytest's own work it would
+end as an internal error. So it is raised while a test or the probe runs, and kept until then at any other time.
+"""
 
 from __future__ import annotations
 
 import signal
+import socket
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 import pytest
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_KNOCK_S = 0.1
+_NO_SIGNAL = 0
+_Step = Generator[None, object, object]
 
 
 class Interruption:
-    """Listens from its making on until the tests are over; `restore` gives the signals back."""
+    """Listens from its making on; `restore` gives the signals back. `stop_workers` is told from another thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop_workers: Callable[[], None]) -> None:
         self._before: dict[signal.Signals, Any] = {}
+        self._heard = threading.Event()
+        self._asked, self._raises = False, False
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in _SIGNALS}
-            self._handle(self._stop)
+            self._waker = _Waker(self._heard, stop_workers)
+            for number in _SIGNALS:
+                signal.signal(number, self._take)
+
+    @contextmanager
+    def may_stop(self) -> Iterator[None]:
+        """What happens here is left at once."""
+        self._raises = True
+        try:
+            if self._asked:
+                self._stop()
+            yield
+        finally:
+            self._raises = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Once the tests are over, only the reports are left, and they are to be whole."""
-        try:
+    def pytest_runtestloop(self) -> _Step:
+        result = yield
+        if self._asked:
+            self._stop()
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> _Step:
+        with self.may_stop():
             return (yield)
-        finally:
-            self._handle(_ignore)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self) -> _Step:
+        with self.may_stop():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self) -> _Step:
+        with self.may_stop():
+            return (yield)
 
     def restore(self) -> None:
         """The handlers as they were before the run."""
+        if self._before:
+            self._waker.close()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        self._handle(_ignore)
-        raise KeyboardInterrupt(f"stopped by {signal.Signals(number).name}")
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self._heard.set()
+        first, self._asked = not self._asked, True
+        if first and self._raises:
+            self._stop()
 
-    def _handle(self, handler: Callable[[int, FrameType | None], None]) -> None:
-        for number in self._before:
-            signal.signal(number, handler)
+    def _stop(self) -> None:
+        self._raises = False
+        raise KeyboardInterrupt("the run was stopped by a signal")
 
 
-def _ignore(number: int, frame: FrameType | None) -> None:
-    """The run is ending already."""
+class _Waker:
+    """Repeats a signal until it is heard, and tells the workers of a parallel run.
+
+    A signal that comes just before the main thread waits for an answer would be heard only after the answer.
+    """
+
+    def __init__(self, heard: threading.Event, stop_workers: Callable[[], None]) -> None:
+        self._heard, self._stop_workers = heard, stop_workers
+        self._inside, self._outside = socket.socketpair()
+        self._outside.setblocking(False)
+        self._before = signal.set_wakeup_fd(self._outside.fileno(), warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._listen, name="pix-interruption", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        signal.set_wakeup_fd(self._before)
+        self._heard.set()
+        self._outside.send(bytes([_NO_SIGNAL]))
+        self._thread.join()
+        self._inside.close()
+        self._outside.close()
+
+    def _listen(self) -> None:
+        main = threading.main_thread().ident or 0
+        while (number := self._inside.recv(1)[0]) != _NO_SIGNAL:
+            if number in _SIGNALS:
+                self._stop_workers()
+            while number in _SIGNALS and not self._heard.wait(_KNOCK_S):
+                signal.pthread_kill(main, number)

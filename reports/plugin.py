@@ -17,7 +17,7 @@ from reports.first import said_first
 from reports.generated import Generated
 from reports.html import add_html_page
 from reports.junit import junit
-from reports.recording import NotExercised, OutOfScope, Recording, RowsFail, current
+from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
 from reports.run import Run, missing_permission
 from reports.terminal import summary
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, RowResult, deviation
@@ -103,8 +103,8 @@ class Watcher:
         recording = pyfuncitem.stash.get(RECORDING, None)
         try:
             result = yield
-        except RowsFail:
-            self._xfail_if_known(recording)
+        except RowsFailError:
+            self._xfail_if_known(current.get())
             raise
         except AssertionError as error:
             if recording is None:

@@ -32,7 +32,7 @@ class Observation:
     first: bool = False
 
 
-class RowsFail(AssertionError):
+class RowsFailError(AssertionError):
     """Rows that the running test judged fail, its own or others. `Recording` holds them."""
 
 
@@ -123,7 +123,7 @@ def assert_rows(results: Iterable[RowResult], *, judged: Collection[int]) -> Non
     if own is not None:
         recording.verdict, recording.message, recording.exchanges = own.verdict, own.message, list(own.exchanges)
     if recording.failing:
-        raise RowsFail("; ".join(result.message for result in recording.failing))
+        raise RowsFailError("; ".join(result.message for result in recording.failing))
     if own is None:
         raise NotExercised("no answer to judge")
 

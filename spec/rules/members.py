@@ -114,7 +114,8 @@ def text(value: str) -> str:
 
 
 def one_of(name: str, values: tuple[str, ...]) -> Callable[[str], str]:
-    owed = f"{name} is not {values[0]}, the one value shown" if len(values) == 1 else f"{name} is none of {', '.join(values)}"
+    shown = f"is none of {', '.join(values)}" if values[1:] else f"is not {values[0]}, the one value shown"
+    owed = f"{name} {shown}"
     return lambda value: "" if value in values else owed
 
 

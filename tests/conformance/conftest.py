@@ -58,7 +58,9 @@ def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
 
 
 @pytest.fixture(scope="session")
-def generation(client: Client, profile: Profile, watcher: Watcher, generation_settings: GenerationSettings) -> Generation:
+def generation(
+    client: Client, profile: Profile, watcher: Watcher, generation_settings: GenerationSettings
+) -> Generation:
     """Sends generated traffic."""
     may_register = "register-keys" in profile.allow and profile.accounts
     registrar = Registrar(client, profile, watcher.settled) if may_register else None

@@ -23,7 +23,7 @@ REMOVED_FIELDS = ("from", "to", "value", "date", "description")
 @dataclass(frozen=True)
 class Alternative:
     """A registration that differs from the documented one. Accepted where the documented one is refused, it
-    shows which row the service breaks."""
+    shows which row the service breaks; where a body `unless` is given, only if that one is refused as well."""
 
     row: str
     what: str
@@ -31,6 +31,7 @@ class Alternative:
     headers: tuple[tuple[str, str], ...] = ()
     query: str = ""
     content_type: str = "application/json"
+    unless: Mapping[str, Any] | None = None
 
 
 def registration(key: PixKey, account: str) -> dict[str, Any]:
@@ -65,6 +66,9 @@ def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alter
         yield Alternative("registerPixKey.body.pixKey", "another name for pixKey", renamed)
     renamed = {**_without(body, "pixKeyType"), "type": key.type}
     yield Alternative("registerPixKey.body.pixKeyType", "another name for pixKeyType", renamed)
+    without = _without(body, "account")
+    renamed = {**without, "accountId": account}
+    yield Alternative("registerPixKey.body.account", "another name for account", renamed, unless=without)
     yield Alternative(kind_row, "its kind in lower-case letters", {**body, "pixKeyType": key.type.lower()})
     if key.key.isdecimal():
         yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})

@@ -84,7 +84,7 @@ def _deletions(profile: Profile, registrations: int) -> int:
 def _alternatives(key: PixKey, account: str) -> int:
     """How many registrations are tried for a kind that is refused with a text that names fields."""
     refusal = Exchange(0, "registerPixKey", Request("POST", "", ()), failure=None)
-    return len(list(alternatives(key, account, refusal))) + 3 + 2
+    return len(list(alternatives(key, account, refusal))) + 3 + 3
 
 
 def generated(profile: Profile, settings: GenerationSettings) -> dict[str, int]:

@@ -282,7 +282,7 @@ def _broken_otherwise(registrar: Registrar, key: PixKey, refusal: Exchange) -> s
     """
     for alternative in alternatives(key, registrar.account, refusal):
         exchange = registrar.try_alternative(alternative)
-        if not registered(exchange):
+        if not registered(exchange) or _helps_anyway(registrar, key, alternative, exchange):
             continue
         free = registrar.settle(exchange, key) or key.type == "RANDOM"
         again = registrar.register(key) if free else refusal
@@ -296,6 +296,16 @@ def _broken_otherwise(registrar: Registrar, key: PixKey, refusal: Exchange) -> s
         )
         return alternative.row
     return ""
+
+
+def _helps_anyway(registrar: Registrar, key: PixKey, alternative: Alternative, accepted: Exchange) -> bool:
+    """Whether the body without the difference is accepted too, so that the difference shows nothing."""
+    if alternative.unless is None:
+        return False
+    registrar.settle(accepted, key)
+    without = registrar.try_alternative(replace(alternative, body=alternative.unless))
+    registrar.settle(without, key)
+    return registered(without)
 
 
 def _refused_between(registrar: Registrar, key: PixKey) -> Finding:

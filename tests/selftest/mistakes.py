@@ -60,8 +60,8 @@ def lacks(name: str) -> Trips:
 
 
 def matches(name: str, pattern: str) -> Trips:
-    return lambda request: isinstance(member(request, name), str) and bool(
-        re.search(pattern, member(request, name), re.DOTALL)
+    return lambda request: (
+        isinstance(member(request, name), str) and bool(re.search(pattern, member(request, name), re.DOTALL))
     )
 
 
@@ -83,7 +83,14 @@ ARGUMENT: Mapping[str, Trips] = {
     "a backslash": lambda r: b"\\" in argument(r),
     "a brace": lambda r: b"{" in argument(r),
 }
-FEWER_ARGUMENTS = ("an unknown argument", "an over-long argument", "a percent-encoded argument", "NUL", "not ASCII", "a quote")
+FEWER_ARGUMENTS = (
+    "an unknown argument",
+    "an over-long argument",
+    "a percent-encoded argument",
+    "NUL",
+    "not ASCII",
+    "a quote",
+)
 BODY: Mapping[str, Trips] = {
     "an empty body": lambda r: not r.body,
     "malformed JSON": lambda r: bool(r.body) and not is_json(r),
@@ -108,8 +115,10 @@ REGISTRATION: Mapping[str, Trips] = {
     "no account": lacks("account"),
     "a number for kind": holds("pixKeyType", int),
     "a null kind": is_null("pixKeyType"),
-    "an unknown kind": lambda r: isinstance(member(r, "pixKeyType"), str)
-    and member(r, "pixKeyType") not in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"),
+    "an unknown kind": lambda r: (
+        isinstance(member(r, "pixKeyType"), str)
+        and member(r, "pixKeyType") not in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
+    ),
     "an empty kind": lambda r: member(r, "pixKeyType") == "",
     "an object for kind": holds("pixKeyType", dict),
     "a null key": is_null("pixKey"),
@@ -126,9 +135,9 @@ REGISTRATION: Mapping[str, Trips] = {
     "a null account": is_null("account"),
     "an unknown account in the body": matches("account", "^pixconf-"),
     "a number for account": holds("account", int),
-    "a key that is no address": lambda r: member(r, "pixKeyType") == "EMAIL"
-    and isinstance(member(r, "pixKey"), str)
-    and "@" not in member(r, "pixKey"),
+    "a key that is no address": lambda r: (
+        member(r, "pixKeyType") == "EMAIL" and isinstance(member(r, "pixKey"), str) and "@" not in member(r, "pixKey")
+    ),
 }
 TRANSFER: Mapping[str, Trips] = {
     "text for value": holds("value", str),

@@ -176,4 +176,4 @@ def test_a_row_without_a_mutant_turns_the_gate_red():
     """Without its mutants a row is named."""
     others = [one for one in MUTANTS.specimens.values() if "executePix.digit.present" not in one.fails]
 
-    assert rows_without_a_mutant(others) == ["executePix.digit.present"]
+    assert "executePix.digit.present" in rows_without_a_mutant(others)

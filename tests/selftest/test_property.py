@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from environments.profile import load
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
+from reports.writing import RUNS
 from spec.interface import operations
-from tests.selftest.generated import Logs, generate, run_apart
+from tests.selftest.generated import ROOT, Logs, generate, run_apart
 from tests.selftest.mistakes import MISTAKES, FallsOver, Watchful
 
 CLASSES = [(operation, mistake) for operation, mistakes in MISTAKES.items() for mistake in mistakes]
@@ -67,6 +73,9 @@ def test_finding_is_told_once_with_its_smallest_example_and_the_seed():
     assert "--seed=7" in message
 
 
+WITH = b'{"code": 0, "data": {"Message": "", "Key": null, '
+
+
 class SometimesWrong(Service):
     """The sandbox, which answers every fourth success of one operation with something else."""
 
@@ -84,8 +93,8 @@ class SometimesWrong(Service):
 @pytest.mark.parametrize(
     ("operation", "wrong", "row"),
     [
-        ("registerPixKey", b'{"code": 0, "data": {"Success": true, "Message": "", "Key": null, "DocumentNumber": 1}}', "Success.type"),
-        ("registerPixKey", b'{"code": 0, "data": {"Success": "true", "Message": "", "Key": null}}', "DocumentNumber.present"),
+        ("registerPixKey", WITH + b'"Success": true, "DocumentNumber": 1}}', "Success.type"),
+        ("registerPixKey", WITH + b'"Success": "true"}}', "DocumentNumber.present"),
         ("registerPixKey", b'{"code": "0", "data": {}}', "envelope.code.type"),
         ("deletePixKey", b'{"code": 0, "data": []}', "envelope.data.type"),
     ],
@@ -161,6 +170,55 @@ class NeverKnows(Service):
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         return Response(404, b"{}", response.headers) if operation == "getBalance" else response
+
+
+@pytest.fixture
+def profile_file(tmp_path: Path):
+    """A copy of the sandbox's profile under a name of its own, whose files are removed after the test."""
+    path = tmp_path / f"selftest-{tmp_path.name}.yaml"
+    path.write_text((ROOT / "environments/sandbox.yaml").read_text("utf-8"), "utf-8")
+    yield path
+    shutil.rmtree(RUNS / path.stem, ignore_errors=True)
+
+
+def test_failing_example_is_kept_without_data_and_tried_first(profile_file, tmp_path: Path):
+    """What failed is tried first in the next run; what is kept of it holds nothing of the profile."""
+    arguments = ("-m", "property", "-k", "registerPixKey.fuzzing", "--examples=60")
+    run_apart(
+        FallsOver("registerPixKey", "malformed JSON"), tmp_path / "first", *arguments, environment=str(profile_file)
+    )
+    kept = b"".join(
+        file.read_bytes() for file in (RUNS / profile_file.stem / ".hypothesis").rglob("*") if file.is_file()
+    )
+    again = Logs()
+    run_apart(again, tmp_path / "again", *arguments, environment=str(profile_file))
+    profile = load(str(profile_file), folder=ROOT)
+    named = [*profile.accounts, *profile.transactions.codes, *(key.key for key in profile.pix_keys if key.key)]
+    first = next(seen for seen in again.requests if seen.method == "POST")
+
+    assert kept
+    assert [name for name in named if name.encode() in kept] == []
+    assert MISTAKES["registerPixKey"]["malformed JSON"](first)
+
+
+def test_what_the_budget_cut_is_said(profile_file, tmp_path: Path):
+    """Where limits.requests is spent the report says which item was cut, and after how many requests."""
+    text = profile_file.read_text("utf-8")
+    profile_file.write_text(re.sub(r"requests: \d+,", "requests: 12,", text), "utf-8")
+    report = run_apart(Logs(), tmp_path, "-m", "property", "-k", "executePix", environment=str(profile_file))
+
+    assert any(
+        re.match(r"executePix.coverage was cut after \d+ requests: .*limits.requests", note) for note in report["notes"]
+    )
+
+
+def test_targeted_tests_do_not_load_schemathesis():
+    """A run of the targeted tests alone pays for neither Schemathesis nor Hypothesis."""
+    command = [sys.executable, "-X", "importtime", "-m", "pytest", "-m", "not property", "--collect-only", "-q"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stderr
+
+    assert "tests.conformance" in told or "import time" in told
+    assert re.findall(r"\| +((?:schemathesis|hypothesis)\S*)", told) == []
 
 
 def test_every_operation_has_items():

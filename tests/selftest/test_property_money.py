@@ -9,9 +9,15 @@ from urllib.parse import unquote
 
 import pytest
 
+from environments.budget import Budget
+from environments.execution import ExecutionGuard
+from environments.journal import Journal
 from environments.profile import load
 from environments.sandbox.ledger import Ledger, Transfer
 from environments.sandbox.service import Service
+from spec.exchange import Exchange
+from spec.exchange import Request as SentRequest
+from spec.exchange import Response as Answer
 from spec.interface import KEY_KINDS, MARK, operations
 from tests.selftest.generated import PLUGINS, ROOT, Logs, generate, run_apart
 from tests.selftest.proof.trial import try_service
@@ -83,7 +89,11 @@ def test_only_the_keys_of_the_profile_are_registered(sent):
 def test_nothing_is_deleted_from_an_account_but_named_keys(sent):
     """A deletion at an account of the profile names a key of the profile or a marked one."""
     own = {key.key for key in PROFILE.pix_keys if key.key}
-    at_home = [seen for seen in under(sent, "/v1/pix/keys/", "DELETE") if unquote(seen.path.rsplit("/", 1)[-1]) in PROFILE.accounts]
+    at_home = [
+        seen
+        for seen in under(sent, "/v1/pix/keys/", "DELETE")
+        if unquote(seen.path.rsplit("/", 1)[-1]) in PROFILE.accounts
+    ]
     keys = [_object(seen.body).get("pixKey") for seen in at_home]
 
     assert keys
@@ -153,6 +163,31 @@ def test_a_code_is_executed_twice_at_most_and_only_one_that_the_run_prepared():
 
     assert {code: real.pop(code) for code in PROFILE.transactions.codes} == dict.fromkeys(PROFILE.transactions.codes, 1)
     assert sorted(real.values()) == [1, 2]
+
+
+@pytest.mark.parametrize(("across_runs", "permitted"), [(False, True), (True, False)], ids=["loopback", "elsewhere"])
+def test_second_execution_is_for_loopback_targets_only(across_runs, permitted, tmp_path):
+    """A code is executed a second time at a loopback target only, only after an answer, and not a third time."""
+    journal = Journal(tmp_path / "journal.jsonl", origin="http://service", run="1", across_runs=across_runs)
+    guard = ExecutionGuard(Budget(requests=9, executions=9, rate=None), journal)
+    before_any = guard.permit_once_more("TX1")
+    guard.claim("TX1")
+    with guard.sending("TX1", 1, True, lambda: DONE):
+        pass
+
+    assert not before_any
+    assert guard.permit_once_more("TX1") is permitted
+    assert guard.permit_once_more("TX1") is False
+
+
+DONE = Exchange(
+    1,
+    "executePix",
+    SentRequest("GET", "http://service/v1/execute/pix/TX1", ()),
+    Answer(200, (("Content-Type", "application/json"),), b'{"code": 0, "data": %s}' % json.dumps(
+        {field.name: "1" for field in operations()["executePix"].result}
+    ).encode()),
+)  # fmt: skip
 
 
 def _object(body: bytes) -> dict:

@@ -31,12 +31,20 @@ ARGUMENTS: Mapping[str, str | bytes] = {
     "with a backslash": marked("\\..\\"),
     "with dots": marked(".."),
     "with accents": marked("ação"),
-    "outside the basic plane": marked("🏦𝟘"),
-    "right to left": marked("\u202eשלום"),
+    "outside the basic plane": marked("🏦"),
+    "right to left": marked("\u202e\u05e9\u05dc"),
     "that is no UTF-8": marked_bytes(b"\xff\xc0\x80"),
     "with half a surrogate pair": marked_bytes(b"\xed\xa0\x80"),
 }
-EVERYWHERE = ("unknown", "over-long", "percent-encoded twice", "with NUL", "with quotes", "with accents", "that is no UTF-8")
+EVERYWHERE = (
+    "unknown",
+    "over-long",
+    "percent-encoded twice",
+    "with NUL",
+    "with quotes",
+    "with accents",
+    "that is no UTF-8",
+)
 """Those that every operation with a path argument gets; the execution gets them all."""
 RAW_ARGUMENTS: Mapping[str, str] = {"with reserved characters": marked(";,:@&=+$!'()*~")}
 QUERIES: Mapping[str, str] = {
@@ -82,10 +90,8 @@ VALUES: Mapping[str, Any] = {
     "null": None,
     "a boolean": True,
     "a number": -1,
-    "a number with a fraction": -0.5,
     "text": f"{MARK}text",
     "an empty text": "",
-    "an array": [],
     "an object": {},
 }
 """Values of every kind."""
@@ -107,7 +113,7 @@ STRINGS: Mapping[str, str] = {
     "a blank text": f"{MARK} ",
 }
 """Texts that are hard to hold."""
-HARDEST = tuple(STRINGS)[:1] + ("text outside ASCII", "text with NUL", "text with half a surrogate pair")
+HARDEST = ("an over-long text", "text outside ASCII", "text with NUL", "text with half a surrogate pair")
 """Those that every operation with a body gets; the registration and the deletion get them all."""
 CONTENT_TYPES: Mapping[str, str | None] = {
     "missing": None,

@@ -55,13 +55,17 @@ class Findings:
     accepted: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     cut: str = ""
+    _known: int = 0
+
+    def __post_init__(self) -> None:
+        self._known = len(self.door.exchanges)
 
     def take(self, case: Case, exchange: Exchange) -> set[Sign]:
         """Judge an exchange. What it shows."""
         if not exchange.number:
             self.cut = self.cut or exchange.summary
             return set()
-        self.numbers.add(exchange.number)
+        self._count_in(exchange)
         self._count(exchange)
         signs = set(self._judged(case, exchange))
         for sign in signs:
@@ -89,6 +93,12 @@ class Findings:
         shown = self.shown[sign]
         at = f"{sign.where}, {shown.case.what}: " if sign.where else ""
         return f"{at}{sign.message} ({shown.times} times, smallest: exchange {shown.exchange.number})"
+
+    def _count_in(self, exchange: Exchange) -> None:
+        """The exchange, and what the door sent again to see it twice."""
+        new = self.door.exchanges[self._known :]
+        self._known += len(new)
+        self.numbers |= {exchange.number, *(seen.number for seen in new if seen.request == exchange.request)}
 
     def _count(self, exchange: Exchange) -> None:
         response = exchange.response

@@ -23,10 +23,14 @@ _TEXT = st.one_of(_UNICODE, _RESERVED, _LONG)
 _NUMBER = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.just(10**40))
 _LEAF = st.one_of(st.none(), st.booleans(), _NUMBER, _TEXT, st.sampled_from(KINDS))
 JUNK = st.recursive(
-    _LEAF, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_UNICODE, inner, max_size=3)), max_leaves=4
+    _LEAF,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_UNICODE, inner, max_size=3)),
+    max_leaves=4,
 )
 """JSON values of every kind."""
-_BREAKAGES = st.sampled_from((b"", b",", b"}", b'"', b"\\", b"\0", b"\xff", b"\xef\xbb\xbf", b"NaN", b"'", b"//", b"[" * 300))
+_BREAKAGES = st.sampled_from(
+    (b"", b",", b"}", b'"', b"\\", b"\0", b"\xff", b"\xef\xbb\xbf", b"NaN", b"'", b"//", b"[" * 300)
+)
 
 
 def arguments(operation: str) -> SearchStrategy[Case]:
@@ -71,7 +75,9 @@ def bodies(operation: str, places: Sequence[str], body: Mapping[str, Any]) -> Se
         st.builds(changed, argument, strange, gone),
         st.builds(changed, argument, strange, gone),
         st.builds(broken, argument, _BREAKAGES, st.integers(0, 500), st.booleans()),
-        st.builds(lambda where, value: Case(operation, "body", "a value", where, as_bytes(harmless(value))), argument, JUNK),
+        st.builds(
+            lambda where, value: Case(operation, "body", "a value", where, as_bytes(harmless(value))), argument, JUNK
+        ),
     )
 
 

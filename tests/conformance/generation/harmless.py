@@ -10,7 +10,8 @@ from spec.interface import KEY_KINDS, MARK
 
 KINDS = tuple(kind for kind in KEY_KINDS if kind != "RANDOM")
 """The kinds that may stand beside a marked key: for RANDOM the service would make a key of its own."""
-_SEPARATOR = re.compile(r"([/\\∕⁄⧸／＼﹨]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
+_SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
+"""Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
 _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
 _TEXTS_KEPT = frozenset({"", *KINDS})
 

@@ -99,7 +99,9 @@ class Generation:
         form = self._form(operation)
         yield from classes.query_cases(operation, place)
         if operations()[operation].argument:
-            yield from classes.argument_cases(operation, classes.ARGUMENTS if operation == "executePix" else classes.EVERYWHERE)
+            yield from classes.argument_cases(
+                operation, classes.ARGUMENTS if operation == "executePix" else classes.EVERYWHERE
+            )
         yield from coverage_cases(operation, place if form else None)
         if form:
             yield from self._body_classes(operation, place, form)

@@ -17,6 +17,7 @@ from tests.conformance.extras import registration
 from tests.conformance.generation.cases import Case
 from tests.conformance.registrations import Registrar
 
+
 def _escaped(text: str) -> str:
     """The text with the first letter of each word in quotes as an escape."""
     return re.sub(r'"([A-Za-z])', lambda found: f'"\\u{ord(found[1]):04x}', text)

@@ -18,6 +18,7 @@ from hypothesis.strategies import SearchStrategy
 from schemathesis import Case as SchemaCase
 from schemathesis import GenerationMode
 from schemathesis.core import NotSet
+from schemathesis.core.result import Ok
 from schemathesis.generation.feedback import NO_FEEDBACK
 from schemathesis.generation.meta import CoverageScenario
 from schemathesis.schemas import APIOperation
@@ -35,12 +36,12 @@ _CUT = (CoverageScenario.OBJECT_REQUIRED_AND_OPTIONAL, CoverageScenario.OBJECT_O
 
 
 @cache
-def _operations() -> dict[str, APIOperation]:
+def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
     schema = schemathesis.openapi.from_path(OPENAPI)
     schema.config.phases.coverage.unexpected_methods = set()
     schema.config.generation.with_security_parameters = False
     gc.freeze()  # what was imported stays: a collection need not walk it again and again
-    found = (result.ok() for result in schema.get_all_operations())
+    found = (result.ok() for result in schema.get_all_operations() if isinstance(result, Ok))
     return {operation.definition.raw["operationId"]: operation for operation in found}
 
 
@@ -67,7 +68,7 @@ def fuzzing_cases(operation: str, places: Sequence[str]) -> SearchStrategy[Case]
     return st.builds(lambda case, where: _case(operation, case, where, "body", "of the schema"), drawn, argument)
 
 
-def _case(operation: str, case: SchemaCase, place: str | None, where: str, what: str) -> Case:
+def _case(operation: str, case: SchemaCase[Any], place: str | None, where: str, what: str) -> Case:
     if place is None and case.path_parameters:
         place = marked(unquote(str(next(iter(case.path_parameters.values())))))
     headers = {name.lower(): value for name, value in (case.headers or {}).items()}

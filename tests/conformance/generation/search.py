@@ -52,7 +52,7 @@ class Search:
         register_profile(self.settings.cache)
         folder = self.settings.database
         store = DirectoryBasedExampleDatabase(folder) if folder else None
-        if store is not None and self.settings.replay and folder.exists():
+        if folder is not None and folder.exists() and self.settings.replay:
             self._pass(self._sent_and_shown, (Phase.reuse,), store)
         self._pass(self._sent, (Phase.generate,), None)
         found = {sign for signs in self._known.values() for sign in signs}
@@ -93,7 +93,9 @@ class Search:
             body(case)
 
         drawn._hypothesis_internal_database_key = self.name.encode()  # type: ignore[attr-defined]
-        with suppress(Shows, BaseExceptionGroup, Flaky, SkipTest):  # what was found is known; nothing kept, nothing to try
+        with suppress(
+            Shows, BaseExceptionGroup, Flaky, SkipTest
+        ):  # what was found is known; nothing kept, nothing to try
             drawn()
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-DEFAULT_EXAMPLES = 16
-"""Good requests for each operation: one wrong answer in four is missed in one run of a hundred."""
-DEFAULT_DRAWN = 10
+DEFAULT_EXAMPLES = 20
+"""Good requests for each operation: one wrong answer in four is missed in one run of three hundred."""
+DEFAULT_DRAWN = 12
 """Requests that Hypothesis draws for each operation: no input class that was tried needs them, the unknown ones do."""
 
 
 @dataclass(frozen=True)
 class GenerationSettings:
-    """`examples` good requests and `drawn` ones for each operation. `cache` is where Hypothesis keeps its tables of Unicode.
+    """`examples` good requests and `drawn` ones for each operation.
 
-    `database` keeps the choices of failing examples, None for none; `replay` tries them first, which a run that
-    repeats another one does not.
+    `cache` is where Hypothesis keeps its tables of Unicode. `database` keeps the choices of failing examples, None
+    for none; `replay` tries them first, which a run that repeats another one does not.
     """
 
     seed: int

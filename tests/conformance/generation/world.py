@@ -90,7 +90,11 @@ class World:
             return
         self.transfers += 1
         plan = self.profile.transactions.prepare
-        code = next((code_in(seen, plan.code_at) for seen in prepare(self.client, self.profile, 1)), None) if plan else None
+        code = (
+            next((code_in(seen, plan.code_at) for seen in prepare(self.client, self.profile, 1)), None)
+            if plan
+            else None
+        )
         if code is None:
             return
         self.redactor.learn("code", code)

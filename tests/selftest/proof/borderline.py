@@ -17,7 +17,9 @@ UNDESCRIBED = (
 )  # fmt: skip
 
 
-def mentioned(name: str, fact: str, base: type[Service], /, *warns: str, hides: tuple[str, ...] = (), **parts: Any) -> None:
+def mentioned(
+    name: str, fact: str, base: type[Service], /, *warns: str, hides: tuple[str, ...] = (), **parts: Any
+) -> None:
     """Register a borderline service that is `base` with other attributes."""
     made = type(name, (base,), {"__doc__": fact, "__module__": __name__, **parts})
     BORDERLINE.add_class(made, "borderline", warns=warns, hides=hides)

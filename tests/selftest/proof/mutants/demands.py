@@ -94,6 +94,9 @@ def _registration_takes_otherwise(name: str, text: str, row: str, lacks: Any, st
     )
 
 
+_RENAMED = {"key": "pixKey", "type": "pixKeyType", "accountId": "account"}
+
+
 class Renames(Demands):
     """The sandbox, where a body may also carry its documented fields under other names and types."""
 
@@ -101,7 +104,7 @@ class Renames(Demands):
         body = super().read_json(request, operation)
         if operation != "registerPixKey":
             return body
-        renamed = {{"key": "pixKey", "type": "pixKeyType"}.get(name, name): value for name, value in body.items()}
+        renamed = {_RENAMED.get(name, name): value for name, value in body.items()}
         key, kind = renamed.get("pixKey"), renamed.get("pixKeyType")
         return renamed | {"pixKey": str(key)} | ({"pixKeyType": kind.upper()} if isinstance(kind, str) else {})
 
@@ -117,6 +120,12 @@ _registration_takes_otherwise(
     "The kind is to be called type.",
     "body.pixKeyType",
     lambda self, request: "type" not in members_of(request),
+)
+_registration_takes_otherwise(
+    "RegistrationWantsAccountIdForAccount",
+    "The account is to be called accountId.",
+    "body.account",
+    lambda self, request: "accountId" not in members_of(request),
 )
 
 

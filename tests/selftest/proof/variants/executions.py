@@ -19,11 +19,17 @@ IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
     ),
     "DatesInTurn": (
         "The date is in seconds, in microseconds, a day, zero, negative, and has a fraction.",
-        tuple({"date": date} for date in (1_767_312_000, 1_767_312_000_123_456, 20260101, 0, -62_135_596_800, 1.7e9 + 0.25)),
+        tuple(
+            {"date": date}
+            for date in (1_767_312_000, 1_767_312_000_123_456, 20260101, 0, -62_135_596_800, 1.7e9 + 0.25)
+        ),
     ),
     "DatesWithExponentsInTurn": (
         "The date has an exponent, a point and zeros, or many digits.",
-        tuple({"date": verbatim(date)} for date in ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400")),
+        tuple(
+            {"date": verbatim(date)}
+            for date in ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400")
+        ),
     ),
     "AmountsInTurn": (
         "The value is in cents, zero, negative, binary, an integer, and large.",
@@ -31,7 +37,10 @@ IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
     ),
     "AmountsWithExponentsInTurn": (
         "The value has an exponent or zeros, is minus zero, and beyond what a double holds.",
-        tuple({"value": verbatim(value)} for value in ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99")),
+        tuple(
+            {"value": verbatim(value)}
+            for value in ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99")
+        ),
     ),
     "AccountTypesInTurn": (
         "The account type is an integer in any form.",
@@ -85,7 +94,9 @@ EXPIRED = {
     "AllSuppliedCodesGet404": (404, SUPPLIED),
 }
 for _name, (_status, _codes) in EXPIRED.items():
-    lawful("expired", _name, f"Expired codes get {_status}: {', '.join(_codes)}.", Expired, CODES=_codes, STATUS=_status)
+    lawful(
+        "expired", _name, f"Expired codes get {_status}: {', '.join(_codes)}.", Expired, CODES=_codes, STATUS=_status
+    )
 
 
 @variant("expired", hides=EXECUTION)

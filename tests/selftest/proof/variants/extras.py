@@ -13,20 +13,44 @@ def _nested(depth: int) -> object:
     return {"further": _nested(depth - 1)} if depth else []
 
 
-NAMESAKES = {"ID": 7, "Status": None, "STATUS": "FAILED", "Error": "x", "e_rror": 1, "Type": 0, "Name": [], "valuE": "0"}
+NAMESAKES = {
+    "ID": 7,
+    "Status": None,
+    "STATUS": "FAILED",
+    "Error": "x",
+    "e_rror": 1,
+    "Type": 0,
+    "Name": [],
+    "valuE": "0",
+}
 EXTRAS: dict[str, dict[str, object]] = {
     "OneMember": {"endToEndId": "E99999010202601011200abcdef"},
     "300Members": {f"further{number}": number for number in range(300)},
     "30LevelsMore": {"links": _nested(30)},
     "90LevelsMore": {"links": _nested(90)},
     "Namesakes": NAMESAKES,
-    "NamesOfAllSorts": {"": 0, " ": 1, "ação": 2, "a.b[0]": 3, "$ref": "#/x", "__proto__": {}, "\u202e": 4, "x" * 5_000: 5},
+    "NamesOfAllSorts": {
+        "": 0,
+        " ": 1,
+        "ação": 2,
+        "a.b[0]": 3,
+        "$ref": "#/x",
+        "__proto__": {},
+        "\u202e": 4,
+        "x" * 5_000: 5,
+    },
     "TheOtherResult": {"Message": "", "Key": None, "DocumentNumber": 0, "Success": "false"},
     "AnInnerEnvelope": {"code": 17, "data": {"status": "FAILED", "error": "no"}},
     "AnotherDocument": {"payerDocument": "529.982.247-25", "payer": {"document": "52998224725"}},
 }
 for _name, _fields in EXTRAS.items():
-    lawful("extra", f"ExecutionsHave{_name}", f"An execution result has {_name} beside its own.", Results, EXECUTION=_fields)
+    lawful(
+        "extra",
+        f"ExecutionsHave{_name}",
+        f"An execution result has {_name} beside its own.",
+        Results,
+        EXECUTION=_fields,
+    )
 for _name in ("OneMember", "300Members", "90LevelsMore"):
     lawful(
         "extra", f"RegistrationsHave{_name}", f"A registration result has {_name} beside its own.",
@@ -42,7 +66,13 @@ lawful(
 )  # fmt: skip
 
 ENVELOPES: dict[str, dict[str, object]] = {
-    "MetaMembers": {"timestamp": "2026-01-01T12:00:00Z", "path": "/v1", "traceId": "00-4bf92f35", "errors": [], "meta": {}},
+    "MetaMembers": {
+        "timestamp": "2026-01-01T12:00:00Z",
+        "path": "/v1",
+        "traceId": "00-4bf92f35",
+        "errors": [],
+        "meta": {},
+    },
     "Namesakes": {"Data": None, "CODE": "no", "co_de": None, "DATA": []},
     "MessageAndError": {"message": "OK", "error": False, "status": 200},
     "SuccessAsABoolean": {"success": True},

@@ -10,7 +10,13 @@ SETS: dict[str, Headers] = {
     "Cookies": (("Set-Cookie", "JSESSIONID=1; Path=/; Secure; HttpOnly"), ("Set-Cookie", "lb=7; Max-Age=-1")),
     "90Headers": tuple((f"X-Further-{number}", "value") for number in range(88)),
     "ALongHeader": (("X-Long", "v" * 60_000),),
-    "OddValues": (("X-Empty", ""), ("X-Latin", "não é ASCII"), ("X-Odd", ' "\t,;='), ("X_Under", "1"), ("!#$%&'*+-.^`|~", "t")),
+    "OddValues": (
+        ("X-Empty", ""),
+        ("X-Latin", "não é ASCII"),
+        ("X-Odd", ' "\t,;='),
+        ("X_Under", "1"),
+        ("!#$%&'*+-.^`|~", "t"),
+    ),
     "HeadersTwice": (("X-Request-Id", "1"), ("X-Request-Id", "2"), ("Date", "yesterday")),
     "Security": (("Strict-Transport-Security", "max-age=1"), ("Content-Security-Policy", "default-src 'none'")),
     "Caching": (("ETag", 'W/"1"'), ("Age", "77"), ("Cache-Control", "max-age=600"), ("Last-Modified", "never")),
@@ -18,7 +24,11 @@ SETS: dict[str, Headers] = {
     "ALocation": (("Location", "https://elsewhere.example.test/"), ("Refresh", "0; url=/login"), ("Link", "</next>")),
     "AChallenge": (("WWW-Authenticate", "Bearer"), ("Proxy-Authenticate", "Basic")),
     "AnUpgrade": (("Upgrade", "h2c"), ("Alt-Svc", 'h3=":443"'), ("Trailer", "X-Sum"), ("Accept-Ranges", "bytes")),
-    "ADeprecation": (("Deprecation", "@1688169599"), ("Sunset", "Sat, 31 Dec 2022 23:59:59 GMT"), ("Warning", '299 - "old"')),
+    "ADeprecation": (
+        ("Deprecation", "@1688169599"),
+        ("Sunset", "Sat, 31 Dec 2022 23:59:59 GMT"),
+        ("Warning", '299 - "old"'),
+    ),
     "ALanguage": (("Content-Language", "pt-BR"), ("Vary", "*"), ("Content-Disposition", "attachment; filename=x.json")),
 }
 

@@ -100,7 +100,7 @@ MEDIA_TYPES = (
     'application/json; charset="utf-8"',
     "application/json; charset=us-ascii",
     "APPLICATION/JSON",
-    "  application/json ; odata.metadata=minimal ; x=\"a;b\"",
+    '  application/json ; odata.metadata=minimal ; x="a;b"',
     "application/json;",
     "application/vnd.bank.pix.v1+json",
     "application/hal+json; charset=utf-8",
@@ -120,9 +120,17 @@ class LabelsInTurn(Finishes):
 
 
 variant("media type")(LabelsInTurn)
-lawful("media type", "LabelsOfTheBank", "The Content-Type is a media type of the bank.", LabelsInTurn, changed=lambda self, request, response: Response(
-    response.status, response.body, (("content-type", "application/vnd.bank.pix.v1+json"), *_without_type(response.headers))
-))
+lawful(
+    "media type",
+    "LabelsOfTheBank",
+    "The Content-Type is a media type of the bank.",
+    LabelsInTurn,
+    changed=lambda self, request, response: Response(
+        response.status,
+        response.body,
+        (("content-type", "application/vnd.bank.pix.v1+json"), *_without_type(response.headers)),
+    ),
+)
 
 
 def _without_type(headers: Headers) -> Headers:
@@ -140,7 +148,14 @@ class Pads(Results):
 
 lawful("size", "ExecutionsOf1Mb", "An execution is answered with 1 MB.", Pads, SIZE=1_000_000)
 lawful("size", "ExecutionsOf4Mb", "An execution is answered with 4 MB.", Pads, SIZE=4_000_000, slow=True)
-lawful("size", "ExecutionsOf6Mb", "An execution is answered with 6 MB, more than is read.", Pads, SIZE=6_000_000, hides=UNREAD)
+lawful(
+    "size",
+    "ExecutionsOf6Mb",
+    "An execution is answered with 6 MB, more than is read.",
+    Pads,
+    SIZE=6_000_000,
+    hides=UNREAD,
+)
 
 
 @variant("size")
@@ -158,4 +173,6 @@ class ListsHaveLongNames(Finishes):
     OPERATIONS = ("listPixKeys", "listEntries")
 
     def changed(self, request: Request, response: Response) -> Response:
-        return Response(200, json.dumps({"code": 0, "data": {"k" * at: at for at in range(400)}}).encode(), response.headers)
+        return Response(
+            200, json.dumps({"code": 0, "data": {"k" * at: at for at in range(400)}}).encode(), response.headers
+        )

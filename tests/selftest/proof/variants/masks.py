@@ -37,7 +37,6 @@ MASKS: dict[str, Mask] = {
 }
 
 
-
 def _behind(sign: str) -> Mask:
     return lambda document: f"{sign * 3}{document[3:-5]}{sign * 5}"
 

@@ -11,7 +11,9 @@ from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.making import Refuses, as_json, empty, lawful, page, problem, profile, text
 
 WAYS: dict[str, Callable[[Request], Response]] = {
-    "404Json": lambda request: as_json(404, {"timestamp": 1, "status": 404, "error": "Not Found", "path": request.path}),
+    "404Json": lambda request: as_json(
+        404, {"timestamp": 1, "status": 404, "error": "Not Found", "path": request.path}
+    ),
     "404Html": lambda request: page(404, "404 Not Found"),
     "404HtmlWithThePath": lambda request: page(404, f"The requested URL {request.path} was not found"),
     "404Empty": lambda request: empty(404),

@@ -83,7 +83,9 @@ class AccountsHaveASlashAtTheEnd(Finishes):
         return empty(308, (("Location", "/v1/accounts/"),)) if response.status == 200 else response
 
 
-@variant("undescribed answer", hides=tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.*")))
+@variant(
+    "undescribed answer", hides=tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.*"))
+)
 class PreparesNothing(Service):
     """createPix and the transfers refuse every body with 422."""
 

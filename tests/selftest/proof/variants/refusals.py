@@ -20,7 +20,9 @@ BODIES = {
     "JsonString": lambda refusal: as_json(refusal.status, refusal.error),
     "JsonNull": lambda refusal: as_json(refusal.status, None),
     "BrokenJson": lambda refusal: text(refusal.status, "{'error': ", "application/json"),
-    "Latin1": lambda refusal: Response(refusal.status, "Não é válido".encode("latin-1"), (("Content-Type", "text/plain"),)),
+    "Latin1": lambda refusal: Response(
+        refusal.status, "Não é válido".encode("latin-1"), (("Content-Type", "text/plain"),)
+    ),
     "BareError": lambda refusal: as_json(refusal.status, {"error": "invalid", "error_description": refusal.error}),
     "CodeZero": lambda refusal: as_json(refusal.status, {"code": 0, "data": {}}),
     "CodeAsText": lambda refusal: as_json(refusal.status, {"code": "PIX-17", "data": None}),
@@ -43,7 +45,9 @@ class RefusesWith(Refuses):
 
 
 for _status in STATUSES:
-    lawful("refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status)
+    lawful(
+        "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status
+    )
 
 lawful(
     "refusal status", "RefusesWith429", "Every refusal has status 429, and none says when to come again.",

@@ -50,7 +50,9 @@ for _name, _code in CODES.items():
     )  # fmt: skip
 
 for _name, _rest in DATA.items():
-    lawful("refusal in 200", f"RefusesIn200With{_name}", f"Every refusal is a 200 with {_name}.", RefusesIn200, REST=_rest)
+    lawful(
+        "refusal in 200", f"RefusesIn200With{_name}", f"Every refusal is a 200 with {_name}.", RefusesIn200, REST=_rest
+    )
 
 
 @variant("refusal in 200", hides=("*.refusal",))

@@ -42,7 +42,9 @@ class RefusesDuplicates(TakesDuplicates):
 
 
 for _status in (400, 403, 409, 422, 423):
-    lawful("duplicate", f"DuplicatesGet{_status}", f"A registered key gets {_status}.", RefusesDuplicates, STATUS=_status)
+    lawful(
+        "duplicate", f"DuplicatesGet{_status}", f"A registered key gets {_status}.", RefusesDuplicates, STATUS=_status
+    )
 
 
 @variant("duplicate")
@@ -211,7 +213,16 @@ class RefusesQueriesAndFurtherHeaders(Refuses):
     """A query, or a header that it does not know, is refused with 400."""
 
     KNOWN = frozenset(
-        {"host", "user-agent", "accept", "accept-encoding", "authorization", "content-type", "content-length", "connection"}
+        {
+            "host",
+            "user-agent",
+            "accept",
+            "accept-encoding",
+            "authorization",
+            "content-type",
+            "content-length",
+            "connection",
+        }
     )
 
     def authorize(self, request: Request, operation: str) -> None:

@@ -66,12 +66,16 @@ class TheFirstOfAKind(Stumbles):
 
 
 for _status in (502, 503, 504):
-    lawful("burst", f"TheFirstThreeAre{_status}", f"The first three requests get {_status}.", TheFirstThree, STATUS=_status)
+    lawful(
+        "burst", f"TheFirstThreeAre{_status}", f"The first three requests get {_status}.", TheFirstThree, STATUS=_status
+    )
     lawful(
         "burst", f"EverySeventhIs{_status}", f"Each seventh request gets {_status} with Retry-After: 0.", EverySeventh,
         STATUS=_status, HEADERS=(("Retry-After", "0"),),
     )  # fmt: skip
-lawful("burst", "EverySeventhStumbles", "Each seventh request gets a 503, and no time is named.", EverySeventh, slow=True)
+lawful(
+    "burst", "EverySeventhStumbles", "Each seventh request gets a 503, and no time is named.", EverySeventh, slow=True
+)
 lawful(
     "burst", "EachRequestTwice", "Each new request gets a 503 once, and works when it comes again; money is left alone.",
     TheFirstOfAKind, HEADERS=(("Retry-After", "0"),), slow=True,
@@ -98,7 +102,9 @@ class ExecutionsAreDown(Service):
         raise Refusal(504, "No answer from behind.")
 
 
-@variant("burst", slow=True, hides=("listEntries.json", "listEntries.status", "listEntries.envelope.*", "listEntries.exists"))
+@variant(
+    "burst", slow=True, hides=("listEntries.json", "listEntries.status", "listEntries.envelope.*", "listEntries.exists")
+)
 class EntriesAreUnderMaintenance(Stumbles):
     """Entries are not to be had while the run lasts: 503."""
 
@@ -149,7 +155,15 @@ class Window(Limited):
 
 
 lawful("rate limit", "Takes60ASecond", "60 requests a second are taken.", Window, slow=True)
-lawful("rate limit", "Takes40ASecondOfEach", "40 requests a second of each sort are taken.", Window, MOST=40, EACH=True, slow=True)
+lawful(
+    "rate limit",
+    "Takes40ASecondOfEach",
+    "40 requests a second of each sort are taken.",
+    Window,
+    MOST=40,
+    EACH=True,
+    slow=True,
+)
 lawful(
     "rate limit", "Takes60ASecondByDate", "60 requests a second are taken; Retry-After is a date.", Window, slow=True,
     when=lambda self: format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True),

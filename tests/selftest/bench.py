@@ -1,0 +1,118 @@
+"""How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`.
+
+Both are run in turn, as other work on the machine slows both down. The floor is a replay of the run's own traffic
+with plain `requests`, without rules, evidence or reports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import requests
+
+from environments.sandbox import Request, Response
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
+
+ROOT = Path(__file__).parents[2]
+SCHEMATHESIS = Path(sys.executable).with_name("st")
+
+
+class Counted(Service):
+    """The sandbox, which keeps every request."""
+
+    def __init__(self, token: str | None = None) -> None:
+        super().__init__(token=token)
+        self.requests: list[Request] = []
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        self.requests.append(request)
+        return response
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of wall time, and what the service was sent meanwhile."""
+
+    seconds: float
+    requests: list[Request]
+
+
+def timed(act: Callable[[str, str], object]) -> Timed:
+    """Time one act against a fresh service; it gets the address and the token."""
+    service = Counted()
+    with Server(service) as server:
+        start = time.perf_counter()
+        act(server.base_url, service.token)
+        return Timed(time.perf_counter() - start, service.requests)
+
+
+def suite(*target: str, **environment: str) -> float:
+    """The default run: targeted and property tests, with reports, against the embedded sandbox. Seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        _call([sys.executable, "-m", "pytest", "-q", f"--report-dir={folder}", *target], ROOT, environment)
+        return time.perf_counter() - start
+
+
+def schemathesis(base_url: str, token: str) -> None:
+    """`st run` with all of its phases but the stateful one."""
+    with tempfile.TemporaryDirectory() as folder:
+        phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure"]
+        command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", base_url]
+        _call([*command, *phases, "-H", f"Authorization: Bearer {token}"], Path(folder), {})
+
+
+def replay(sent: list[Request]) -> Callable[[str, str], None]:
+    """The same requests with plain `requests`."""
+
+    def act(base_url: str, token: str) -> None:
+        with requests.Session() as session:
+            session.trust_env = False
+            for seen in sent:
+                headers = {**dict(seen.headers), "authorization": f"Bearer {token}"}
+                for name in ("host", "content-length", "connection"):
+                    headers.pop(name, None)
+                url = f"{base_url}{seen.path}" + (f"?{seen.query}" if seen.query else "")
+                session.request(seen.method, url, headers=headers, data=seen.body or None)
+
+    return act
+
+
+def _call(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    subprocess.run(command, cwd=folder, env={**os.environ, **environment}, capture_output=True, check=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    if not shutil.which(SCHEMATHESIS):
+        sys.exit(f"{SCHEMATHESIS} is not there: install schemathesis into this environment")
+    sent = timed(lambda base_url, token: suite(f"--base-url={base_url}", PIX_SANDBOX_TOKEN=token)).requests
+    ours, theirs, floor = [], [], []
+    for number in range(1, rounds + 1):
+        ours.append(Timed(suite(), sent))
+        theirs.append(timed(schemathesis))
+        floor.append(timed(replay(sent)))
+        shown = ", ".join(f"{one[-1].seconds:.2f} s" for one in (ours, theirs, floor))
+        print(f"round {number}: suite, st run, replay: {shown}", flush=True)
+    ratio = median(our.seconds / their.seconds for our, their in zip(ours, theirs, strict=True))
+    for name, runs in (("suite", ours), ("st run", theirs), ("replay", floor)):
+        count = median(len(run.requests) for run in runs)
+        print(f"{name:<7} {median(run.seconds for run in runs):6.2f} s  {count:.0f} requests")
+    print(f"suite / st run: {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()
