@@ -3,7 +3,7 @@ ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: conformance test lint
+.PHONY: conformance test lint proof
 
 conformance: .venv/ready
 	$(BIN)/pytest --environment=$(ENVIRONMENT)
@@ -20,3 +20,7 @@ lint: .venv/ready
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
 	touch $@
+
+# Every service of the proof, also those that are alike or slow by design; the default proof tries a few of each sort.
+proof: .venv/ready
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py -n 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import shutil
 import tempfile
@@ -23,7 +24,7 @@ from environments.profile import Profile, ProfileError, is_loopback, load
 from environments.target import Target, open_target, target_of_worker
 from environments.wire import WireSettings
 from reports.first import unknown_to_all
-from reports.interruption import Interruption
+from reports.interruption import Interruption, stop_parallel_run
 from reports.plan import Plan, Planner
 from reports.plugin import Reporter, Watcher
 from reports.recording import NotExercised
@@ -118,6 +119,7 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
     else:
         config.option.loadgroup = worker["loadgroup"]
         config.stash[SEED] = worker["seed"]
+        Path(worker["shared"], f"{os.getpid()}.pid").touch()
         config.stash[TARGET] = target_of_worker(profile, worker["base_url"], worker["token"])
     target = config.stash[TARGET]
     watcher = config.stash[WATCHER] = Watcher(profile, _redactor(profile, target))
@@ -174,7 +176,7 @@ def _configure_controller(config: pytest.Config, profile: Profile) -> None:
     if folder is not None and hasattr(config.option, "htmlpath"):
         config.option.htmlpath = str(folder / "report.html")
         config.option.self_contained_html = True
-    _configure_parallel(config)
+    _configure_folder(config)
     reporter = config.stash[REPORTER] = Reporter(run, folder)
     config.pluginmanager.register(reporter, "conformance-reporter")
 
@@ -183,20 +185,19 @@ def _configure_interruption(config: pytest.Config) -> None:
     def stop_workers() -> None:
         controller = config.pluginmanager.get_plugin("dsession")
         if controller is not None:
-            controller.shouldstop = "the run was stopped by a signal"
-            controller.queue.put(("triggershutdown", {}))
+            stop_parallel_run(controller, [int(path.stem) for path in config.stash[SHARED].glob("*.pid")])
 
     interruption = config.stash[INTERRUPTION] = Interruption(stop_workers)
     config.add_cleanup(interruption.restore)
     config.pluginmanager.register(interruption, "conformance-interruption")
 
 
-def _configure_parallel(config: pytest.Config) -> None:
-    """A folder of the run in which its workers count together and pytest keeps their files; it goes with the run."""
-    if getattr(config.option, "dist", "no") == "no":
-        return
+def _configure_folder(config: pytest.Config) -> None:
+    """A folder of the run, in which its workers count together and pytest keeps their files; it goes with the run."""
     shared = config.stash[SHARED] = Path(tempfile.mkdtemp(prefix="pix-conformance-"))
     config.add_cleanup(lambda: shutil.rmtree(shared, ignore_errors=True))
+    if getattr(config.option, "dist", "no") == "no":
+        return
     config.option.basetemp = config.option.basetemp or str(shared / "pytest")
     if config.option.dist == "load":
         config.option.dist = "loadgroup"
@@ -242,6 +243,14 @@ def _values(profile: Profile) -> dict[str, Sequence[str]]:
     }
 
 
+def _journal_folder(config: pytest.Config, profile: Profile, target: Target) -> Path:
+    """Beside the reports; for loopback, where no later run is to be kept from a code, gone with the run."""
+    if not is_loopback(target.base_url):
+        return RUNS / profile.name
+    worker = getattr(config, "workerinput", None)
+    return Path(worker["shared"]) if worker else config.stash[SHARED]
+
+
 def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
     worker = getattr(config, "workerinput", None)
     run = worker["run"] if worker else config.stash[RUN_ID]
@@ -253,7 +262,7 @@ def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
         shared=Path(worker["shared"], BUDGET) if worker else None,
     )
     journal = Journal(
-        profile.journal or RUNS / profile.name / "journal.jsonl",
+        profile.journal or _journal_folder(config, profile, target) / "journal.jsonl",
         origin=target.base_url,
         run=run,
         across_runs=profile.journal is not None or not is_loopback(target.base_url),

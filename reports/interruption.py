@@ -6,11 +6,13 @@ end as an internal error. So it is raised while a test or the probe runs, and ke
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -19,6 +21,7 @@ import pytest
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _KNOCK_S = 0.1
 _NO_SIGNAL = 0
+_WORKERS_S = 3.0
 _Step = Generator[None, object, object]
 
 
@@ -84,6 +87,17 @@ class Interruption:
     def _stop(self) -> None:
         self._raises = False
         raise KeyboardInterrupt("the run was stopped by a signal")
+
+
+def stop_parallel_run(controller: Any, workers: Iterable[int]) -> None:
+    """Stop the workers of xdist's controller, which then say what they know; do not wait long for those who do not."""
+    for worker in workers:
+        with suppress(ProcessLookupError):  # it has ended
+            os.kill(worker, signal.SIGTERM)
+    time.sleep(_WORKERS_S)
+    controller.shouldstop = controller.shouldstop or "the run was stopped by a signal"
+    controller.worker_wake_up = lambda: None  # the loop looks at shouldstop after a message alone
+    controller.queue.put(("wake_up", {}))
 
 
 class _Waker:

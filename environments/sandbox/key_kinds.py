@@ -15,10 +15,7 @@ def is_phone(key: str) -> bool:
 
 def is_email(key: str) -> bool:
     """One address of at most 77 characters, as the central bank's directory has it."""
-    return (
-        len(key) <= 77
-        and re.fullmatch(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", key, re.ASCII) is not None
-    )
+    return len(key) <= 77 and re.fullmatch(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", key, re.ASCII) is not None
 
 
 def is_random(key: str) -> bool:

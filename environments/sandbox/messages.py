@@ -78,9 +78,7 @@ def _target(environ: WSGIEnvironment) -> str:
 
 
 def _headers(environ: WSGIEnvironment) -> dict[str, str]:
-    headers = {
-        name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name[:5] == "HTTP_"
-    }
+    headers = {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name[:5] == "HTTP_"}
     return headers | {"content-type": environ.get("CONTENT_TYPE", "")}
 
 

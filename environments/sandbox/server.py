@@ -133,9 +133,7 @@ class _Handler(WSGIRequestHandler):
         """Send a response. Where the application says how long it is, its pieces go out as they come."""
         code, _, phrase = status.partition(" ")
         bodiless = code in ("204", "304")
-        if not bodiless and not {"content-length", "transfer-encoding"} & {
-            name.lower() for name, _ in headers
-        }:
+        if not bodiless and not {"content-length", "transfer-encoding"} & {name.lower() for name, _ in headers}:
             pieces = [b"".join(pieces)]
             headers = [*headers, ("Content-Length", str(len(pieces[0])))]
         self._send_head(int(code), phrase, headers)

@@ -86,9 +86,7 @@ class Wire:
     def routes_of(self, path: str) -> list[tuple[str, str, str | None]]:
         """Method, operationId and undecoded argument of every route that has this path."""
         matches = ((method, name, _arguments(template, path)) for method, template, name in self.ROUTES)
-        return [
-            (method, name, next(iter(found), None)) for method, name, found in matches if found is not None
-        ]
+        return [(method, name, next(iter(found), None)) for method, name, found in matches if found is not None]
 
     def decode(self, segment: str) -> str:
         """A path segment without its percent-encoding, which may hide slashes, NUL and anything else."""
@@ -102,9 +100,7 @@ class Wire:
         scheme, _, credential = request.header("Authorization").partition(" ")
         if scheme.lower() != "bearer" or not self.is_token(credential):
             challenge = (("WWW-Authenticate", "Bearer"),)
-            raise Refusal(
-                401, "A valid access token is required: Authorization: Bearer <ACCESS_TOKEN>.", challenge
-            )
+            raise Refusal(401, "A valid access token is required: Authorization: Bearer <ACCESS_TOKEN>.", challenge)
 
     def is_token(self, credential: str) -> bool:
         """Whether this is the token; a WSGI server hands the bytes of a header over as Latin-1."""
@@ -123,9 +119,7 @@ class Wire:
         try:
             body = json.loads(request.body.decode(), parse_constant=_no_json, object_pairs_hook=_members)
         except (ValueError, RecursionError):
-            raise Refusal(
-                400, "The body is not JSON as of RFC 8259, in UTF-8 and without repeated members."
-            ) from None
+            raise Refusal(400, "The body is not JSON as of RFC 8259, in UTF-8 and without repeated members.") from None
         if not isinstance(body, dict):
             raise Refusal(400, "The body is not an object of JSON.")
         return body
@@ -164,11 +158,7 @@ def _arguments(template: str, path: str) -> list[str] | None:
     parts, segments = template.split("/"), path.split("/")
     pairs = list(zip(parts, segments, strict=False))
     same = all(segment != "" if part[:1] == "{" else segment == part for part, segment in pairs[1:])
-    return (
-        [segment for part, segment in pairs if part[:1] == "{"]
-        if same and len(parts) == len(segments)
-        else None
-    )
+    return [segment for part, segment in pairs if part[:1] == "{"] if same and len(parts) == len(segments) else None
 
 
 def _no_json(constant: str) -> NoReturn:

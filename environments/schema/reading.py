@@ -45,9 +45,7 @@ class ProfileError(Exception):
 def _number(_: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float:
     """YAML 1.1 reads 010 as 8 and 1:30 as 90: nobody who writes an amount or an account means that."""
     if not _NUMBER.fullmatch(node.value) or not math.isfinite(float(node.value)):
-        raise _wrong(
-            "a number that YAML would change (as it does 0001, 1_000 and 1:30); write it in quotes", node
-        )
+        raise _wrong("a number that YAML would change (as it does 0001, 1_000 and 1:30); write it in quotes", node)
     return float(node.value) if set(node.value) & set(".eE") else int(node.value)
 
 
@@ -125,9 +123,7 @@ def _text(path: Path, folder: Path) -> str:
         there = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
         raise ProfileError(f"{shown(path)}: no such file; {there}") from None
     except OSError as error:
-        raise ProfileError(
-            f"{shown(path)}: cannot be read ({error.strerror}); expected a YAML file"
-        ) from None
+        raise ProfileError(f"{shown(path)}: cannot be read ({error.strerror}); expected a YAML file") from None
     except UnicodeDecodeError as error:
         raise ProfileError(f"{shown(path)}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
 
@@ -154,9 +150,7 @@ def _quoted(match: re.Match[str]) -> str:
 
 def _summary(broken: Iterable[jsonschema_rs.ValidationError]) -> str:
     """The first problem (unknown keys before what is missing because of them), and how many more."""
-    ordered = sorted(
-        broken, key=lambda e: (e.schema_path[-1] != "additionalProperties", str(e.instance_path))
-    )
+    ordered = sorted(broken, key=lambda e: (e.schema_path[-1] != "additionalProperties", str(e.instance_path)))
     lines = list(dict.fromkeys(map(_explanation, ordered)))
     return lines[0] + (f" ({len(lines) - 1} more in this file)" if lines[1:] else "")
 

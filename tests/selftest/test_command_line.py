@@ -22,7 +22,9 @@ def run(*arguments, **environment):
     """Run pytest as a user would, from the checkout."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not property", *arguments]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PIX_", "PYTEST_"))}
-    return subprocess.run(command, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        command, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=60
+    )
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +110,14 @@ def test_failure_names_row_statement_and_finding(failing_run):
     ("arguments", "line"),
     [
         (["--environment=nope"], "ERROR: environments/nope.yaml: no such file; the environments in environments are: "),
-        (["--verify-base-url"], "ERROR: --verify-base-url goes around the door; leave it out, the target is probed anyway"),
-        (["--environment=staging.example"], "ERROR: environments/staging.example.yaml: auth.token_env: PIX_TOKEN is not"),
+        (
+            ["--verify-base-url"],
+            "ERROR: --verify-base-url goes around the door; leave it out, the target is probed anyway",
+        ),
+        (
+            ["--environment=staging.example"],
+            "ERROR: environments/staging.example.yaml: auth.token_env: PIX_TOKEN is not",
+        ),
     ],
 )
 def test_bad_input_is_one_line(arguments, line):

@@ -162,9 +162,7 @@ class TestWhatAProfileSays:
         """A relative path starts at the folder of the profile; ~ is the home folder."""
         (here / "environments/token").touch()
 
-        profile = loaded(
-            "base_url: https://bank.example\nauth: {token_file: token}\njournal: ~/pix.journal\n"
-        )
+        profile = loaded("base_url: https://bank.example\nauth: {token_file: token}\njournal: ~/pix.journal\n")
 
         assert profile.auth.token_file == here / "environments/token"
         assert profile.journal == Path.home() / "pix.journal"
@@ -211,8 +209,7 @@ class TestFindingTheFile:
             load("stagin", folder=Path("environments"))
 
         assert str(caught.value) == (
-            "environments/stagin.yaml: no such file; "
-            "the environments in environments are: qa, staging.example"
+            "environments/stagin.yaml: no such file; the environments in environments are: qa, staging.example"
         )
 
     def test_none_there(self):
@@ -229,9 +226,7 @@ class TestFindingTheFile:
         with pytest.raises(ProfileError) as caught:
             load("qa", folder=Path("environments"))
 
-        assert str(caught.value) == (
-            "environments/qa.yaml: cannot be read (Is a directory); expected a YAML file"
-        )
+        assert str(caught.value) == ("environments/qa.yaml: cannot be read (Is a directory); expected a YAML file")
 
     def test_unreadable(self):
         """A file that the system does not hand out is said with the system's reason."""
@@ -459,7 +454,7 @@ transactions: {prepare: {operation: createPix, json: {}, code_at: /id, count: 0}
 => transactions.prepare.count: expected a whole number from 1
 transactions: {prepare: {json: {}, code_at: /id}}
 => transactions.prepare.operation: missing; expected one of createPix, transferExternal, transferInternal, transferP2p
-"""  # noqa: E501 (a message is one line)
+"""
 
 
 @pytest.mark.parametrize(("text", "message"), cases(WRONG_VALUES))
@@ -496,7 +491,7 @@ auth: {token_command: [head, 1]}
 base_url: https://bank.example
 auth: {token_file: secrets/token}
 => auth.token_file: no such file; a path is relative to environments
-"""  # noqa: E501 (a message is one line)
+"""
 
 
 @pytest.mark.parametrize(("text", "message"), cases(WRONG_SOURCES))
@@ -590,9 +585,7 @@ class TestAddresses:
 
         assert profile.base_url == "http://localhost:8080"
 
-    @pytest.mark.parametrize(
-        "address", ["embedded", "http://localhost:1", "http://127.9.9.9", "https://[::1]/a"]
-    )
+    @pytest.mark.parametrize("address", ["embedded", "http://localhost:1", "http://127.9.9.9", "https://[::1]/a"])
     def test_loopback(self, address):
         """Loopback is embedded, localhost, 127.0.0.0/8 and ::1."""
         assert is_loopback(address)
@@ -608,9 +601,7 @@ class TestAddresses:
 @pytest.mark.parametrize("name", ["ca_bundle", "client_cert"])
 def test_files_that_are_not_there(name):
     """A file that a profile names is there before the run starts."""
-    assert refusal(f"{GOOD}tls: {{{name}: a.pem}}") == (
-        f"tls.{name}: no such file; a path is relative to environments"
-    )
+    assert refusal(f"{GOOD}tls: {{{name}: a.pem}}") == (f"tls.{name}: no such file; a path is relative to environments")
 
 
 def test_a_key_file_that_is_not_there(here):
@@ -674,7 +665,7 @@ pix_keys: [{type: SECRET, key: CPF}]
 auth: {token_env: A}
 tls: {client_cert: a, client_key_passphrase_env: SECRET}
 => tls.client_key_passphrase_env: expected the name of an environment variable in upper case, such as PIX_KEY_PASSPHRASE, and never the secret itself
-"""  # noqa: E501 (a message is one line)
+"""
 
 
 @pytest.mark.parametrize(("text", "message"), cases(WRITTEN_SECRETS))

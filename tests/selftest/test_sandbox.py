@@ -249,9 +249,7 @@ def test_every_request_of_the_profile_succeeds(call):
     profile = yaml.safe_load((ROOT / "environments/sandbox.yaml").read_text("utf-8"))
     keys = [{"pixKeyType": key["type"], "pixKey": key["key"]} for key in profile["pix_keys"]]
     made = [call("POST", KEYS, json=key).json()["data"]["Success"] for key in keys]
-    bodies = {
-        name: filled(request["json"], keys[1]["pixKey"]) for name, request in profile["requests"].items()
-    }
+    bodies = {name: filled(request["json"], keys[1]["pixKey"]) for name, request in profile["requests"].items()}
     replies = [call(*OPERATIONS[name][:2], json=body) for name, body in bodies.items()]
     prepared = call("POST", "/v1/pix", json=profile["transactions"]["prepare"]["json"])
     codes = [*profile["transactions"]["codes"], prepared.json()["data"]["transactionId"]]
@@ -382,9 +380,7 @@ def test_hostile_input_is_refused_readably(server, call, capfd, message):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    "message", [b"", b"GET /v1/acc", b"POST /v1/pix HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"]
-)
+@pytest.mark.parametrize("message", [b"", b"GET /v1/acc", b"POST /v1/pix HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"])
 def test_a_client_may_go_away_at_any_time(server, call, capfd, message):
     """A client that breaks off leaves neither a trace on the terminal nor a service that is down."""
     with socket.create_connection(server.base_url[7:].split(":")) as connection:
@@ -437,14 +433,10 @@ def test_an_override_is_seen_from_outside(caplog):
 
     class ForgetsTheDate(Service):
         def execution_result(self, transfer):
-            return {
-                name: value for name, value in super().execution_result(transfer).items() if name != "date"
-            }
+            return {name: value for name, value in super().execution_result(transfer).items() if name != "date"}
 
         def finish(self, request, operation, response):
-            return Response(
-                response.status, response.body, (*response.headers, ("X-Operation", str(operation)))
-            )
+            return Response(response.status, response.body, (*response.headers, ("X-Operation", str(operation))))
 
         def list_accounts(self, request):
             raise RuntimeError("on purpose")

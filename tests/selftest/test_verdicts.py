@@ -67,7 +67,13 @@ def test_fail_on_decides_what_incomplete_means():
 
 @pytest.mark.parametrize(
     ("level", "verdict"),
-    [("documented", "fail"), ("implied", "warn"), ("example", "warn"), ("robustness", "fail"), ("not-shown", "observed")],
+    [
+        ("documented", "fail"),
+        ("implied", "warn"),
+        ("example", "warn"),
+        ("robustness", "fail"),
+        ("not-shown", "observed"),
+    ],
 )
 def test_deviation_by_level(level, verdict):
     """What a deviation is depends on the level of its row."""
