@@ -3,7 +3,7 @@ ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: conformance test lint proof
+.PHONY: conformance test lint proof bench
 
 conformance: .venv/ready
 	$(BIN)/pytest --environment=$(ENVIRONMENT)
@@ -24,3 +24,7 @@ lint: .venv/ready
 # Every service of the proof, also those that are alike or slow by design; the default proof tries a few of each sort.
 proof: .venv/ready
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py -n 2
+
+# The default run beside `st run` on the same schema, service and machine, and a plain replay as the floor.
+bench: .venv/ready
+	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py

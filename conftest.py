@@ -19,12 +19,13 @@ from environments.client import Client
 from environments.credentials import resolve_headers, resolve_passphrase
 from environments.door import Door, UnreachableError
 from environments.journal import Journal
-from environments.probe import probe
+from environments.probe import Preflight, probe
 from environments.profile import Profile, ProfileError, is_loopback, load
 from environments.target import Target, open_target, target_of_worker
 from environments.wire import WireSettings
-from reports.first import unknown_to_all
+from reports.first import ordered, unknown_to_all
 from reports.interruption import Interruption, stop_parallel_run
+from reports.pen import Pen
 from reports.plan import Plan, Planner
 from reports.plugin import Reporter, Watcher
 from reports.recording import NotExercised
@@ -123,6 +124,9 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
         config.stash[TARGET] = target_of_worker(profile, worker["base_url"], worker["token"])
     target = config.stash[TARGET]
     watcher = config.stash[WATCHER] = Watcher(profile, _redactor(profile, target))
+    pen = Pen(watcher.redactor)
+    config.add_cleanup(pen.put_down)
+    config.pluginmanager.register(pen, "conformance-pen")
     watcher.door = config.stash[DOOR] = _door(config, profile, target)
     config.pluginmanager.register(watcher, "conformance-watcher")
 
@@ -199,6 +203,8 @@ def _configure_folder(config: pytest.Config) -> None:
     if getattr(config.option, "dist", "no") == "no":
         return
     config.option.basetemp = config.option.basetemp or str(shared / "pytest")
+    if config.option.maxworkerrestart is None:
+        config.option.maxworkerrestart = "0"  # nobody knows what a worker that ended sent last
     if config.option.dist == "load":
         config.option.dist = "loadgroup"
 
@@ -346,7 +352,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:
     """What a worker knew goes into the run."""
     reporter = node.config.stash.get(REPORTER, None)
     if reporter is not None:
-        reporter.run.add(getattr(node, "workeroutput", {}).get("traffic", {}))
+        reporter.run.add(getattr(node, "workeroutput", {}).pop("traffic", {}))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -361,20 +367,23 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     else:
         run = config.stash[REPORTER].run
         run.add(traffic)
-        run.first[:0] = unknown_to_all(config.stash[DOOR].guard.unanswered(), run.first)
+        unanswered = config.stash[DOOR].guard.unanswered()
+        run.first = ordered([*run.first, *unknown_to_all(unanswered, run.first)])
         config.stash[REPORTER].finish(session, exitstatus)
 
 
 def _probe(config: pytest.Config) -> None:
-    door, run = config.stash[DOOR], config.stash[REPORTER].run
+    door, run, redactor = config.stash[DOOR], config.stash[REPORTER].run, config.stash[WATCHER].redactor
     try:
         with config.stash[INTERRUPTION].may_stop():
-            why = probe(door, client_of(config), run.profile.allow)
+            found = probe(door, client_of(config), run.profile)
     except UnreachableError as error:
-        why = str(error)
-    if why:
-        run.unreachable = why
-        pytest.exit(f"{run.base_url} cannot be spoken to: {why}; this is no verdict on the service", returncode=7)
+        found = Preflight(str(error))
+    run.first += [redactor.text(note) for note in found.notes]
+    if found.unreachable:
+        run.unreachable = found.unreachable
+        why = f"{run.base_url} cannot be spoken to: {found.unreachable}; this is no verdict on the service"
+        pytest.exit(redactor.text(why), returncode=7)
 
 
 def client_of(config: pytest.Config) -> Client:

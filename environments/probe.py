@@ -1,17 +1,87 @@
-"""Whether the target can be spoken to at all, asked once before the first test."""
+"""What is asked once before the first test: whether the target can be spoken to, and whether the set-up is right.
+
+A finding is one line with what to do; the run goes on where it can.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 
 from environments.client import Client
 from environments.door import Door
-from spec.exchange import FailureKind
+from environments.profile import Profile
+from spec.exchange import Exchange, FailureKind, Response
+from spec.reading import is_refusal
+
+MOST_SKEW_S = 60
+_MOST_ACCOUNTS = 5
+_ASKS_FOR_A_CERTIFICATE = (495, 496)
 
 
-def probe(door: Door, client: Client, allow: Set[str]) -> str:
-    """Why the target cannot be spoken to; empty where it can. Sends a read, or only connects where none is allowed."""
-    if "read" not in allow:
-        return door.connect()
-    exchange = client.send("listAccounts", good=True)
-    return exchange.failure.message if exchange.failure and exchange.failure.kind is not FailureKind.LIMIT else ""
+@dataclass(frozen=True)
+class Preflight:
+    """`unreachable` says why the target cannot be spoken to; `notes` are faults of the set-up, said first."""
+
+    unreachable: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def probe(door: Door, client: Client, profile: Profile) -> Preflight:
+    """Send a read, or only connect where none is allowed."""
+    if "read" not in profile.allow:
+        return Preflight(door.connect())
+    listed = client.send("listAccounts", good=True)
+    if listed.failure is not None:
+        return Preflight(listed.failure.message if listed.failure.kind is not FailureKind.LIMIT else "")
+    if listed.response is None:
+        return Preflight()
+    notes = (*_refused(listed.response, profile), *_skewed(listed), *_unknown_accounts(client, listed, profile))
+    return Preflight(notes=notes)
+
+
+def _refused(response: Response, profile: Profile) -> Iterator[str]:
+    if asks_for_a_certificate(response):
+        does = "refuses the client certificate: renew" if profile.tls.client_cert else "asks for a certificate: name"
+        yield f"the gateway {does} tls.client_cert and tls.client_key ({response.status})"
+    elif response.status == 401:
+        source = profile.auth.token_env or ("token_command" if profile.auth.token_command else "token_file")
+        yield f"listAccounts refuses the token (401): it may be wrong or expired, check auth ({source})"
+
+
+def asks_for_a_certificate(response: Response) -> bool:
+    """Whether a gateway refuses the client certificate: 495 and 496, which nginx sends as a 400 with a page."""
+    if response.status in _ASKS_FOR_A_CERTIFICATE:
+        return True
+    return response.status == 400 and b"SSL certificate" in response.body[:2_000]
+
+
+def _skewed(listed: Exchange) -> Iterator[str]:
+    said = listed.response.header("Date") if listed.response else ""
+    try:
+        date = parsedate_to_datetime(said)
+    except (ValueError, TypeError):
+        return
+    theirs = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    skew = theirs - (listed.started + listed.elapsed_s)
+    if abs(skew) > MOST_SKEW_S:
+        behind = "behind" if skew > 0 else "ahead of"
+        yield (
+            f"the clock of this machine is {abs(skew) / 60:.0f} minutes {behind} the service's (its header Date): "
+            "tokens and certificates may count as expired, set the clock"
+        )
+
+
+def _unknown_accounts(client: Client, listed: Exchange, profile: Profile) -> Iterator[str]:
+    """Accounts that the list does not show, and whose balance is refused: the document shows no shape of the list."""
+    if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
+        return
+    shown = listed.response.body.decode("utf-8", "replace")
+    for account in profile.accounts[:_MOST_ACCOUNTS]:
+        if account in shown:
+            continue
+        balance = client.send("getBalance", account, good=True).response
+        if balance is not None and balance.status in (400, 404, 422):
+            yield f"the service does not know the account {account} ({balance.status} to getBalance): check accounts"

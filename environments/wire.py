@@ -19,6 +19,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from environments.schema.reading import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
 CONNECT_TIMEOUT_S = 5.0
@@ -147,7 +148,12 @@ class Wire(HTTPAdapter):
         if settings.client_cert is None:
             return {}
         context = ssl.create_default_context()
-        context.load_cert_chain(settings.client_cert, settings.client_key, settings.client_key_passphrase)
+        passphrase = settings.client_key_passphrase or ""  # without one OpenSSL would ask the terminal
+        try:
+            context.load_cert_chain(settings.client_cert, settings.client_key, passphrase)
+        except (OSError, ValueError):
+            reason = "not a certificate and its key in PEM, or the passphrase is wrong or missing"
+            raise ProfileError(f"tls.client_cert, tls.client_key: {reason}") from None
         return {"ssl_context": context}
 
     def attempt(self, request: requests.PreparedRequest) -> tuple[requests.Response | None, Response | Failure]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from environments.authorization import VALID
 from environments.door import Door
+from environments.probe import asks_for_a_certificate
 from spec.exchange import Exchange, Response
 from spec.reading import is_refusal
 
@@ -25,8 +26,14 @@ def said_first(door: Door) -> Iterator[str]:
             "again: prepare new ones, or use --resend-code"
         )
     yield from door.token_trouble.notes
+    yield from _certificate_refused(door.exchanges)
     yield from _token_refused([seen for seen in door.exchanges if seen.operation and seen.credential == VALID])
     yield from _codes_refused([seen for seen in door.exchanges if seen.operation == "executePix" and seen.good])
+
+
+def ordered(lines: Iterable[str]) -> list[str]:
+    """Unknown outcomes before everything else."""
+    return sorted(lines, key=lambda line: not line.startswith(UNKNOWN))
 
 
 def unknown_to_all(unanswered: int, said: Sequence[str]) -> Iterator[str]:
@@ -37,6 +44,13 @@ def unknown_to_all(unanswered: int, said: Sequence[str]) -> Iterator[str]:
             f"{UNKNOWN} of {missing} executions: the journal says that they were sent, and not how they were answered; "
             "they are never sent again, look the transfers up"
         )
+
+
+def _certificate_refused(exchanges: Sequence[Exchange]) -> Iterator[str]:
+    """From the second exchange on: the first one is the preflight's, which says it in more words."""
+    refused = [bool(seen.response and asks_for_a_certificate(seen.response)) for seen in exchanges]
+    if any(refused) and not refused[0]:
+        yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 
 
 def _token_refused(exchanges: Sequence[Exchange]) -> Iterator[str]:

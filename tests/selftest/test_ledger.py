@@ -12,6 +12,7 @@ from openapi_spec_validator import validate
 from spec.interface import OPENAPI, operations
 from spec.ledger import LEVELS, ledger
 from spec.rules import RULES
+from tests.selftest.proof.trial import ADDOPTS
 
 ROOT = Path(__file__).parents[2]
 FIELD_ROWS = ("present", "type", "spelling")
@@ -22,7 +23,7 @@ OPERATION_IDS = {
 
 
 @pytest.fixture(scope="module")
-def tested_rows(pytestconfig):
+def tested_rows():
     """The rows that the conformance tests name, as pytest collects them."""
     collected: set[str] = set()
 
@@ -30,7 +31,7 @@ def tested_rows(pytestconfig):
         def pytest_collection_modifyitems(self, items):
             collected.update(mark.args[0] for item in items for mark in item.iter_markers("requirement"))
 
-    options = ["-o", "addopts=--import-mode=importlib", "--collect-only", "--no-report", "-p", "no:terminal"]
+    options = ["-o", f"addopts={ADDOPTS}", "--collect-only", "--no-report", "-p", "no:terminal"]
     pytest.main([*options, "-p", "no:cacheprovider", str(ROOT / "tests" / "conformance")], plugins=[Collector()])
     return collected
 

@@ -70,7 +70,7 @@ fast = settings(
     max_examples=40,
     derandomize=True,
     deadline=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.differing_executors],
 )
 
 

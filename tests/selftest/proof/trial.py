@@ -15,7 +15,7 @@ from reports.run import Run
 from reports.verdicts import FAIL, NOT_EXERCISED, WARN, RowResult
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
-_ADDOPTS = (
+ADDOPTS = (
     "--import-mode=importlib --disable-plugin-autoload -p pytest_base_url.plugin -p pytest_html.plugin "
     "-p pytest_metadata.plugin"
 )
@@ -68,7 +68,7 @@ def try_service(service: Service, *arguments: str, environment: str = "sandbox")
     capture = _Capture()
     with Server(service) as server:
         os.environ["PIX_SANDBOX_TOKEN"] = service.token
-        options = ["-o", f"addopts={_ADDOPTS}", "--no-report", "-m", "not property"]
+        options = ["-o", f"addopts={ADDOPTS}", "--no-report", "-m", "not property"]
         options += [part for name in _OFF for part in ("-p", f"no:{name}")]
         target = [f"--base-url={server.base_url}", f"--environment={environment}"]
         status = pytest.main([*options, *target, *arguments, str(CONFORMANCE)], plugins=[capture])

@@ -59,8 +59,9 @@ def command(profile: Path, *options: str) -> list[str]:
     """The command line of a run whose report goes beside the profile."""
     report = f"--report-dir={profile.parent / 'report'}"
     paths = [] if any(not option.startswith("-") and "/" in option for option in options) else ["tests/conformance"]
+    cache = f"cache_dir={profile.parent / 'cache'}"
     return [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not property",
+        sys.executable, "-m", "pytest", "-q", "-o", cache, "-m", "not property",
         f"--environment={profile}", report, *options, *paths,
     ]  # fmt: skip
 

@@ -1,0 +1,73 @@
+"""The pen of the terminal and of logs: whatever pytest, a plugin or a library prints passes the redaction, too."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TextIO
+
+import pytest
+
+from spec.redaction import Redactor
+
+_OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
+"""Colours, and the line that is written over, on a terminal that has them."""
+
+
+class Pen:
+    """Redacts the terminal of pytest, log records and the traceback of a crash, from its making to `put_down`."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._records = logging.getLogRecordFactory()
+        self._crash = sys.excepthook
+        logging.setLogRecordFactory(self._record)
+        sys.excepthook = self._crashed
+
+    def put_down(self) -> None:
+        """Logs as they were before; crashes too, unless one is under way."""
+        logging.setLogRecordFactory(self._records)
+        if sys.exc_info()[0] is None:
+            sys.excepthook = self._crash
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            writer = terminal._tw
+            writer._file = _RedactedFile(writer._file, self._redactor.text, coloured=writer.hasmarkup)
+
+    def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = self._records(*args, **kwargs)
+        try:
+            text = record.getMessage()
+        except (TypeError, ValueError):
+            text = str(record.msg)
+        record.msg, record.args = self._redactor.text(text), ()
+        if record.exc_info:
+            record.exc_text = self._redactor.text("".join(traceback.format_exception(*record.exc_info)).rstrip())
+            record.exc_info = None
+        return record
+
+    def _crashed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        sys.stderr.write(self._redactor.text("".join(traceback.format_exception(kind, error, trace))))
+
+
+class _RedactedFile:
+    """A text file that redacts what is written; everything else is the file's own."""
+
+    def __init__(self, file: TextIO, redact: Callable[[str], str], *, coloured: bool) -> None:
+        self._file, self._redact, self._coloured = file, redact, coloured
+
+    def write(self, text: str) -> int:
+        """Write the text redacted. Gives its length, as files do."""
+        pieces = _OF_PYTEST.split(text) if self._coloured else [text]
+        self._file.write("".join(piece if at % 2 else self._redact(piece) for at, piece in enumerate(pieces)))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)

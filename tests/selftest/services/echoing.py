@@ -1,0 +1,101 @@
+"""Services that say back what they were sent, in every place and every encoding."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from urllib.parse import quote, unquote
+
+from environments.sandbox.messages import Response
+from tests.selftest.services.serving import Raw, as_bytes
+
+PERSONAL = {
+    "document": "529.982.247-25",
+    "name": "Maria Canario da Silva",
+    "key": "maria.canario@personal.example",
+    "account": "0099887766",
+    "branch": "7766",
+    "message": "aluguel da rua do canario",
+}
+"""What a service tells of people; none of it stands in the profile."""
+
+
+def encodings(text: str) -> dict[str, str]:
+    """The text in every way in which it may be written."""
+    raw = text.encode()
+    return {
+        "plain": text,
+        "quoted": quote(text, safe=""),
+        "base64": base64.b64encode(raw).decode(),
+        "base64url": base64.urlsafe_b64encode(raw).decode().rstrip("="),
+        "hex": raw.hex(),
+        "json": "".join(f"\\u{ord(letter):04x}" for letter in text),
+        "html": "".join(f"&#{ord(letter)};" for letter in text),
+        "upper": text.upper(),
+    }
+
+
+class Echoes(Raw):
+    """Puts what it was sent, and what it knows of people, wherever a response has room."""
+
+    status = 200
+
+    def answer(self, connection, request):
+        sent = request.header("Authorization").partition(" ")[2]
+        values = [sent, unquote(request.path.rpartition("/")[2]), request.body.decode("utf-8", "replace")]
+        forms = [form for value in values if value for form in encodings(value).values()]
+        body = self.body(request, values, forms)
+        headers = [(f"X-Echo-{number}", _in_a_header(form)) for number, form in enumerate(forms)]
+        half = len(sent) // 2
+        headers += [("X-First", sent[:half]), ("X-Second", sent[half:]), ("Set-Cookie", f"session={sent}")]
+        headers += [("Location", f"/back?token={quote(sent)}&document={quote(PERSONAL['document'])}")]
+        connection.sendall(
+            as_bytes(Response(self.status_of(request), body, (("Content-Type", self.media_type), *headers)))
+        )
+
+    media_type = "application/json"
+
+    def status_of(self, request):
+        return self.status
+
+    def body(self, request, values, forms):
+        people = {**PERSONAL, "Nested": [{"NAME": PERSONAL["name"], "Deep": {"Document": PERSONAL["document"]}}]}
+        return json.dumps({"code": 0, "data": {**people, "error": " ".join(forms), "echo": values}}).encode()
+
+
+class EchoesInText(Echoes):
+    """The same in a body that is no JSON, with an error."""
+
+    status, media_type = 500, "text/plain"
+
+    def body(self, request, values, forms):
+        told = f"Traceback (most recent call last): CPF {PERSONAL['document']}, {PERSONAL['key']}"
+        return "\n".join([told, *forms, *(f"name={PERSONAL['name']}" for _ in range(2))]).encode()
+
+
+class EchoesInHtml(Echoes):
+    """The same in a page."""
+
+    status, media_type = 404, "text/html"
+
+    def body(self, request, values, forms):
+        rows = "".join(f"<p title='{html.escape(form)}'>{html.escape(form)}</p>" for form in forms)
+        return f"<html><name>{PERSONAL['name']}</name>{PERSONAL['document']}{rows}</html>".encode()
+
+
+class EchoesInARedirect(Echoes):
+    """The same, and somewhere else."""
+
+    status = 302
+
+
+class EchoesInBrokenJson(Echoes):
+    """The same, cut in the middle."""
+
+    def body(self, request, values, forms):
+        return super().body(request, values, forms)[:-20]
+
+
+def _in_a_header(form: str) -> str:
+    return form.replace("\r", " ").replace("\n", " ")[:4000]

@@ -1,0 +1,68 @@
+"""TLS on loopback: a service that wants a client certificate, and a proxy that it is reached through."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from pathlib import Path
+
+import trustme
+
+from tests.selftest.services.serving import Raw
+
+
+class Certificates:
+    """An authority with certificates for the service and the client, as PEM files in a folder."""
+
+    def __init__(self, folder: Path, *, name: str = "localhost") -> None:
+        self.authority = trustme.CA()
+        self.server = self.authority.issue_cert(name)
+        client = self.authority.issue_cert("qa@example.com")
+        self.ca_bundle, self.client_cert, self.client_key = (folder / file for file in ("ca", "cert", "key"))
+        self.authority.cert_pem.write_to_path(str(self.ca_bundle))
+        client.cert_chain_pems[0].write_to_path(str(self.client_cert))
+        client.private_key_pem.write_to_path(str(self.client_key))
+
+
+class Secured(Raw):
+    """Speaks TLS, and with those alone who show a certificate of the authority where `mutual`."""
+
+    def __init__(self, certificates: Certificates, *, mutual: bool = True) -> None:
+        super().__init__()
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        certificates.server.configure_cert(self._context)
+        certificates.authority.configure_trust(self._context)
+        self._context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
+
+    @property
+    def base_url(self) -> str:
+        return super().base_url.replace("http://127.0.0.1", "https://localhost")
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            connection = self._context.wrap_socket(connection, server_side=True)
+        except OSError:  # no certificate, or none of ours
+            connection.close()
+            return
+        super()._serve(connection)
+
+
+class Proxy(Raw):
+    """Opens tunnels (CONNECT) and passes on what goes through; `seen` are the requests to itself."""
+
+    def answer(self, connection, request):
+        host, _, port = request.path.partition(":")
+        with socket.create_connection((host, int(port))) as target:
+            connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            threading.Thread(target=_pass_on, args=(target, connection), daemon=True).start()
+            _pass_on(connection, target)
+
+
+def _pass_on(source: socket.socket, target: socket.socket) -> None:
+    try:
+        while piece := source.recv(65_536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:  # one of the two has hung up
+        return

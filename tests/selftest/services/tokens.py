@@ -1,0 +1,45 @@
+"""Services whose gateway, clock or token is at odds with the set-up of the run."""
+
+from __future__ import annotations
+
+import time
+from email.utils import formatdate
+
+from environments.sandbox.messages import Response
+from tests.selftest.services.serving import Raw, as_bytes
+
+
+class ExpiresTheToken(Raw):
+    """Accepts the token for a number of requests, and from then on the one that is issued later."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.after = after
+
+    def answer(self, connection, request):
+        if len(self.seen) == self.after + 1:
+            self.service.token = "Lat3r.Tok-en_of-the-service"
+        super().answer(connection, request)
+
+
+class AnswersAll(Raw):
+    """Gives one status and body to every request."""
+
+    def __init__(self, status: int, body: bytes = b"") -> None:
+        super().__init__()
+        self.response = Response(status, body)
+
+    def answer(self, connection, request):
+        connection.sendall(as_bytes(self.response))
+
+
+class IsAhead(Raw):
+    """Its clock is ahead by a number of seconds."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__()
+        finish = self.service.finish
+        date = formatdate(time.time() + seconds, usegmt=True)
+        self.service.finish = lambda request, operation, response: Response(
+            response.status, finish(request, operation, response).body, (*response.headers, ("Date", date))
+        )

@@ -1,0 +1,122 @@
+"""Canaries are planted everywhere, services echo them in every encoding, and nothing that leaves a run holds one."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from reports.writing import RUNS
+from tests.selftest.services import echoing
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw
+
+TOKEN = "Can4ry.t0ken-OF_the+run/9f8e7d=="
+ACCOUNT, CODE = "canary-account-00417", "CANARY-CODE-8812"
+EMAIL, PHONE, CPF = "canary.key@personal.example", "+5511987650123", "39053344705"
+HEADER = "canary-gateway-secret-71"
+SPILLED = f"{ACCOUNT} {CODE} {EMAIL} {PHONE} {CPF} {HEADER}"
+VALUES = (TOKEN, ACCOUNT, CODE, EMAIL, PHONE, CPF, HEADER, "390.533.447-05", *echoing.PERSONAL.values())
+CANARIES = {
+    f"{value[:6]}… {name}": form
+    for value in VALUES
+    if len(value) > 4
+    for name, form in echoing.encodings(value).items()
+} | {"first half of the token": TOKEN[: len(TOKEN) // 2], "second half of the token": TOKEN[len(TOKEN) // 2 :]}
+LOUD = ("-vv", "--showlocals", "--tb=long", "-rA", "-o", "log_cli=true", "--log-cli-level=DEBUG")
+SERVICES = (
+    echoing.Echoes,
+    echoing.EchoesInText,
+    echoing.EchoesInHtml,
+    echoing.EchoesInARedirect,
+    echoing.EchoesInBrokenJson,
+)
+
+
+def profile_of(folder, base_url):
+    """A profile whose every value is a canary."""
+    return write_profile(
+        folder,
+        base_url,
+        accounts=[ACCOUNT],
+        pix_keys=[
+            {"type": "EMAIL", "key": EMAIL},
+            {"type": "PHONE", "key": PHONE},
+            {"type": "CPF", "key": CPF},
+            {"type": "RANDOM", "key": ""},
+        ],
+        transactions={"codes": [CODE]},
+        headers={"X-Gateway": {"env": "GATEWAY"}},
+        journal=str(folder / "journal.jsonl"),
+    )
+
+
+def leaks(result, folder):
+    """Which canaries stand where: in what was printed, and in every file that was written."""
+    written = [path for path in (*folder.rglob("*"), *_of_the_run(folder)) if path.is_file()]
+    places = {
+        str(path): path.read_bytes().decode("utf-8", "replace") for path in written if path.name != "profile.yaml"
+    }
+    places["output"] = result.output
+    return [f"{name} in {place}" for place, text in places.items() for name, form in CANARIES.items() if form in text]
+
+
+def _of_the_run(folder: Path):
+    return (RUNS / "profile").rglob("*")
+
+
+def canary_run(service, folder, *options, **variables):
+    """A run with everything planted; its caches lie in the folder, too."""
+    service.service.token = TOKEN
+    given = {"PIX_TOKEN": TOKEN, "GATEWAY": HEADER, "SPILLED": SPILLED, "HYPOTHESIS_STORAGE_DIRECTORY": str(folder)}
+    log = f"--log-file={folder / 'log'}"
+    return run(profile_of(folder, service.base_url), log, *options, **given, **variables)
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.__name__)
+def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
+    """In bodies of every kind, headers, cookies and redirects, with failures and all that pytest can print."""
+    with service() as raw:
+        result = canary_run(raw, tmp_path, *LOUD)
+
+    assert leaks(result, tmp_path) == []
+    assert result.document["traffic"]["requests"] > 50
+
+
+def test_nothing_leaves_a_parallel_run_with_generated_traffic(tmp_path):
+    """What workers send, and what Hypothesis keeps, is redacted."""
+    with echoing.Echoes() as raw:
+        result = canary_run(raw, tmp_path, *LOUD, "-n", "2", "-m", "property or not property", "--examples=2")
+
+    assert leaks(result, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("spill", "options"),
+    [
+        ("failing tests", ()),
+        ("failing tests", ("-n", "2")),
+        ("an internal error", ()),
+        ("an internal error", ("-n", "2")),
+        ("a crash at the end", ()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "parallel" * bool(value) or "alone",
+)
+def test_nothing_leaves_when_the_suite_itself_fails(spill, options, tmp_path):
+    """Exceptions, locals, prints, logs, warnings, skips and internal errors are redacted."""
+    with Raw() as raw:
+        plugin = ("-p", "tests.selftest.services.spilling", "-k", "executePix.id or executePix.name")
+        result = canary_run(raw, tmp_path, *LOUD, *plugin, *options, SPILL=spill)
+
+    assert leaks(result, tmp_path) == []
+    assert "spilled" in result.output
+
+
+def test_files_are_private(tmp_path):
+    """What a run writes is readable by its owner alone."""
+    with Raw() as raw:
+        result = canary_run(raw, tmp_path, "-k", "executePix.document.type")
+    files = [*result.folder.iterdir(), tmp_path / "journal.jsonl", tmp_path / "journal.key"]
+
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}

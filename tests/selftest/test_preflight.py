@@ -1,0 +1,73 @@
+"""What is wrong with the set-up is said first, in one line with what to do, and no row fails for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw
+from tests.selftest.services.tokens import AnswersAll, ExpiresTheToken, IsAhead
+
+PART = ("-k", "executePix.document.type or registerPixKey.token or listAccounts.json")
+NO_CERTIFICATE = b"<html><center>No required SSL certificate was sent</center></html>"
+
+
+def notes_of(service, folder, *options, **changes):
+    """The first lines of a run against the service, and the rows that fail."""
+    with service:
+        result = run(write_profile(folder, service.base_url, **changes), *(options or PART))
+    return result.notes, result.rows("fail")
+
+
+@pytest.mark.parametrize(
+    ("service", "note"),
+    [
+        (
+            lambda: AnswersAll(401),
+            "listAccounts refuses the token (401): it may be wrong or expired, check auth (PIX_TOKEN)",
+        ),
+        (
+            lambda: AnswersAll(495),
+            "the gateway asks for a certificate: name tls.client_cert and tls.client_key (495)",
+        ),
+        (
+            lambda: AnswersAll(496),
+            "the gateway asks for a certificate: name tls.client_cert and tls.client_key (496)",
+        ),
+        (
+            lambda: AnswersAll(400, NO_CERTIFICATE),
+            "the gateway asks for a certificate: name tls.client_cert and",
+        ),
+        (lambda: IsAhead(3600), "the clock of this machine is 60 minutes behind the service's (its header Date)"),
+        (lambda: IsAhead(-3600), "the clock of this machine is 60 minutes ahead of the service's (its header Date)"),
+    ],
+    ids=["401", "495", "496", "400", "behind", "ahead"],
+)
+def test_a_fault_of_the_set_up_is_said_first(service, note, tmp_path):
+    """One line with what to do; the run goes on, and blames no row."""
+    notes, failing = notes_of(service(), tmp_path)
+
+    assert notes[0].startswith(note)
+    assert not failing
+
+
+def test_a_clock_that_is_right_is_not_mentioned(tmp_path):
+    """Less than a minute is no finding."""
+    assert notes_of(IsAhead(30), tmp_path) == ([], {})
+
+
+def test_an_account_that_the_service_does_not_know_is_said(tmp_path):
+    """The list of accounts does not show it, and its balance is refused; the account itself is not named."""
+    notes, failing = notes_of(Raw(), tmp_path, accounts=["ac-0001", "ac-of-nobody"])
+
+    assert notes == ["the service does not know the account <account 2> (404 to getBalance): check accounts"]
+    assert not failing
+
+
+@pytest.mark.parametrize("after", [2, 20, 50, 80])
+def test_no_row_fails_for_a_token_that_expires(after, tmp_path):
+    """That it has expired is said, and what it was needed for was not exercised."""
+    notes, failing = notes_of(ExpiresTheToken(after), tmp_path, "--exitfirst")
+
+    assert any(note.startswith("the token expired in the middle of the run (exchange ") for note in notes)
+    assert not failing
