@@ -17,7 +17,7 @@ HIDDEN: dict[str, tuple[str, ...]] = {
     "no_deletion": UNDELETED,
     "no_deletion_body": (*UNDELETED, *DELETION),
     "no_bodies": tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape")),
-    "two_kinds": ("registerPixKey.Key.example",),
+    "two_kinds": (),
     "random_only": (*UNDELETED[:2], *DELETION, "registerPixKey.repeated"),
     "read_only": (),
     "read_nothing": tuple(f"{read}.*" for read in WITH_ACCOUNT),
