@@ -123,9 +123,10 @@ class _Waker:
         self._outside.close()
 
     def _listen(self) -> None:
-        main = threading.main_thread().ident or 0
+        main, told = threading.main_thread().ident or 0, False
         while (number := self._inside.recv(1)[0]) != _NO_SIGNAL:
-            if number in _SIGNALS:
+            if number in _SIGNALS and not told:
+                told = True
                 self._stop_workers()
             while number in _SIGNALS and not self._heard.wait(_KNOCK_S):
                 signal.pthread_kill(main, number)
