@@ -7,64 +7,40 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from environments.budget import Budget
 from environments.client import Client
-from environments.credentials import resolve_headers, resolve_passphrase
 from environments.door import Door, UnreachableError
-from environments.journal import Journal
+from environments.opening import BUDGET, Share, open_client, open_door, redactor_of
 from environments.probe import Preflight, probe
-from environments.profile import Profile, ProfileError, is_loopback, load
+from environments.profile import Profile, ProfileError, load
 from environments.target import Target, open_target, target_of_worker
-from environments.wire import WireSettings
 from reports.first import ordered, unknown_to_all
 from reports.interruption import Interruption, stop_parallel_run
 from reports.pen import Pen
 from reports.plan import Plan, Planner
-from reports.plugin import Reporter, Watcher
 from reports.recording import NotExercised
+from reports.reporter import Reporter
 from reports.run import Run
+from reports.selection import ROOT, only_selftests, selection
+from reports.watcher import Watcher
 from reports.writing import RUNS, prepare, run_folder
-from spec.interface import personal_fields
 from spec.ledger import ledger
-from spec.redaction import Redactor
 from tests.conformance.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
 from tests.conformance.planning import generated, targeted
 
-ROOT = Path(__file__).parent
-ENVIRONMENTS = ROOT / "environments"
-CONFORMANCE = ROOT / "tests" / "conformance"
-SELFTEST = ROOT / "tests" / "selftest"
-PERSONAL = {
-    "document",
-    "name",
-    "key",
-    "pixKey",
-    "account",
-    "digit",
-    "branch",
-    "message",
-    "from",
-    "to",
-    "DocumentNumber",
-}
-
 EVERY_CODE = "*"
-BUDGET = "budget.json"
-"""What the workers of a parallel run count in together."""
 
 TARGET = pytest.StashKey[Target]()
 DOOR = pytest.StashKey[Door]()
 WATCHER = pytest.StashKey[Watcher]()
 REPORTER = pytest.StashKey[Reporter]()
-RUN_ID = pytest.StashKey[str]()
-SHARED = pytest.StashKey[Path]()
+SHARE = pytest.StashKey[Share]()
 SEED = pytest.StashKey[int]()
 INTERRUPTION = pytest.StashKey[Interruption]()
 
@@ -118,12 +94,10 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
     if worker is None:
         _configure_controller(config, profile)
     else:
-        config.option.loadgroup = worker["loadgroup"]
-        config.stash[SEED] = worker["seed"]
-        Path(worker["shared"], f"{os.getpid()}.pid").touch()
-        config.stash[TARGET] = target_of_worker(profile, worker["base_url"], worker["token"])
+        _configure_worker(config, profile, worker)
     target = config.stash[TARGET]
-    watcher = config.stash[WATCHER] = Watcher(profile, _redactor(profile, target))
+    shows = not config.getoption("no_report")
+    watcher = config.stash[WATCHER] = Watcher(profile, redactor_of(profile, target), shows=shows)
     pen = Pen(watcher.redactor)
     config.add_cleanup(pen.put_down)
     config.pluginmanager.register(pen, "conformance-pen")
@@ -134,7 +108,7 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
 def _configure_plan(config: pytest.Config, profile: Profile) -> None:
     """Nothing is sent, so there is no target, no token and no report, and no worker."""
     config.option.dist = "no"
-    redactor = Redactor(secrets={}, values=_values(profile), fields=PERSONAL | personal_fields())
+    redactor = redactor_of(profile)
     settings = _generation_settings(config, profile, seed=0, replay=False)
 
     def planned(generates: bool) -> Plan:
@@ -144,20 +118,9 @@ def _configure_plan(config: pytest.Config, profile: Profile) -> None:
     config.pluginmanager.register(Planner(profile, redactor, planned), "conformance-planner")
 
 
-def _examples(config: pytest.Config, profile: Profile) -> int:
-    named: int | None = config.getoption("examples")
-    return named or profile.limits.examples or DEFAULT_EXAMPLES
-
-
-def only_selftests(config: pytest.Config) -> bool:
-    """Whether every path on the command line lies under tests/selftest: no verdict on a service."""
-    paths = [Path(config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in config.args]
-    return bool(paths) and all(path.is_relative_to(SELFTEST) for path in paths)
-
-
 def _profile(config: pytest.Config) -> Profile:
     base_url = config.getoption("base_url", None) or None
-    profile = load(config.getoption("environment"), folder=ENVIRONMENTS, base_url=base_url)
+    profile = load(config.getoption("environment"), folder=ROOT / "environments", base_url=base_url)
     for entry in profile.known_failures:
         if entry.id not in ledger():
             raise pytest.UsageError(
@@ -169,13 +132,11 @@ def _profile(config: pytest.Config) -> Profile:
 def _configure_controller(config: pytest.Config, profile: Profile) -> None:
     target = config.stash[TARGET] = open_target(profile)
     config.add_cleanup(target.stop)
-    config.stash[RUN_ID] = secrets.token_hex(8)
-    selection = _selection(config)
-    narrowed = bool(selection) and selection != f"-m {config.option.markexpr}"
+    chosen = selection(config)
     given = config.getoption("seed")
     seed = config.stash[SEED] = secrets.randbelow(10**9) if given is None else given
-    examples = _examples(config, profile)
-    run = Run(profile, target.base_url, selection=selection, narrowed=narrowed, seed=seed, examples=examples)
+    examples = _wanted(config, profile) or DEFAULT_EXAMPLES
+    run = Run(profile, target.base_url, selection=chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
     folder = _report_folder(config, run)
     if folder is not None and hasattr(config.option, "htmlpath"):
         config.option.htmlpath = str(folder / "report.html")
@@ -189,7 +150,7 @@ def _configure_interruption(config: pytest.Config) -> None:
     def stop_workers() -> None:
         controller = config.pluginmanager.get_plugin("dsession")
         if controller is not None:
-            stop_parallel_run(controller, [int(path.stem) for path in config.stash[SHARED].glob("*.pid")])
+            stop_parallel_run(controller, [int(path.stem) for path in config.stash[SHARE].folder.glob("*.pid")])
 
     interruption = config.stash[INTERRUPTION] = Interruption(stop_workers)
     config.add_cleanup(interruption.restore)
@@ -198,25 +159,15 @@ def _configure_interruption(config: pytest.Config) -> None:
 
 def _configure_folder(config: pytest.Config) -> None:
     """A folder of the run, in which its workers count together and pytest keeps their files; it goes with the run."""
-    shared = config.stash[SHARED] = Path(tempfile.mkdtemp(prefix="pix-conformance-"))
-    config.add_cleanup(lambda: shutil.rmtree(shared, ignore_errors=True))
+    share = config.stash[SHARE] = Share(secrets.token_hex(8), Path(tempfile.mkdtemp(prefix="pix-conformance-")))
+    config.add_cleanup(lambda: shutil.rmtree(share.folder, ignore_errors=True))
     if getattr(config.option, "dist", "no") == "no":
         return
-    config.option.basetemp = config.option.basetemp or str(shared / "pytest")
+    config.option.basetemp = config.option.basetemp or str(share.folder / "pytest")
     if config.option.maxworkerrestart is None:
         config.option.maxworkerrestart = "0"  # nobody knows what a worker that ended sent last
     if config.option.dist == "load":
         config.option.dist = "loadgroup"
-
-
-def _selection(config: pytest.Config) -> str | None:
-    """What the user narrowed the run to, as typed; None for a whole run."""
-    parts = [f"-k {config.option.keyword}"] if config.option.keyword else []
-    parts += [f"-m {config.option.markexpr}"] if config.option.markexpr else []
-    whole = {ROOT, ROOT / "tests", CONFORMANCE}
-    if config.args_source is pytest.Config.ArgsSource.ARGS:
-        parts += [arg for arg in config.args if Path(config.invocation_params.dir, arg).resolve() not in whole]
-    return " ".join(parts) or None
 
 
 def _report_folder(config: pytest.Config, run: Run) -> Path | None:
@@ -231,75 +182,24 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
     return folder
 
 
-def _redactor(profile: Profile, target: Target) -> Redactor:
-    secrets_ = {
-        "token": target.token(),
-        **{f"header {name}": value for name, value in resolve_headers(profile)},
-    }
-    if passphrase := resolve_passphrase(profile):
-        secrets_["passphrase"] = passphrase
-    return Redactor(secrets=secrets_, values=_values(profile), fields=PERSONAL | personal_fields())
-
-
-def _values(profile: Profile) -> dict[str, Sequence[str]]:
-    return {
-        "account": profile.accounts,
-        "key": [key.key for key in profile.pix_keys if key.key],
-        "code": profile.transactions.codes,
-    }
-
-
-def _journal_folder(config: pytest.Config, profile: Profile, target: Target) -> Path:
-    """Beside the reports; for loopback, where no later run is to be kept from a code, gone with the run."""
-    if not is_loopback(target.base_url):
-        return RUNS / profile.name
-    worker = getattr(config, "workerinput", None)
-    return Path(worker["shared"]) if worker else config.stash[SHARED]
+def _configure_worker(config: pytest.Config, profile: Profile, worker: dict[str, Any]) -> None:
+    """In a process of a parallel run: what the controller opened and decided."""
+    number = int(worker["workerid"].removeprefix("gw"))
+    share = config.stash[SHARE] = Share(worker["run"], Path(worker["shared"]), number)
+    (share.folder / f"{os.getpid()}.pid").touch()
+    config.option.loadgroup = worker["loadgroup"]
+    config.stash[SEED] = worker["seed"]
+    config.stash[TARGET] = target_of_worker(profile, worker["base_url"], worker["token"])
 
 
 def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
-    worker = getattr(config, "workerinput", None)
-    run = worker["run"] if worker else config.stash[RUN_ID]
-    limits, tls = profile.limits, profile.tls
-    budget = Budget(
-        requests=limits.requests,
-        executions=limits.executions,
-        rate=limits.rate,
-        shared=Path(worker["shared"], BUDGET) if worker else None,
-    )
-    journal = Journal(
-        profile.journal or _journal_folder(config, profile, target) / "journal.jsonl",
-        origin=target.base_url,
-        run=run,
-        across_runs=profile.journal is not None or not is_loopback(target.base_url),
-        resend=_codes_to_resend(config, profile),
-    )
-    wire = WireSettings(
-        timeout_s=limits.timeout,
-        response_bytes=limits.response_bytes,
-        verify=str(tls.ca_bundle) if tls.ca_bundle else True,
-        client_cert=str(tls.client_cert) if tls.client_cert else None,
-        client_key=str(tls.client_key) if tls.client_key else None,
-        client_key_passphrase=resolve_passphrase(profile),
-        proxy=profile.proxy,
-    )
-
     def refresh() -> bool:
         fetched = target.refresh()
         config.stash[WATCHER].redactor.learn("token", target.token())
         return fetched
 
-    first = 1 + 100_000 * (1 + int(worker["workerid"].removeprefix("gw"))) if worker else 1
-    return Door(
-        target.base_url,
-        allow=profile.allow,
-        wire=wire,
-        budget=budget,
-        journal=journal,
-        token=target.token,
-        refresh=refresh,
-        first_number=first,
-    )
+    kept, resend = RUNS / profile.name, _codes_to_resend(config, profile)
+    return open_door(profile, target, config.stash[SHARE], kept=kept, resend=resend, refresh=refresh)
 
 
 def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
@@ -332,18 +232,18 @@ def pytest_configure_node(node: Any) -> None:
     config = node.config
     if REPORTER not in config.stash:
         return
-    budget = config.stash[DOOR].budget
+    budget, share = config.stash[DOOR].budget, config.stash[SHARE]
     if not budget.is_shared:
-        budget.share(config.stash[SHARED] / BUDGET)
+        budget.share(share.folder / BUDGET)
         _probe(config)
     target = config.stash[TARGET]
     node.workerinput |= {
         "base_url": target.base_url,
         "token": target.token(),
-        "run": config.stash[RUN_ID],
+        "run": share.run,
         "seed": config.stash[SEED],
         "loadgroup": config.option.dist == "loadgroup",
-        "shared": str(config.stash[SHARED]),
+        "shared": str(share.folder),
     }
 
 
@@ -388,14 +288,7 @@ def _probe(config: pytest.Config) -> None:
 
 def client_of(config: pytest.Config) -> Client:
     """The client of the run's target."""
-    profile, target = config.stash[WATCHER].profile, config.stash[TARGET]
-    return Client(
-        config.stash[DOOR],
-        base_url=target.base_url,
-        token=target.token,
-        headers=resolve_headers(profile),
-        correlation_header=profile.correlation_header,
-    )
+    return open_client(config.stash[DOOR], config.stash[WATCHER].profile, config.stash[TARGET])
 
 
 @pytest.hookimpl(wrapper=True)
@@ -439,8 +332,14 @@ def generation_settings(request: pytest.FixtureRequest, profile: Profile) -> Gen
     return _generation_settings(config, profile, seed=config.stash[SEED], replay=config.getoption("seed") is None)
 
 
+def _wanted(config: pytest.Config, profile: Profile) -> int | None:
+    """The examples that the user or the profile asks for."""
+    named: int | None = config.getoption("examples")
+    return named or profile.limits.examples
+
+
 def _generation_settings(config: pytest.Config, profile: Profile, *, seed: int, replay: bool) -> GenerationSettings:
-    wanted: int | None = config.getoption("examples") or profile.limits.examples
+    wanted = _wanted(config, profile)
     return GenerationSettings(
         seed=seed,
         examples=wanted or DEFAULT_EXAMPLES,

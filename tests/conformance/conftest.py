@@ -8,8 +8,8 @@ import pytest
 
 from environments.client import Client
 from environments.profile import Profile
-from reports.plugin import Watcher
 from reports.recording import NotExercised
+from reports.watcher import Watcher
 from spec.exchange import Exchange
 from spec.reading import gives_result
 from tests.conformance.executions import Executions

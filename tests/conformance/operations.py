@@ -8,8 +8,8 @@ from typing import Any
 
 from environments.client import NOTHING, Client, invented
 from environments.profile import Profile, fill
-from reports.plugin import Watcher
 from reports.recording import Finding, NotExercised
+from reports.watcher import Watcher
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.reading import is_refusal

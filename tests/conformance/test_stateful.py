@@ -6,8 +6,8 @@ import pytest
 
 from environments.client import Client
 from environments.profile import Profile
-from reports.plugin import Watcher
 from reports.recording import assert_rows
+from reports.watcher import Watcher
 from spec.rules import Outcome
 from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.settings import GenerationSettings

@@ -68,7 +68,7 @@ def try_service(service: Service, *arguments: str, environment: str = "sandbox")
     capture = _Capture()
     with Server(service) as server:
         os.environ["PIX_SANDBOX_TOKEN"] = service.token
-        options = ["-o", f"addopts={ADDOPTS}", "--no-report", "-m", "not property"]
+        options = ["-o", f"addopts={ADDOPTS}", "--no-report", "--capture=no", "-m", "not property"]
         options += [part for name in _OFF for part in ("-p", f"no:{name}")]
         target = [f"--base-url={server.base_url}", f"--environment={environment}"]
         status = pytest.main([*options, *target, *arguments, str(CONFORMANCE)], plugins=[capture])

@@ -1,10 +1,8 @@
-"""The pytest side of the reports: watches the tests of a run, gives the verdict, writes what is said."""
+"""In every process that runs tests: judges by level, and sends what was found and its evidence with each report."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +13,9 @@ from reports.evidence import evidence, outline
 from reports.explaining import explained
 from reports.first import said_first
 from reports.generated import Generated
-from reports.html import add_html_page
-from reports.junit import junit
 from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
-from reports.run import Run, missing_permission
-from reports.terminal import summary
-from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, RowResult, deviation
-from reports.writing import point_latest, write
+from reports.run import missing_permission
+from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
 from spec.reading import is_refusal, registered
@@ -46,10 +40,11 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
 
 
 class Watcher:
-    """In every process that runs tests: judges by level, and sends findings and evidence along with the report."""
+    """Watches the tests of this process. `shows`: evidence is sent along for the files of the report."""
 
-    def __init__(self, profile: Profile, redactor: Redactor) -> None:
+    def __init__(self, profile: Profile, redactor: Redactor, *, shows: bool = True) -> None:
         self.profile = profile
+        self.shows = shows
         self.redactor = redactor
         self.door: Door | None = None
         self.settled: set[int] = set()
@@ -66,7 +61,7 @@ class Watcher:
             "first": [self.redactor.text(line) for line in (said_first(door) if door else ())],
             "left_behind": [self.redactor.text(line) for line in self._left_behind()],
             "generated": self.generated.data(),
-            "exchanges": [evidence(seen, self.redactor) for seen in (door.exchanges[self._seen :] if door else [])],
+            "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
             "accepted": sorted(_accepted(door.exchanges if door else [])),
         }
 
@@ -189,13 +184,12 @@ class Watcher:
                 {"id": seen.id, "value": redact(seen.value), "exchanges": list(seen.exchanges), "first": seen.first}
                 for seen in recording.observations
             ],
-            "exchanges": [self._shown(exchange, recording) for exchange in new],
+            "exchanges": [self._shown(exchange, cited=_cites(recording, exchange)) for exchange in new],
         }
 
-    def _shown(self, exchange: Exchange, recording: Recording) -> dict[str, Any]:
-        """Evidence, or an outline of generated traffic that no finding cites."""
-        cited = exchange.number in recording.cited or exchange.number not in recording.judged
-        return evidence(exchange, self.redactor) if cited else outline(exchange)
+    def _shown(self, exchange: Exchange, *, cited: bool = True) -> dict[str, Any]:
+        """Evidence; an outline of what no finding cites, and where no file will hold it."""
+        return evidence(exchange, self.redactor) if self.shows and cited else outline(exchange)
 
     def _learn(self, exchange: Exchange) -> None:
         """Personal values that came back are hidden wherever else they stand."""
@@ -219,62 +213,9 @@ class Watcher:
                 yield row.id, PASS, f"seen once and not again: {judgement.message}", [exchange.number]
 
 
-class Reporter:
-    """In the process that the user started: gathers the findings of all tests and writes the reports."""
-
-    def __init__(self, run: Run, folder: Path | None) -> None:
-        self.run = run
-        self.folder = folder
-        self._problem = ""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        if self.folder is not None and hasattr(session.config.option, "htmlpath"):
-            add_html_page(session, self.run, self.folder / "report.html")
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        found = getattr(report, "conformance", None)
-        if found is None:
-            return
-        self.run.selected.update(found["rows"])
-        for row_id, verdict, message, numbers in found["results"]:
-            if verdict == "error":
-                self.run.errors.append(f"the suite failed at {report.nodeid}: {message}")
-                verdict = NOT_EXERCISED
-            self.run.results.append(RowResult(row_id, verdict, message, tuple(numbers)))
-        for seen in found["observations"]:
-            self.run.observations.insert(0 if seen.pop("first") else len(self.run.observations), seen)
-        self.run.exchanges.update({exchange["number"]: exchange for exchange in found["exchanges"]})
-
-    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
-        if isinstance(excinfo.value, KeyboardInterrupt):
-            self.run.interrupted = True
-
-    def finish(self, session: pytest.Session, exitstatus: int) -> None:
-        """The tests are over: give the verdict and write the files."""
-        self.run.close()
-        if exitstatus in (0, 1, 6, 7):
-            session.exitstatus = self.run.verdict().exit_status
-        self._write_files(session)
-
-    def _write_files(self, session: pytest.Session) -> None:
-        if self.folder is None:
-            return
-        document = self.run.document()
-        try:
-            write(self.folder / "conformance.json", json.dumps(document, indent=1) + "\n")
-            write(self.folder / "junit.xml", junit(document))
-            if self.folder.parent.name == self.run.profile.name:
-                point_latest(self.folder)
-        except OSError as error:
-            self._problem = f"the report cannot be written to {self.folder}: {error.strerror}"
-            session.exitstatus = session.exitstatus or 3
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        report = self._problem or (str(self.folder / "report.html") if self.folder else "")
-        terminalreporter.section("conformance")
-        for line in summary(self.run.document(), report):
-            terminalreporter.write_line(line)
+def _cites(recording: Recording, exchange: Exchange) -> bool:
+    """Whether a finding may cite it: of generated traffic only what was found to deviate is cited."""
+    return exchange.number in recording.cited or exchange.number not in recording.judged
 
 
 def _plain(message: str) -> str:

@@ -1,0 +1,115 @@
+"""Opens what a run speaks with: the door of a process, with budget and journal, and the client before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from pathlib import Path
+
+from environments.budget import Budget
+from environments.client import Client
+from environments.credentials import resolve_headers, resolve_passphrase
+from environments.door import Door
+from environments.journal import Journal
+from environments.profile import Profile, is_loopback
+from environments.target import Target
+from environments.wire import WireSettings
+from spec.interface import personal_fields
+from spec.redaction import Redactor
+
+BUDGET = "budget.json"
+"""What the workers of a parallel run count in together, in the folder that they share."""
+_NUMBERS_OF_A_WORKER = 100_000
+"""Exchanges are numbered apart, so that a number names one exchange of a parallel run."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the processes of one run have in common: its id and a folder that goes with it. `worker` counts from 0;
+    None is the process that the user started."""
+
+    run: str
+    folder: Path
+    worker: int | None = None
+
+    @property
+    def first_number(self) -> int:
+        """The number of the first exchange of this process."""
+        return 1 if self.worker is None else 1 + _NUMBERS_OF_A_WORKER * (1 + self.worker)
+
+
+def open_door(
+    profile: Profile,
+    target: Target,
+    share: Share,
+    *,
+    kept: Path,
+    resend: Container[str] = (),
+    refresh: Callable[[], bool],
+) -> Door:
+    """The door to the target. `kept` is the folder of the journal where the profile names none."""
+    limits = profile.limits
+    budget = Budget(
+        requests=limits.requests,
+        executions=limits.executions,
+        rate=limits.rate,
+        shared=None if share.worker is None else share.folder / BUDGET,
+    )
+    return Door(
+        target.base_url,
+        allow=profile.allow,
+        wire=_wire_settings(profile),
+        budget=budget,
+        journal=_journal(profile, target, share, kept, resend),
+        token=target.token,
+        refresh=refresh,
+        first_number=share.first_number,
+    )
+
+
+def _journal(profile: Profile, target: Target, share: Share, kept: Path, resend: Container[str]) -> Journal:
+    """For loopback, where no later run is to be kept from a code, the journal goes with the run."""
+    outlives = profile.journal is not None or not is_loopback(target.base_url)
+    path = profile.journal or (kept if outlives else share.folder) / "journal.jsonl"
+    return Journal(path, origin=target.base_url, run=share.run, across_runs=outlives, resend=resend)
+
+
+def _wire_settings(profile: Profile) -> WireSettings:
+    tls = profile.tls
+    return WireSettings(
+        timeout_s=profile.limits.timeout,
+        response_bytes=profile.limits.response_bytes,
+        verify=str(tls.ca_bundle) if tls.ca_bundle else True,
+        client_cert=str(tls.client_cert) if tls.client_cert else None,
+        client_key=str(tls.client_key) if tls.client_key else None,
+        client_key_passphrase=resolve_passphrase(profile),
+        proxy=profile.proxy,
+    )
+
+
+def open_client(door: Door, profile: Profile, target: Target) -> Client:
+    """The client that goes through the door."""
+    return Client(
+        door,
+        base_url=target.base_url,
+        token=target.token,
+        headers=resolve_headers(profile),
+        correlation_header=profile.correlation_header,
+    )
+
+
+def redactor_of(profile: Profile, target: Target | None = None) -> Redactor:
+    """Hides the values of the profile and, where there is a target to send them to, its secrets."""
+    values = {
+        "account": profile.accounts,
+        "key": [key.key for key in profile.pix_keys if key.key],
+        "code": profile.transactions.codes,
+    }
+    return Redactor(secrets=_secrets(profile, target) if target else {}, values=values, fields=personal_fields())
+
+
+def _secrets(profile: Profile, target: Target) -> dict[str, str]:
+    found = {"token": target.token(), **{f"header {name}": value for name, value in resolve_headers(profile)}}
+    if passphrase := resolve_passphrase(profile):
+        found["passphrase"] = passphrase
+    return found

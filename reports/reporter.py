@@ -1,0 +1,74 @@
+"""In the process that the user started: gathers what all tests found, gives the verdict, writes the reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.html import add_html_page
+from reports.junit import junit
+from reports.run import Run
+from reports.terminal import summary
+from reports.verdicts import NOT_EXERCISED, RowResult
+from reports.writing import point_latest, write
+
+
+class Reporter:
+    """Gathers into `run`; the files go to `folder`, None for none."""
+
+    def __init__(self, run: Run, folder: Path | None) -> None:
+        self.run = run
+        self.folder = folder
+        self._problem = ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        if self.folder is not None and hasattr(session.config.option, "htmlpath"):
+            add_html_page(session, self.run, self.folder / "report.html")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        found = getattr(report, "conformance", None)
+        if found is None:
+            return
+        self.run.selected.update(found["rows"])
+        for row_id, verdict, message, numbers in found["results"]:
+            if verdict == "error":
+                self.run.errors.append(f"the suite failed at {report.nodeid}: {message}")
+                verdict = NOT_EXERCISED
+            self.run.results.append(RowResult(row_id, verdict, message, tuple(numbers)))
+        for seen in found["observations"]:
+            self.run.observations.insert(0 if seen.pop("first") else len(self.run.observations), seen)
+        self.run.exchanges.update({exchange["number"]: exchange for exchange in found["exchanges"]})
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        if isinstance(excinfo.value, KeyboardInterrupt):
+            self.run.interrupted = True
+
+    def finish(self, session: pytest.Session, exitstatus: int) -> None:
+        """The tests are over: give the verdict and write the files."""
+        self.run.close()
+        if exitstatus in (0, 1, 6, 7):
+            session.exitstatus = self.run.verdict().exit_status
+        self._write_files(session)
+
+    def _write_files(self, session: pytest.Session) -> None:
+        if self.folder is None:
+            return
+        document = self.run.document()
+        try:
+            write(self.folder / "conformance.json", json.dumps(document, indent=1) + "\n")
+            write(self.folder / "junit.xml", junit(document))
+            if self.folder.parent.name == self.run.profile.name:
+                point_latest(self.folder)
+        except OSError as error:
+            self._problem = f"the report cannot be written to {self.folder}: {error.strerror}"
+            session.exitstatus = session.exitstatus or 3
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        report = self._problem or (str(self.folder / "report.html") if self.folder else "")
+        terminalreporter.section("conformance")
+        for line in summary(self.run.document(), report):
+            terminalreporter.write_line(line)

@@ -1,0 +1,39 @@
+"""What a run was narrowed to, read off the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_WHOLE = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`text` is what the user typed, None for a whole run. `narrowed`: some rows were not asked for. A marker
+    expression alone leaves tests out, and no rows."""
+
+    text: str | None
+    narrowed: bool
+
+
+def only_selftests(config: pytest.Config) -> bool:
+    """Whether every path on the command line lies under tests/selftest: no verdict on a service."""
+    paths = [_path(config, arg.split("::")[0]) for arg in config.args]
+    return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
+
+
+def selection(config: pytest.Config) -> Selection:
+    """What the user narrowed the run to."""
+    rows = [f"-k {config.option.keyword}"] if config.option.keyword else []
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        rows += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
+    marked = [f"-m {config.option.markexpr}"] if config.option.markexpr else []
+    return Selection(" ".join([*rows, *marked]) or None, narrowed=bool(rows))
+
+
+def _path(config: pytest.Config, argument: str) -> Path:
+    return Path(config.invocation_params.dir, argument).resolve()
