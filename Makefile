@@ -3,7 +3,7 @@ ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: conformance test retest lint proof bench
+.PHONY: conformance test retest lint proof bench witnesses
 
 conformance: .venv/ready
 	$(BIN)/pytest --environment=$(ENVIRONMENT)
@@ -22,6 +22,15 @@ lint: .venv/ready
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
+	touch $@
+
+# Tools of other makers that read the schema. Where they are not installed, the self-tests that ask them are skipped.
+witnesses: .venv/witnesses/ready
+
+.venv/witnesses/ready: tests/selftest/witnesses/package.json .venv/ready
+	mkdir -p $(@D)
+	cp $< $(@D)
+	npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
 
 # Every service of the proof, also those that are alike or slow by design; the default proof tries a few of each sort.

@@ -5,7 +5,6 @@ Nothing here trusts what it shows: the template escapes every value, and what ca
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Generator, Iterable
@@ -23,7 +22,6 @@ from reports.verdicts import FAIL, NOT_EXERCISED, OBSERVED, ORDER, OUT_OF_SCOPE,
 from spec.ledger import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
-PROOF = Path(__file__).with_name("proof") / "proof.json"
 MEANING = {
     "documented": "stated",
     "implied": "follows from what is stated",
@@ -58,7 +56,7 @@ def summary_html(run: Run) -> str:
         tiles={"Conformance": _tile(conformance), "Robustness": _tile(robustness)},
         levels=_levels(document["counts"], run.profile.fail_on),
         verdicts=ORDER,
-        proof=_proof(),
+        proof=document["suite"]["proof"],
         findings=_findings(conformance, robustness),
         fail_on=[level for level in LEVELS if level in run.profile.fail_on],
         missing=_by_message(weightiest_first, NOT_EXERCISED, untouched),
@@ -158,14 +156,6 @@ def _shown(run: Run, rows: list[Row]) -> set[int]:
     """The exchanges that are shown whole: the first WHOLE of them, and all that a statement cites."""
     cited = {number for row in rows for number in row["exchanges"]}
     return set(run.exchanges) & {*sorted(run.exchanges)[:WHOLE], *cited}
-
-
-def _proof() -> str:
-    """The suite's own proof in one line; empty where none was made."""
-    try:
-        return str(json.loads(PROOF.read_text("utf-8"))["line"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
 
 
 class HtmlPage:

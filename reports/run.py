@@ -9,6 +9,7 @@ from typing import Any
 
 from environments.profile import Profile
 from reports.generated import Generated
+from reports.proven import proof_line
 from reports.verdicts import (
     NOT_EXERCISED,
     OUT_OF_SCOPE,
@@ -116,7 +117,7 @@ class Run:
         verdict, rows = self.verdict(), self.rows()
         finished = self.finished or datetime.now(UTC)
         return {
-            "suite": {"version": VERSION},
+            "suite": {"version": VERSION, "proof": proof_line()},
             "environment": {
                 "name": self.profile.name,
                 "base_url": self.base_url,

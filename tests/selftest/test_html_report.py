@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from environments.profile import load
-from reports import html
+from reports import html, proven
 from reports.html import HtmlPage, summary_html
 from reports.run import Run
 from reports.terminal import HEADLINES
@@ -193,9 +193,9 @@ class TestTheFirstMinute:
     )
     def test_proof(self, run, tmp_path, monkeypatch, content, said):
         """The proof is one line of text; without a proof nothing is said of one."""
-        monkeypatch.setattr(html, "PROOF", tmp_path / "proof.json")
+        monkeypatch.setattr(proven, "PROOF", tmp_path / "proof.json")
         if content is not None:
-            html.PROOF.write_text(content)
+            proven.PROOF.write_text(content)
 
         assert page(run).text.count("Why believe it <img> killed") == said
 

@@ -3,7 +3,9 @@ it must be. `pytest tests/selftest/test_proof.py -n 2`; a whole run writes repor
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -41,6 +43,16 @@ def each(registry: str) -> list[object]:
     return [pytest.param(specimen, id=specimen.name) for specimen in CHOSEN[registry]]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _modules_are_no_garbage() -> Iterator[None]:
+    """What the first run loads stays for all that follow: the collector need not look through it each time."""
+    plain("sandbox")
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture
 def shown(request: pytest.FixtureRequest):
     """Sends what a test shows of a specimen to the matrix, and says where it differs."""
@@ -55,6 +67,7 @@ def shown(request: pytest.FixtureRequest):
             "declared": sorted(specimen.fails | specimen.warns),
             "problems": lines,
             "expected": EVERYTHING if specimen.name == EVERYTHING[0] else [],
+            "choice": "every service" if EXHAUSTIVE else "a few services of each sort",
         }
         request.node.user_properties.append((PROPERTY, value))
         return f"{specimen.name} ({specimen.lie}): " + "; ".join(lines)

@@ -22,7 +22,7 @@ from spec.ledger import LEVELS, ledger
 FOLDER = Path(__file__).parents[3] / "reports" / "proof"
 PROPERTY = "proof"
 Shown = Mapping[str, Any]
-"""One specimen as a test shows it: name, registry, operator, lie, declared, problems."""
+"""One specimen as a test shows it: name, registry, operator, lie, declared, problems, and the choice it is of."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,9 +59,11 @@ def summary(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
     totals = {name: _figures(found) for name, found in by_registry.items()}
     caught, passed = totals["mutants"], totals["variants"]
     faults = by_registry["mutants"] + by_registry["borderline"]
+    chosen = {one["choice"] for one in specimens}
     return {
         "line": f"this suite catches {caught['right']} of {caught['total']} seeded faults"
         f" and passes {passed['right']} of {passed['total']} lawful services",
+        "choice": ", ".join(sorted(chosen)),
         "version": VERSION,
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "seconds": round(seconds, 1),
@@ -126,7 +128,7 @@ code { font-size: .9em } .yes { background: #dafbe1 } .no { background: #ffd7d5 
 small { color: #57606a }
 </style>
 <h1>{{ line[0] | upper }}{{ line[1:] }}.</h1>
-<p>Version {{ version }}, {{ date }}, {{ seconds }} s. Each fault is the sandbox with one statement broken; it counts as
+<p>Version {{ version }}, {{ date }}, {{ seconds }} s, {{ choice }}. Each fault is the sandbox with one statement broken; it counts as
 caught where exactly the rows that it breaks fail or warn. Each lawful service differs in what the document does not
 show; it passes where nothing fails and every row is exercised.
 {{ borderline.right }} of {{ borderline.total }} borderline services are mentioned and not failed.</p>

@@ -65,13 +65,18 @@ class _Capture:
 
 def try_service(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
     """Run the targeted tests against the service. Raises RuntimeError where the run gave no verdict at all."""
-    capture = _Capture()
     with Server(service) as server:
-        os.environ["PIX_SANDBOX_TOKEN"] = service.token
-        options = ["-o", f"addopts={ADDOPTS}", "--no-report", "--capture=no", "-m", "not property"]
-        options += [part for name in _OFF for part in ("-p", f"no:{name}")]
-        target = [f"--base-url={server.base_url}", f"--environment={environment}"]
-        status = pytest.main([*options, *target, *arguments, str(CONFORMANCE)], plugins=[capture])
+        return try_target(server.base_url, service.token, *arguments, environment=environment)
+
+
+def try_target(base_url: str, token: str, *arguments: str, environment: str = "sandbox") -> Trial:
+    """Run the targeted tests against an address. Raises RuntimeError where the run gave no verdict at all."""
+    capture = _Capture()
+    os.environ["PIX_SANDBOX_TOKEN"] = token
+    options = ["-o", f"addopts={ADDOPTS}", "--no-report", "--capture=no", "-m", "not property"]
+    options += [part for name in _OFF for part in ("-p", f"no:{name}")]
+    target = [f"--base-url={base_url}", f"--environment={environment}"]
+    status = pytest.main([*options, *target, *arguments, str(CONFORMANCE)], plugins=[capture])
     if capture.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     run = capture.run

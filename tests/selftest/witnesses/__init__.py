@@ -1,0 +1,50 @@
+"""Outside witnesses: tools that are not ours. `make witnesses` installs them from npm, pinned in package.json."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+BIN = ROOT / ".venv" / "witnesses" / "node_modules" / ".bin"
+SCHEMA = ROOT / "spec" / "openapi.yaml"
+_LISTENING = re.compile(r"Prism is listening on (http://127\.0\.0\.1:[0-9]+)")
+_START_S = 60
+
+
+def installed() -> bool:
+    """Whether `make witnesses` has run here."""
+    return (BIN / "redocly").exists() and (BIN / "prism").exists()
+
+
+def lint() -> subprocess.CompletedProcess[str]:
+    """What Redocly's linter says of the schema; status 0 where it finds nothing."""
+    config = Path(__file__).with_name("redocly.yaml")
+    environment = os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+    command = [str(BIN / "redocly"), "lint", str(SCHEMA), "--config", str(config)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+@contextmanager
+def prism(log: Path, *options: str) -> Iterator[str]:
+    """The address of a service that Prism makes from the schema; `log` takes what it prints."""
+    command = [str(BIN / "prism"), "mock", str(SCHEMA), "--host", "127.0.0.1", "--port", "0", *options]
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            yield _address(process, log)
+        finally:
+            process.terminate()
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    end = time.monotonic() + _START_S
+    while process.poll() is None and time.monotonic() < end:
+        if found := _LISTENING.search(log.read_text("utf-8", "replace")):
+            return found[1]
+        time.sleep(0.1)
+    raise RuntimeError(f"Prism does not listen: {log.read_text('utf-8', 'replace')[-500:]}")
