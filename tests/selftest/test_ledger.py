@@ -76,7 +76,8 @@ def test_field_rows_agree_with_the_schema(operation):
         if row.operation == operation.id and "Resources" in row.section and row.id.endswith(FIELD_ROWS)
     }
 
-    assert in_ledger == in_schema
+    assert not in_ledger - in_schema, f"no such field in spec/openapi.yaml: {', '.join(sorted(in_ledger - in_schema))}"
+    assert not in_schema - in_ledger, f"no row in the ledger: {', '.join(sorted(in_schema - in_ledger))}"
 
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
@@ -89,8 +90,12 @@ def test_types_in_the_ledger_are_those_of_the_schema(operation):
 def test_every_row_has_a_test_or_a_reason(tested_rows):
     """A row is tested, or says why no exchange can show it; never both, never neither."""
     untestable = {row.id for row in ledger().values() if row.untestable}
+    without = set(ledger()) - untestable - tested_rows
+    twice = tested_rows & untestable
 
-    assert tested_rows == set(ledger()) - untestable
+    assert not without, f"neither a test nor a reason in untestable: {', '.join(sorted(without))}"
+    assert not twice, f"tested, and called untestable: {', '.join(sorted(twice))}"
+    assert tested_rows <= set(ledger())
 
 
 def test_rules_answer_for_rows():
