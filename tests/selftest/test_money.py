@@ -29,6 +29,7 @@ SILENT = (
     trouble.ResetsAnExecution,
     trouble.DropsAnExecution,
     trouble.CutsAnExecutionShort,
+    trouble.CutsTheHeadersOfAnExecutionShort,
     trouble.GatewayTimesOut,
 )
 REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood)
