@@ -328,6 +328,18 @@ def test_an_unknown_outcome_is_said_first(tmp_path):
     assert result.status == 6
 
 
+@pytest.mark.parametrize("status", [409, 200])
+def test_a_key_that_was_there_before_the_run_is_left_alone(status, tmp_path):
+    """Deleted is what the run registered: the operator receives payments with the other keys."""
+    key = b"qa@pix-conformance.example"
+    with trouble.HasAKeyAlready(key, status) as service:
+        run(write_profile(tmp_path, service.base_url), "-m", "property or not property", "--examples=3")
+    deleted = [request.body for request in service.seen if request.method == "DELETE" and key in request.body]
+
+    assert [request for request in service.seen if request.method == "POST" and key in request.body]
+    assert deleted == []
+
+
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "parallel"])
 def test_an_interrupted_execution_is_an_unknown_outcome(options, tmp_path):
     """Ctrl-C between sending and answering is said first, and the journal says it too."""
