@@ -66,6 +66,10 @@ class Traffic:
     @cached_property
     def registrations(self) -> Registrations:
         """Refusals, registrations and deletions of keys."""
+        if not self.permitted("registerPixKey"):
+            return Registrations(
+                "", missing="only a key that the run registered is deleted: add register-keys to allow"
+            )
         return register_all(self.client, self.profile, self.token, self._watcher.settled)
 
     def visit(self, operation: str) -> list[Exchange]:

@@ -340,6 +340,16 @@ def test_a_key_that_was_there_before_the_run_is_left_alone(status, tmp_path):
     assert deleted == []
 
 
+@pytest.mark.parametrize("permission", sorted(EVERYTHING))
+def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
+    """What would need another permission is not sent, and is no error of the suite."""
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url, allow=[permission, "fuzz"]))
+
+    assert result.document["verdict"] in ("conformant", "incomplete")
+    assert service.seen
+
+
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "parallel"])
 def test_an_interrupted_execution_is_an_unknown_outcome(options, tmp_path):
     """Ctrl-C between sending and answering is said first, and the journal says it too."""
