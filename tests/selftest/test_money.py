@@ -323,7 +323,11 @@ def test_an_unknown_outcome_is_said_first(tmp_path):
     with trouble.ResetsAnExecution() as service:
         result = run(write_profile(tmp_path, service.base_url), *ONLY_EXECUTIONS)
 
+    page = (result.folder / "report.html").read_text().rpartition("<body>")[2]
+
     assert result.notes[0].startswith("OUTCOME UNKNOWN")
+    assert 0 < result.output.find("OUTCOME UNKNOWN") < result.output.find("INCOMPLETE")
+    assert 0 < page.find("OUTCOME UNKNOWN") < page.find('class="banner')
     assert service.executions == [CODE]
     assert result.status == 6
 
