@@ -100,6 +100,7 @@ def test_nothing_leaves_a_parallel_run_with_generated_traffic(service, tmp_path)
         ("failing tests", ("-n", "2")),
         ("an internal error", ()),
         ("an internal error", ("-n", "2")),
+        ("a crash at the start", ()),
         ("a crash at the end", ()),
     ],
     ids=lambda value: value if isinstance(value, str) else "parallel" * bool(value) or "alone",
