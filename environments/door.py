@@ -72,6 +72,11 @@ class Door(BaseAdapter):
         return self._silence.unreachable
 
     @property
+    def allow(self) -> Set[str]:
+        """The permissions of the profile."""
+        return self._permission.allow
+
+    @property
     def codes(self) -> set[str]:
         """The real transaction codes of the run: supplied, or prepared by it."""
         return self.guard.codes

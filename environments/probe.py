@@ -38,7 +38,7 @@ def probe(door: Door, client: Client, profile: Profile) -> Preflight:
         return Preflight(listed.failure.message if listed.failure.kind is not FailureKind.LIMIT else "")
     if listed.response is None:
         return Preflight()
-    notes = (*_refused(listed.response, profile), *_skewed(listed), *_unknown_accounts(client, listed, profile))
+    notes = (*_refused(listed.response, profile), *skewed(listed), *_unknown_accounts(client, listed, profile))
     return Preflight(notes=notes)
 
 
@@ -58,7 +58,8 @@ def asks_for_a_certificate(response: Response) -> bool:
     return response.status == 400 and b"SSL certificate" in response.body[:2_000]
 
 
-def _skewed(listed: Exchange) -> Iterator[str]:
+def skewed(listed: Exchange) -> Iterator[str]:
+    """That the clocks of this machine and of the service differ, where the answer has a Date."""
     said = listed.response.header("Date") if listed.response else ""
     try:
         date = parsedate_to_datetime(said)

@@ -8,9 +8,11 @@ import requests
 
 from environments.credentials import CredentialError
 from spec.exchange import Exchange
+from spec.interface import MARK
 
 REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
 EXPIRED = "the token expired in the middle of the run (exchange {}): get one that lasts longer, or use token_command"
+MAY_HAVE_EXPIRED = "from exchange {} on the token is refused (401), and it was accepted before: it may have expired"
 READS = ("listAccounts", "getBalance", "listEntries", "listPixKeys")
 _MOST_QUESTIONS = 2
 
@@ -28,10 +30,15 @@ class TokenTrouble:
         self._questions = 0
 
     def remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
-        """Keep that the token was accepted, and a read that was granted: asked again, it shows whether it still is."""
+        """Keep that the token was accepted, and a request that is harmless: asked again, it shows whether it still is.
+
+        A read that was granted; without one, an invented code that was not refused for the token.
+        """
         status = exchange.response.status if exchange.response else 0
-        self._accepted |= bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
-        if exchange.operation in READS and 200 <= status < 300:
+        accepted = bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
+        self._accepted |= accepted
+        granted_read = exchange.operation in READS and 200 <= status < 300
+        if granted_read or (accepted and self.witness is None and _names_an_invented_code(exchange)):
             self.witness, self.witness_operation = request.copy(), exchange.operation
 
     def suspects(self, exchange: Exchange) -> bool:
@@ -60,3 +67,7 @@ class TokenTrouble:
         if witness.response is not None and witness.response.status == 401:
             self.expired = True
             self.notes.append(EXPIRED.format(refused.number))
+
+
+def _names_an_invented_code(exchange: Exchange) -> bool:
+    return exchange.operation == "executePix" and exchange.request.last_segment.startswith(MARK)

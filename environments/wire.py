@@ -65,12 +65,35 @@ def _watch(sock: socket.socket | None) -> None:
         deadline.watch(sock)
 
 
+class _WholeLines:
+    """A stream whose end among the headers is an error (RFC 9112 section 8); `http.client` takes it for their end."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def readline(self, limit: int = -1) -> bytes:
+        line: bytes = self.stream.readline(limit)
+        if not line:
+            raise IncompleteRead(b"")
+        return line
+
+
 class _FinalResponse(HTTPResponse):
     """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone."""
 
+    def begin(self) -> None:
+        stream = self.fp
+        try:
+            super().begin()
+        finally:
+            self.fp = stream
+
     def _read_status(self) -> tuple[str, int, str]:
+        stream = self.fp.stream if isinstance(self.fp, _WholeLines) else self.fp
         while True:
+            self.fp = stream
             version, status, reason = super()._read_status()  # type: ignore[misc]
+            self.fp = _WholeLines(stream)  # type: ignore[assignment]
             if status in (100, 101) or not 100 <= status < 200:
                 return version, status, reason
             parse_headers(self.fp)

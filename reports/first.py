@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from environments.authorization import VALID
 from environments.door import Door
-from environments.probe import asks_for_a_certificate
+from environments.probe import asks_for_a_certificate, skewed
+from environments.token_trouble import MAY_HAVE_EXPIRED
 from spec.exchange import Exchange, Response
 from spec.reading import is_refusal
 
 UNKNOWN = "OUTCOME UNKNOWN"
+_MANY = 3
 
 
 def said_first(door: Door) -> Iterator[str]:
@@ -25,9 +28,12 @@ def said_first(door: Door) -> Iterator[str]:
             f"{known} of {len(door.codes)} transaction codes were sent by an earlier run, as the journal says, and not "
             "again: prepare new ones, or use --resend-code"
         )
-    yield from door.token_trouble.notes
-    yield from _certificate_refused(door.exchanges)
-    yield from _token_refused([seen for seen in door.exchanges if seen.operation and seen.credential == VALID])
+    mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
+    yield from door.token_trouble.notes or _token_refused_at_last(mine)
+    preflight = "read" in door.allow
+    yield from _certificate_refused(door.exchanges, said=preflight)
+    yield from () if preflight else (line for seen in door.exchanges[:1] for line in skewed(seen))
+    yield from _token_refused(mine)
     yield from _codes_refused([seen for seen in door.exchanges if seen.operation == "executePix" and seen.good])
 
 
@@ -46,10 +52,19 @@ def unknown_to_all(unanswered: int, said: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _certificate_refused(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    """From the second exchange on: the first one is the preflight's, which says it in more words."""
+def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[str]:
+    """Where no read could show that the token expired: it was granted good requests, and is refused to the end."""
+    answered = [seen for seen in mine if seen.response]
+    refused = list(takewhile(lambda seen: seen.response is not None and seen.response.status == 401, answered[::-1]))
+    granted = {seen.operation for seen in answered if seen.good and seen.response and not is_refusal(seen.response)}
+    if len(refused) >= _MANY and any(seen.good and seen.operation in granted for seen in refused):
+        yield MAY_HAVE_EXPIRED.format(refused[-1].number)
+
+
+def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterator[str]:
+    """`said`: where the first exchange shows it, the preflight has said it in more words."""
     refused = [bool(seen.response and asks_for_a_certificate(seen.response)) for seen in exchanges]
-    if any(refused) and not refused[0]:
+    if any(refused) and not (refused[0] and said):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 
 
@@ -68,4 +83,5 @@ def _codes_refused(executed: Sequence[Exchange]) -> Iterator[str]:
 
 
 def _refuses_the_code(response: Response) -> bool:
-    return is_refusal(response) and response.status not in (401, 403, 429) and response.status < 500
+    otherwise = response.status in (401, 403, 429) or response.status >= 500 or asks_for_a_certificate(response)
+    return is_refusal(response) and not otherwise

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
-import pytest
-
 from spec.redaction import Redactor
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
@@ -34,11 +32,10 @@ class Pen:
         if sys.exc_info()[0] is None:
             sys.excepthook = self._crash
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None:
-            writer = terminal._tw
+    def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
+        """The terminal, as soon as there is one: what fails before the session starts is printed, too."""
+        if plugin_name == "terminalreporter":
+            writer = plugin._tw
             writer._file = _RedactedFile(writer._file, self._redactor.text, coloured=writer.hasmarkup)
 
     def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from reports.first import UNKNOWN
 from reports.verdicts import FAIL, INCOMPLETE, NOT_EXERCISED
 
 HEADLINES = {
@@ -35,9 +36,11 @@ def scope(document: dict[str, Any]) -> str:
 
 def summary(document: dict[str, Any], report: str) -> Iterator[str]:
     """The lines that close a run."""
+    unknown = [note for note in document["notes"] if note.startswith(UNKNOWN)]
+    yield from (f"! {note}" for note in unknown)
     yield HEADLINES[document["verdict"]]
     yield scope(document)
-    yield from (f"! {note}" for note in document["notes"])
+    yield from (f"! {note}" for note in document["notes"] if note not in unknown)
     for level, verdicts in document["counts"].items():
         yield f"  {level:<12} " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
     for row in document["requirements"]:

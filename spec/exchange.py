@@ -10,6 +10,17 @@ from urllib.parse import unquote, urlsplit
 from spec.strict_json import JsonText, read_json
 
 Headers = tuple[tuple[str, str], ...]
+_COMMON_TYPES = frozenset(
+    (
+        *(
+            f"application/{kind}"
+            for kind in ("json", "xml", "pdf", "javascript", "octet-stream", "x-www-form-urlencoded")
+        ),
+        *(f"application/{kind}+json" for kind in ("problem", "hal", "ld", "vnd.api")),
+        *(f"application/{kind}+xml" for kind in ("problem", "soap", "xhtml")),
+        *(f"text/{kind}" for kind in ("plain", "html", "xml", "json", "csv", "css", "javascript")),
+    )
+)
 
 
 class FailureKind(Enum):
@@ -93,7 +104,7 @@ class Exchange:
         """What came back in a few words, without service data: `404 application/json`."""
         if self.response is None:
             return self._failed
-        return f"{self.response.status} {_plain(self.response.media_type) or 'without a media type'}"
+        return f"{self.response.status} {_named(self.response.media_type)}"
 
     @property
     def _failed(self) -> str:
@@ -102,5 +113,8 @@ class Exchange:
         return self.failure.message if self.failure.kind is FailureKind.LIMIT else self.failure.kind.value
 
 
-def _plain(media_type: str) -> str:
-    return media_type if media_type.isascii() and media_type.isprintable() and len(media_type) < 60 else "unreadable"
+def _named(media_type: str) -> str:
+    """A media type by its name where it is a common one: a service may write anything there, a token too."""
+    if media_type in _COMMON_TYPES:
+        return media_type
+    return "another media type" if media_type else "without a media type"

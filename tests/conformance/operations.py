@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from environments.client import NOTHING, Client, invented
+from environments.probe import asks_for_a_certificate
 from environments.profile import Profile, fill
 from reports.recording import Finding, NotExercised
 from reports.watcher import Watcher
@@ -66,6 +67,10 @@ class Traffic:
     @cached_property
     def registrations(self) -> Registrations:
         """Refusals, registrations and deletions of keys."""
+        if not self.permitted("registerPixKey"):
+            return Registrations(
+                "", missing="only a key that the run registered is deleted: add register-keys to allow"
+            )
         return register_all(self.client, self.profile, self.token, self._watcher.settled)
 
     def visit(self, operation: str) -> list[Exchange]:
@@ -130,6 +135,8 @@ class Traffic:
         if sibling.response is None or not indistinguishable(seen, sibling):
             holds = sibling.response is not None
             return Finding(Outcome.HOLDS if holds else Outcome.HIDDEN, "" if holds else "no answer", (seen, sibling))
+        if sibling.response is not None and asks_for_a_certificate(sibling.response):
+            return Finding(Outcome.HIDDEN, "the gateway refuses the client certificate", (seen, sibling))
         known_good = seen.good and self._known_good(operation, seen)
         status = sibling.response.status
         about_the_token = status in (401, 403) or 300 <= status < 400

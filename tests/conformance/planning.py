@@ -27,7 +27,7 @@ _MALFORMED_ELSEWHERE = 4
 _FORMS_OF_RANDOM = 3
 _PREFLIGHT = 1
 _WITNESSES = 2
-"""Reads that are asked again where the token seems to have expired."""
+"""Harmless requests that are asked again where the token seems to have expired."""
 
 
 def targeted(profile: Profile) -> Plan:
@@ -53,7 +53,7 @@ def _malformed(count: int, profile: Profile) -> int:
 def _executions(profile: Profile) -> int:
     codes = min(len(profile.transactions.codes) + prepared(profile), profile.limits.executions)
     refusals = len(FIRST_CODE) + (len(EVERY_CODE) + 1) * (codes - 1) if codes else 0
-    invented = 2 + len(OTHER_SCHEMES)
+    invented = 2 + len(OTHER_SCHEMES) + _WITNESSES
     return invented + refusals + codes + _malformed(len(malformed.ARGUMENTS), profile)
 
 

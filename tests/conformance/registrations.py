@@ -234,11 +234,11 @@ def _other_spellings(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
 
 
 def _good(registrar: Registrar, key: PixKey, *, repeat: bool) -> bool:
-    """Register the key as a new one, and delete it. Whether it may be registered anew."""
+    """Register the key as a new one, and delete it. Whether it may be registered anew.
+
+    A key that is there already is the operator's, who receives payments with it: it is left alone.
+    """
     exchange = registrar.register(key)
-    if not registered(exchange) and registrar.deletes and key.key and _understood(exchange):
-        registrar.delete(key, good=False)
-        exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
     if registered(exchange) and repeat:
         registrar.found.repeated.append(registrar.register(key))

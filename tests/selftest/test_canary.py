@@ -84,9 +84,10 @@ def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
     assert result.document["traffic"]["requests"] > 50
 
 
-def test_nothing_leaves_a_parallel_run_with_generated_traffic(tmp_path):
-    """What workers send, and what Hypothesis keeps, is redacted."""
-    with echoing.Echoes() as raw:
+@pytest.mark.parametrize("service", [echoing.Echoes, echoing.EchoesAsAMediaType], ids=lambda made: made.__name__)
+def test_nothing_leaves_a_parallel_run_with_generated_traffic(service, tmp_path):
+    """What workers send and count, what the journal keeps, and what Hypothesis keeps, is redacted."""
+    with service() as raw:
         result = canary_run(raw, tmp_path, *LOUD, "-n", "2", "-m", "property or not property", "--examples=2")
 
     assert leaks(result, tmp_path) == []
@@ -99,6 +100,7 @@ def test_nothing_leaves_a_parallel_run_with_generated_traffic(tmp_path):
         ("failing tests", ("-n", "2")),
         ("an internal error", ()),
         ("an internal error", ("-n", "2")),
+        ("a crash at the start", ()),
         ("a crash at the end", ()),
     ],
     ids=lambda value: value if isinstance(value, str) else "parallel" * bool(value) or "alone",

@@ -29,6 +29,7 @@ SILENT = (
     trouble.ResetsAnExecution,
     trouble.DropsAnExecution,
     trouble.CutsAnExecutionShort,
+    trouble.CutsTheHeadersOfAnExecutionShort,
     trouble.GatewayTimesOut,
 )
 REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood)
@@ -322,9 +323,35 @@ def test_an_unknown_outcome_is_said_first(tmp_path):
     with trouble.ResetsAnExecution() as service:
         result = run(write_profile(tmp_path, service.base_url), *ONLY_EXECUTIONS)
 
+    page = (result.folder / "report.html").read_text().rpartition("<body>")[2]
+
     assert result.notes[0].startswith("OUTCOME UNKNOWN")
+    assert 0 < result.output.find("OUTCOME UNKNOWN") < result.output.find("INCOMPLETE")
+    assert 0 < page.find("OUTCOME UNKNOWN") < page.find('class="banner')
     assert service.executions == [CODE]
     assert result.status == 6
+
+
+@pytest.mark.parametrize("status", [409, 200])
+def test_a_key_that_was_there_before_the_run_is_left_alone(status, tmp_path):
+    """Deleted is what the run registered: the operator receives payments with the other keys."""
+    key = b"qa@pix-conformance.example"
+    with trouble.HasAKeyAlready(key, status) as service:
+        run(write_profile(tmp_path, service.base_url), "-m", "property or not property", "--examples=3")
+    deleted = [request.body for request in service.seen if request.method == "DELETE" and key in request.body]
+
+    assert [request for request in service.seen if request.method == "POST" and key in request.body]
+    assert deleted == []
+
+
+@pytest.mark.parametrize("permission", sorted(EVERYTHING))
+def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
+    """What would need another permission is not sent, and is no error of the suite."""
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url, allow=[permission, "fuzz"]))
+
+    assert result.document["verdict"] in ("conformant", "incomplete")
+    assert service.seen
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "parallel"])

@@ -51,6 +51,48 @@ def test_a_fault_of_the_set_up_is_said_first(service, note, tmp_path):
     assert not failing
 
 
+WITHOUT_A_READ = {"allow": ["register-keys", "delete-keys", "execute"]}
+WHOLE = ("--tb=short",)
+
+
+@pytest.mark.parametrize(
+    ("service", "note"),
+    [
+        (lambda: AnswersAll(496), "the gateway refuses the client certificate: check tls.client_cert and"),
+        (lambda: IsAhead(3600), "the clock of this machine is 60 minutes behind the service's (its header Date)"),
+    ],
+    ids=["496", "behind"],
+)
+def test_a_fault_of_the_set_up_is_said_where_no_read_is_allowed(service, note, tmp_path):
+    """What the requests of the run show is said, too, and no code is called expired for it."""
+    notes, failing = notes_of(service(), tmp_path, *WHOLE, **WITHOUT_A_READ)
+
+    assert [line[: len(note)] for line in notes] == [note]
+    assert not failing
+
+
+@pytest.mark.parametrize("status", [495, 496])
+def test_no_row_of_a_whole_run_fails_for_a_missing_certificate(status, tmp_path):
+    """A gateway answers every path alike, which says nothing about the endpoints behind it."""
+    notes, failing = notes_of(AnswersAll(status), tmp_path, *WHOLE)
+
+    assert notes[0].startswith("the gateway asks for a certificate")
+    assert not failing
+
+
+@pytest.mark.parametrize(
+    ("allow", "after"),
+    [(["execute"], 8), (["register-keys", "delete-keys"], 40), (["execute", "register-keys", "delete-keys"], 40)],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else "",
+)
+def test_a_token_that_expires_is_said_where_no_read_is_allowed(allow, after, tmp_path):
+    """An invented code is asked for again; without one, good requests that are refused to the end are mentioned."""
+    notes, failing = notes_of(ExpiresTheToken(after), tmp_path, *WHOLE, allow=allow)
+
+    assert any("expired" in note for note in notes)
+    assert not failing
+
+
 def test_a_clock_that_is_right_is_not_mentioned(tmp_path):
     """Less than a minute is no finding."""
     assert notes_of(IsAhead(30), tmp_path) == ([], {})

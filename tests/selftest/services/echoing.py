@@ -97,5 +97,14 @@ class EchoesInBrokenJson(Echoes):
         return super().body(request, values, forms)[:-20]
 
 
+class EchoesAsAMediaType(Raw):
+    """Refuses everything, and calls the media type after what it was sent."""
+
+    def answer(self, connection, request):
+        sent = (request.header("Authorization").partition(" ")[2], unquote(request.path.rpartition("/")[2]))
+        media_type = f"application/{_in_a_header(sent[len(self.seen) % 2] or 'json')}"
+        connection.sendall(as_bytes(Response(422, b"{}", (("Content-Type", media_type),))))
+
+
 def _in_a_header(form: str) -> str:
     return form.replace("\r", " ").replace("\n", " ")[:4000]

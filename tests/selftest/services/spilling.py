@@ -12,6 +12,12 @@ import pytest
 SPILL = os.environ.get("SPILL", "")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure():
+    """A plugin fails before the session starts."""
+    _fail("a crash at the start")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item):
     """The first tests of a run fail in every way in which a test can."""

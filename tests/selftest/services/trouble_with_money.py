@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 
@@ -54,6 +55,14 @@ class CutsAnExecutionShort(Trouble):
 
     def execute(self, connection, request):
         connection.sendall(as_bytes(self.service.respond(request))[:-40])
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+class CutsTheHeadersOfAnExecutionShort(Trouble):
+    """Hangs up among the headers."""
+
+    def execute(self, connection, request):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Le")
         connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -119,3 +128,20 @@ class ExecutesForAnybody(Raw):
     def __init__(self):
         super().__init__()
         self.service.authorize = lambda request, operation: None
+
+
+class HasAKeyAlready(Raw):
+    """One key was registered before the run: with a 409, or with Success "false", it is not registered again."""
+
+    def __init__(self, key: bytes, status: int):
+        super().__init__()
+        data = {"Success": "false", "Message": "The key is taken.", "Key": None, "DocumentNumber": 7}
+        body = json.dumps({"code": 0, "data": data} if status == 200 else {"code": 9}).encode()
+        self.key, self.taken = key, Response(status, body, (("Content-Type", "application/json"),))
+
+    def answer(self, connection, request):
+        mine = request.header("Authorization") == f"Bearer {self.service.token}"
+        if mine and request.method == "POST" and self.key in request.body:
+            connection.sendall(as_bytes(self.taken))
+        else:
+            super().answer(connection, request)

@@ -75,13 +75,6 @@ OF = {
 _EXTRA = {"HasNoDigit": ("executePix.fields.extra",), "HasNoMessage": ("registerPixKey.fields.extra",)}
 
 
-_UNREAD = {
-    ("registerPixKey", "EveryFifth", "IsTruncated"): ("registerPixKey.Key.example",),
-    ("registerPixKey", "ByChance", "IsTruncated"): ("registerPixKey.Key.example",),
-}
-"""The one answer that would show it is among those that cannot be read."""
-
-
 def _tried(strike: str, faults: tuple[str, ...]) -> tuple[str, ...]:
     """Every fault in one answer of five; one fault for each other occasion."""
     index = list(STRIKES).index(strike)
@@ -99,7 +92,6 @@ for _operation, _faults in OF.items():
                 OneOfSeveral,
                 f"{_operation}.{_row}",
                 warns=_EXTRA.get(_fault, ()),
-                hides=_UNREAD.get((_operation, _strike, _fault), ()),
                 OPERATION=_operation,
                 strikes=_strikes,
                 alter=lambda self, response, alter=_alter: alter(response),
