@@ -121,6 +121,9 @@ REGISTRATION: Mapping[str, Trips] = {
     ),
     "an empty kind": lambda r: member(r, "pixKeyType") == "",
     "an object for kind": holds("pixKeyType", dict),
+    "an array for kind": holds("pixKeyType", list),
+    "an over-long kind": matches("pixKeyType", ".{256}"),
+    "a kind with NUL": matches("pixKeyType", "\0"),
     "a null key": is_null("pixKey"),
     "a number for key": holds("pixKey", int),
     "an empty key": lambda r: member(r, "pixKey") == "" and member(r, "pixKeyType") != "RANDOM",
@@ -135,6 +138,9 @@ REGISTRATION: Mapping[str, Trips] = {
     "a null account": is_null("account"),
     "an unknown account in the body": matches("account", "^pixconf-"),
     "a number for account": holds("account", int),
+    "an array for account": holds("account", list),
+    "an over-long account in the body": matches("account", ".{256}"),
+    "an account with NUL in the body": matches("account", "\0"),
     "a key that is no address": lambda r: (
         member(r, "pixKeyType") == "EMAIL" and isinstance(member(r, "pixKey"), str) and "@" not in member(r, "pixKey")
     ),
@@ -145,6 +151,8 @@ TRANSFER: Mapping[str, Trips] = {
     "a negative value": lambda r: isinstance(member(r, "value"), int | float) and member(r, "value") < 0,
     "no value": lacks("value"),
     "an object for value": holds("value", dict),
+    "an array for value": holds("value", list),
+    "a huge value": lambda r: isinstance(member(r, "value"), int | float) and member(r, "value") > 10**30,
 }
 BETWEEN: Mapping[str, Trips] = {
     "no payer": lacks("from"),
@@ -154,6 +162,9 @@ BETWEEN: Mapping[str, Trips] = {
     "null for date": is_null("date"),
     "no date": lacks("date"),
     "an unknown account": matches("from", "^pixconf-"),
+    "an over-long payer": matches("from", ".{256}"),
+    "a payer with NUL": matches("from", "\0"),
+    "a payee with NUL": matches("to", "\0"),
 }
 QUERY: Mapping[str, Trips] = {"a query": lambda r: bool(r.query)}
 SIX = {name: BODY[name] for name in list(BODY)[:10]}
@@ -161,7 +172,8 @@ MISTAKES: Mapping[str, Mapping[str, Trips]] = {
     "executePix": {**ARGUMENT, **QUERY},
     "registerPixKey": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **BODY, **REGISTRATION, **QUERY},
     "deletePixKey": {**SIX, "an unknown account": ARGUMENT["an unknown argument"], "a null key": is_null("pixKey"),
-                     "a number for key": holds("pixKey", int), "a key with NUL": matches("pixKey", "\0")},
+                     "a number for key": holds("pixKey", int), "an array for key": holds("pixKey", list),
+                     "a key with NUL": matches("pixKey", "\0")},
     "listPixKeys": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},
     "listAccounts": QUERY,
     "getBalance": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},

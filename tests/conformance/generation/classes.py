@@ -93,11 +93,13 @@ VALUES: Mapping[str, Any] = {
     "text": f"{MARK}text",
     "an empty text": "",
     "an object": {},
+    "an array": [],
+    "a huge number": 10**40,
 }
 """Values of every kind."""
 OTHER_KINDS: Mapping[bool, tuple[str, ...]] = {
-    True: ("null", "a number", "text", "an empty text", "an object"),
-    False: ("null", "a boolean", "a number", "text", "an empty text", "an object"),
+    True: ("null", "a number", "text", "an empty text", "an object", "an array"),
+    False: ("null", "a boolean", "a number", "a huge number", "text", "an empty text", "an object", "an array"),
 }
 """What stands in place of a text, and of anything else."""
 STRINGS: Mapping[str, str] = {
@@ -115,6 +117,8 @@ STRINGS: Mapping[str, str] = {
 """Texts that are hard to hold."""
 HARDEST = ("an over-long text", "text outside ASCII", "text with NUL", "text with half a surrogate pair")
 """Those that every operation with a body gets; the registration and the deletion get them all."""
+OVERFLOWING = ("an over-long text", "text with NUL")
+"""Those that every other member with a text gets: what a column cannot hold."""
 CONTENT_TYPES: Mapping[str, str | None] = {
     "missing": None,
     "text/plain": "text/plain",

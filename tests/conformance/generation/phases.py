@@ -113,6 +113,8 @@ class Generation:
         where = self.profile.accounts[0] if operation == "deletePixKey" and self.profile.accounts else place
         texts = classes.STRINGS if of_keys else classes.HARDEST
         yield from classes.string_cases(operation, where, form, _HARDEST[operation], texts)
+        for name in (name for name, good in form.items() if isinstance(good, str) and name != _HARDEST[operation]):
+            yield from classes.string_cases(operation, place, form, name, classes.OVERFLOWING)
         if of_keys:
             yield from classes.shape_cases(operation, place, form)
         types = tuple(classes.CONTENT_TYPES) if operation == REGISTERED else ("missing",)
