@@ -12,6 +12,10 @@ _NEXT = str.maketrans(
 )
 
 
+_ENDING = "pixconf0"
+"""As short as that, it stands in the signature of a signed token, and what is signed stays as it was."""
+
+
 def _basic(_: str) -> str:
     return "Basic " + base64.b64encode(b"pixconf:pixconf").decode()
 
@@ -21,6 +25,8 @@ BAD_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
     "a wrong token": lambda token: "Bearer " + token.translate(_NEXT),
     "the token cut short": lambda token: "Bearer " + token[:-1],
     "the token lengthened": lambda token: "Bearer " + token + "x",
+    "the token with another ending": lambda token: "Bearer " + token[: -len(_ENDING)] + _ENDING,
+    "the token behind another character": lambda token: "Bearer x" + token,
     "the token in another letter case": lambda token: "Bearer " + token.swapcase(),
     "an empty bearer": lambda token: "Bearer",
     "Basic credentials": _basic,

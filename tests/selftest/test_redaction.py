@@ -153,6 +153,10 @@ class TestSecrets:
         """The token with a character behind it does not show the token."""
         assert pen.text(TOKEN + "x") == "<token>x"
 
+    def test_a_token_with_another_ending_is_hidden(self, pen):
+        """What the suite sends with an ending of its own shows that ending alone."""
+        assert pen.text(TOKEN[:-8] + "pixconf0") == "<another token>pixconf0"
+
     def test_a_refreshed_token_is_hidden_like_the_first(self, pen):
         """Old and new tokens are both the token."""
         pen.learn("token", "another-long-access-token")
