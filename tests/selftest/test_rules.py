@@ -170,10 +170,11 @@ def test_gateways_are_no_server_error(status):
     [
         "12345678909", "123.456.789-09", "123 456 789 09", "111.111.111-11", "12.345.678/0001-95", "12345678000195",
         "12ABC34501DE35", "12.abc.345/01de-35", "１２３４５６７８９０９", "123-456-789–09", "123_456_789_09",
+        "CPF 12345678909", "CNPJ: 12.345.678/0001-95", "123.456.789-09 (CPF)", "CPF4567890DE35",
     ],
 )  # fmt: skip
 def test_visible_documents(document):
-    """11 or 14 characters with nothing hidden, in any punctuation and with any check digits."""
+    """11 or 14 characters with nothing hidden, in any punctuation, with a label or none, and with any check digits."""
     assert is_fully_visible(document)
 
 
@@ -182,6 +183,7 @@ def test_visible_documents(document):
     [
         "***.456.789-**", "XXX.456.789-XX", "xxx45678909", "###45678909", "•••45678000191", "***45678000191",
         "___45678000191", "...45678000191", "456.789", "789-09", "12345678", "XX.XXX.XXX/0001-XX", "", "1234567890",
+        "CPF: 45678909", "CNPJ 456780001", "CPF/CNPJ: ***6789***", "CNPJ",
     ],
 )  # fmt: skip
 def test_hidden_documents(document):

@@ -48,6 +48,8 @@ SHOWN = {
     "AsSmallAlphanumericCnpj": ("CNPJ with small letters", lambda document: "12abc34501de35"),
     "WithWrongCheckDigits": ("plain, with wrong check digits", lambda document: document[:-2] + "00"),
     "FullWidth": ("in full-width digits", full_width),
+    "WithALabelBefore": ("plain behind a label", lambda document: f"CNPJ: {document}"),
+    "WithALabelBehind": ("plain before a label", lambda document: f"{document} (CPF)"),
     "Padded": ("plain between spaces", lambda document: f" {document} "),
 }
 MEANT = {
