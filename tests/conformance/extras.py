@@ -18,6 +18,23 @@ EXTRA_HEADERS = tuple(
     )
 )  # fmt: skip
 REMOVED_FIELDS = ("from", "to", "value", "date", "description")
+FORM = "application/x-www-form-urlencoded"
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "pixKey": ("key", "keyValue", "chave", "chavePix"),
+    "pixKeyType": ("type", "keyType", "kind", "tipo", "tipoChave"),
+    "account": ("accountId", "accountNumber", "conta"),
+}
+"""What else a service might call the fields of the body."""
+_DIGITS = "012345"
+"""The example of the document carries a digit as kind, and does not say which kind that is."""
+_NOT_TO_SET = frozenset(
+    {
+        "accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length",
+        "content-type", "expect", "host", "http", "keep-alive", "proxy-authorization", "trailer",
+        "transfer-encoding", "upgrade",
+    }
+)  # fmt: skip
+"""Headers that say how the message is framed or who sends it: with another value nothing is shown but that."""
 
 
 @dataclass(frozen=True)
@@ -56,24 +73,39 @@ def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alter
             sufficient, "a query", body, query="?" + "&".join(f"{name}=pixconf" for name in sorted(named))
         )
         yield Alternative(
-            sufficient, "further headers", body, headers=tuple((name, "pixconf") for name in sorted(named))
+            sufficient,
+            "further headers",
+            body,
+            headers=tuple((name, "pixconf") for name in sorted(named) if name.lower() not in _NOT_TO_SET),
         )
     content = "registerPixKey.contentType.accepted"
     yield Alternative(content, "a charset in its Content-Type", body, content_type="application/json; charset=utf-8")
     yield Alternative(content, "another Content-Type", body, content_type="text/plain")
-    if key.key:
-        renamed = {**_without(body, "pixKey"), "key": key.key}
-        yield Alternative("registerPixKey.body.pixKey", "another name for pixKey", renamed)
-    renamed = {**_without(body, "pixKeyType"), "type": key.type}
-    yield Alternative("registerPixKey.body.pixKeyType", "another name for pixKeyType", renamed)
-    without = _without(body, "account")
-    renamed = {**without, "accountId": account}
-    yield Alternative("registerPixKey.body.account", "another name for account", renamed, unless=without)
+    yield Alternative(content, "a form as body", body, content_type=FORM)
+    for name in ("pixKey", "pixKeyType", "account"):
+        if body[name]:
+            yield from _renamings(body, name)
     yield Alternative(kind_row, "its kind in lower-case letters", {**body, "pixKeyType": key.type.lower()})
+    for digit in _DIGITS:
+        yield Alternative(kind_row, "a digit as its kind", {**body, "pixKeyType": digit})
     if key.key.isdecimal():
         yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})
     if account.isdecimal():
         yield Alternative("registerPixKey.body.account", "a number as account", {**body, "account": int(account)})
+
+
+def _renamings(body: Mapping[str, Any], name: str) -> Iterator[Alternative]:
+    """The body with a field under all other names at once, and under single ones for a service that allows no more."""
+    row, without = f"registerPixKey.body.{name}", _without(body, name)
+    others = [form for word in (name, *OTHER_NAMES[name]) for form in _spellings(word) if form != name]
+    for names in (others, [OTHER_NAMES[name][0]], [name[0].upper() + name[1:]]):
+        renamed = {**dict.fromkeys(names, body[name]), **without}
+        yield Alternative(row, f"another name for {name}", renamed, unless=without)
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    snake = re.sub("([A-Z])", r"_\1", name).lower()
+    return tuple(dict.fromkeys((name, name[0].upper() + name[1:], name.lower(), name.upper(), snake)))
 
 
 def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:

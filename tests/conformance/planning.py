@@ -67,7 +67,8 @@ def _registrations(profile: Profile) -> int:
     refused = len(UNDOCUMENTED_KINDS) + random + len(FOR_EVERY_KIND) * len(keys) + len(BAD_CREDENTIALS)
     refused += (len(OTHER_SCHEMES) + len(FOR_EVERY_KIND) + 1 + len(NUMERIC_KINDS)) * deletes
     good = own * (3 + 2 * (ROUNDS - 1) * deletes) + _FORMS_OF_RANDOM * random
-    explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1) + 2 * len(keys)
+    explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1)
+    explained += (2 + 3 * MOST_EXPLAINED) * len(keys)
     return refused + good + explained + mistakes
 
 
@@ -84,7 +85,8 @@ def _deletions(profile: Profile, registrations: int) -> int:
 def _alternatives(key: PixKey, account: str) -> int:
     """How many registrations are tried for a kind that is refused with a text that names fields."""
     refusal = Exchange(0, "registerPixKey", Request("POST", "", ()), failure=None)
-    return len(list(alternatives(key, account, refusal))) + 3 + 3
+    tried = list(alternatives(key, account, refusal))
+    return len(tried) + sum(each.unless is not None for each in tried) + 3 + 3
 
 
 def generated(profile: Profile, settings: GenerationSettings) -> dict[str, int]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
+from spec.interface import KEY_KINDS
 from tests.selftest.proof.mutants.making import DELETION, Demands, lie, members_of
 
 REMOVED = ("from", "to", "value", "date", "description")
@@ -94,7 +95,10 @@ def _registration_takes_otherwise(name: str, text: str, row: str, lacks: Any, st
     )
 
 
-_RENAMED = {"key": "pixKey", "type": "pixKeyType", "accountId": "account"}
+_RENAMED = {
+    "key": "pixKey", "PixKey": "pixKey", "type": "pixKeyType", "keyType": "pixKeyType", "pix_key_type": "pixKeyType",
+    "accountId": "account", "Account": "account",
+}  # fmt: skip
 
 
 class Renames(Demands):
@@ -109,24 +113,41 @@ class Renames(Demands):
         return renamed | {"pixKey": str(key)} | ({"pixKeyType": kind.upper()} if isinstance(kind, str) else {})
 
 
-_registration_takes_otherwise(
-    "RegistrationWantsKeyForPixKey",
-    "The key is to be called key.",
-    "body.pixKey",
-    lambda self, request: "key" not in members_of(request),
-)
-_registration_takes_otherwise(
-    "RegistrationWantsTypeForPixKeyType",
-    "The kind is to be called type.",
-    "body.pixKeyType",
-    lambda self, request: "type" not in members_of(request),
-)
-_registration_takes_otherwise(
-    "RegistrationWantsAccountIdForAccount",
-    "The account is to be called accountId.",
-    "body.account",
-    lambda self, request: "accountId" not in members_of(request),
-)
+for _sent, _documented in _RENAMED.items():
+    _registration_takes_otherwise(
+        f"RegistrationWants{_sent[0].upper()}{_sent[1:]}For{_documented[0].upper()}{_documented[1:]}",
+        f"The field {_documented} is to be called {_sent}.",
+        f"body.{_documented}",
+        lambda self, request, sent=_sent: sent not in members_of(request),
+    )
+
+
+class RenamesKinds(Service):
+    """The sandbox, which knows the kinds under other names only."""
+
+    KINDS: ClassVar[dict[str, str]] = {}
+
+    def key_kind(self, body: dict[str, Any]) -> str:
+        kind = self.KINDS.get(str(body.get("pixKeyType")))
+        if kind is None:
+            raise Refusal(422, "The kind is not supported.")
+        return super().key_kind(body | {"pixKeyType": kind})
+
+
+for _name, _text, _kinds, _warns in (
+    ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_KINDS}, ("letterCase",)),
+    ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_KINDS)}, ()),
+):
+    lie(
+        "documented request refused",
+        f"RegistrationWantsKinds{_name}",
+        f"The kinds are known {_text} only.",
+        RenamesKinds,
+        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_KINDS),
+        warns=tuple(f"registerPixKey.pixKeyType.{row}" for row in _warns),
+        hides=(*(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE),
+        KINDS=_kinds,
+    )
 
 
 class WantsAnotherContentType(Service):
