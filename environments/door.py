@@ -28,6 +28,7 @@ from environments.token_trouble import TokenTrouble
 from environments.wire import CONNECT_TIMEOUT_S, Wire, WireSettings
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
+from spec.reading import is_refusal
 
 __all__ = ["STANDING", "Door", "ForbiddenError", "Intent", "UnreachableError"]
 
@@ -65,6 +66,7 @@ class Door(BaseAdapter):
         self._wire = Wire(wire)
         self._number = first_number
         self._silence = Silence()
+        self._answered: tuple[requests.PreparedRequest, Intent] | None = None
 
     @property
     def unreachable(self) -> str:
@@ -161,7 +163,8 @@ class Door(BaseAdapter):
             time.sleep(wait)
             sent = self._again(request, intent) or sent
         sent = self._with_a_token_that_counts(request, intent, sent)
-        self._silence.notice(sent[0])
+        self._remember(request, intent, sent[0])
+        self._silence.notice(sent[0], self._still_answers)
         if self._suspect(sent[0]) and self._repeatable(request, sent[0]) and (again := self._again(request, intent)):
             self._suspect(again[0])
         return sent
@@ -229,6 +232,17 @@ class Door(BaseAdapter):
             raise LookupError("no read was granted yet")
         witness.headers["Authorization"] = f"Bearer {self._token()}"
         return witness
+
+    def _remember(self, request: requests.PreparedRequest, intent: Intent, exchange: Exchange) -> None:
+        """Keep the last request that was answered and can be sent again: one that only reads, or was refused."""
+        answered = exchange.response is not None and (request.method == "GET" or is_refusal(exchange.response))
+        if answered and self._repeatable(request, exchange):
+            self._answered = request, intent
+
+    def _still_answers(self) -> bool:
+        """Whether what was answered before is answered now: a target that drops mistakes alone is not gone."""
+        sent = self._again(*self._answered) if self._answered else None
+        return sent is not None and sent[0].response is not None
 
     # -- again, or never --------------------------------------------------------------------------------------
 

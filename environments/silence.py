@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from spec.exchange import Exchange, FailureKind
 
@@ -22,8 +23,8 @@ class Silence:
         """Whether the operation gave no answer in time twice running."""
         return self._silent[operation] >= _MOST_SILENT
 
-    def notice(self, exchange: Exchange) -> None:
-        """Take note of an answer, or of none."""
+    def notice(self, exchange: Exchange, still_answers: Callable[[], bool]) -> None:
+        """Take note of an answer, or of none. After several of none, ask whether the target answers anything."""
         failure = exchange.failure
         if failure is None:
             self._failed_in_a_row = self._silent[exchange.operation] = 0
@@ -32,5 +33,8 @@ class Silence:
         if failure.kind is FailureKind.TIMEOUT:
             self._silent[exchange.operation] += 1
         gone = failure.kind in (FailureKind.NO_CONNECTION, FailureKind.TLS)
-        if gone or self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
+        if not gone and self._failed_in_a_row < _MOST_FAILED_IN_A_ROW:
+            return
+        if gone or not still_answers():
             self.unreachable = failure.message
+        self._failed_in_a_row = 0

@@ -9,6 +9,7 @@ from spec.rules.judgement import HOLDS, Judgement, deviates, hidden
 
 _TRACE = re.compile(
     rb"Traceback \(most recent call last\)|^\s+at [\w.$<>]+\([\w.]+:\d+\)|\bat [\w.$]+ in .+:line \d+"
+    rb"|^\s+at \w+(?:\.[\w`<>$+]+)+(?:\[[^\]\r\n]*\])?\([^()\r\n]*\)(?: in .+:line \d+)?\r?$|\.rb:\d+:in [`']"
     rb"|Werkzeug Debugger|Whitelabel Error Page|goroutine \d+ \[running\]|Stack trace:\s*#0 "
     rb"|^\s+at .+ \(?[\w/.:\\-]+\.[jt]s:\d+:\d+\)?|panicked at |java\.lang\.\w+(?:Exception|Error)\b"
     rb"|You're seeing this error because you have <code>DEBUG = True|Fatal error: Uncaught",
@@ -37,7 +38,7 @@ def stack_trace(exchange: Exchange) -> Judgement:
 
 def _unescaped(body: bytes) -> bytes:
     """The body with the line breaks of JSON strings as line breaks: a trace may be told inside one."""
-    return body.replace(b"\\n", b"\n").replace(b"\\t", b"\t")
+    return body.replace(b"\\r", b"\r").replace(b"\\n", b"\n").replace(b"\\t", b"\t")
 
 
 def dropped(exchange: Exchange) -> Judgement:

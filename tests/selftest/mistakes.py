@@ -87,6 +87,7 @@ FEWER_ARGUMENTS = (
     "an unknown argument",
     "an over-long argument",
     "a percent-encoded argument",
+    "an encoded slash",
     "NUL",
     "not ASCII",
     "a quote",

@@ -14,9 +14,10 @@ from environments.profile import load
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
 from reports.writing import RUNS
-from spec.interface import operations
+from spec.interface import MARK, operations
 from tests.selftest.generated import ROOT, Logs, generate, run_apart
 from tests.selftest.mistakes import MISTAKES, FallsOver, Watchful
+from tests.selftest.proof.mutants.robustness import Falls
 
 CLASSES = [(operation, mistake) for operation, mistakes in MISTAKES.items() for mistake in mistakes]
 FALLEN = [
@@ -60,6 +61,24 @@ def test_server_error_is_found(operation, mistake):
 
     assert trial.failing == {f"{operation}.serverError"}
     assert trial.exit_status == 1
+
+
+class DropsUnknownAccounts(Falls):
+    """The sandbox, which drops the connection of whoever reads the balance of an account that nobody has."""
+
+    OPERATION = "getBalance"
+
+    def trips(self, request: Request) -> bool:
+        return MARK in request.path
+
+
+def test_many_dropped_mistakes_in_a_row_are_no_target_that_is_gone():
+    """A service that drops mistakes alone is not robust, and what comes after is tested."""
+    trial = generate(DropsUnknownAccounts(), "-k", "getBalance or listEntries")
+
+    assert trial.exit_status == 1
+    assert trial.failing == {"getBalance.connection"}
+    assert trial.rows["listEntries.connection"].verdict == "pass"
 
 
 def test_finding_is_told_once_with_its_smallest_example_and_the_seed():

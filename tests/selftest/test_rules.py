@@ -159,6 +159,37 @@ def test_deviation(row, exchange):
     assert judge(row, exchange).outcome is Outcome.DEVIATES
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"System.NullReferenceException: no object\r\n   at Bank.Keys.Post(Body body) in C:\\src\\Keys.cs:line 41\r\n",
+        b"System.FormatException: no number\r\n   at System.Int32.Parse(String s)\r\n   at Bank.Keys.Post(Body body)\r\n",
+        b'{"trace": "System.Exception: no\\r\\n   at Bank.Keys.<Post>d__3.MoveNext()\\r\\n   at Bank.Run()"}',
+        b"NoMethodError (undefined method):\napp/controllers/keys_controller.rb:12:in `create'\n",
+        b"java.io.IOException: no\n\tat br.bank.Keys.register(Keys.java:81)\n",
+        b"TypeError: x is undefined\n    at handle (/srv/app/keys.js:12:7)\n",
+    ],
+    ids=["dotnet", "dotnet-release", "dotnet-in-json", "ruby", "java", "node"],
+)
+def test_stack_traces(body):
+    """A trace is known by its frames, whatever the line breaks."""
+    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).outcome is Outcome.DEVIATES
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Look at example.com (the manual).",
+        b"valid:\n  at least one digit (0-9)\n",
+        b"see keys.rb:12",
+        b"at Bank.Keys.Post",
+    ],
+)
+def test_texts_that_are_no_stack_trace(body):
+    """A text that says where to look is no trace."""
+    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).outcome is Outcome.HOLDS
+
+
 @pytest.mark.parametrize("status", [502, 503, 504])
 def test_gateways_are_no_server_error(status):
     """502, 503 and 504 do not count."""

@@ -39,6 +39,7 @@ ARGUMENTS: Mapping[str, str | bytes] = {
 EVERYWHERE = (
     "unknown",
     "over-long",
+    "with a slash",
     "percent-encoded twice",
     "with NUL",
     "with quotes",
