@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Mapping
 
 VALID = "valid"
@@ -12,6 +13,7 @@ _NEXT = str.maketrans(
 )
 
 
+_UUID = re.compile("[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
 _ENDING = "pixconf0"
 """As short as that, it stands in the signature of a signed token, and what is signed stays as it was."""
 
@@ -48,5 +50,7 @@ def authorization(credential: str, token: str) -> str | None:
 
 
 def is_bad(credential: str, token: str) -> bool:
-    """Whether the credential differs from the valid one for this token: one of digits alone has no letter case."""
-    return authorization(credential, token) != f"Bearer {token}"
+    """Whether the credential differs from the valid one for this token: one of digits alone has no letter case, and a
+    UUID is the same in either (RFC 9562 section 4)."""
+    sent = authorization(credential, token)
+    return sent != f"Bearer {token}" and not (_UUID.fullmatch(token) and sent == f"Bearer {token.swapcase()}")

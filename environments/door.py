@@ -21,7 +21,7 @@ from environments.execution import ExecutionGuard
 from environments.journal import AlreadySentError, Journal
 from environments.patience import ATTEMPTS, Patience
 from environments.permission import MONEY, ForbiddenError, Permission
-from environments.recording import Intent, Unfollowed, recorded
+from environments.recording import Intent, Keeper, Unfollowed, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
 from environments.token_trouble import TokenTrouble
@@ -56,6 +56,7 @@ class Door(BaseAdapter):
     ) -> None:
         super().__init__()
         self.exchanges: list[Exchange] = []
+        self._keeper = Keeper()
         self.budget = budget
         self.guard = ExecutionGuard(budget, journal)
         self.patience = Patience()
@@ -186,6 +187,7 @@ class Door(BaseAdapter):
             try:
                 with self._connection(request) as wire:
                     raw, result = wire.attempt(request)
+                result = self._keeper.keep(result)
             finally:
                 self.exchanges.append(recorded(number, intent, request, result, started))
         return self.exchanges[-1], raw

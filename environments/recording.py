@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import requests
 
 from environments.authorization import VALID
-from spec.exchange import Exchange, Failure, Request, Response
+from spec.exchange import Exchange, Failure, FailureKind, Request, Response
+
+MOST_KEPT = 100_000_000
+"""Bytes of large bodies, compressed, that a process keeps."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,23 @@ class Unfollowed(requests.Response):
 
     is_redirect = False
     is_permanent_redirect = False
+
+
+class Keeper:
+    """Bounds the memory that answers take: past MOST_KEPT, a large one is not kept, and that is said."""
+
+    def __init__(self) -> None:
+        self._kept = 0
+
+    def keep(self, result: Response | Failure) -> Response | Failure:
+        """The result, or the limit that it exceeds."""
+        if not isinstance(result, Response) or not result.kept[1]:
+            return result
+        size = len(result.kept[0])
+        if self._kept + size > MOST_KEPT:
+            return Failure(FailureKind.LIMIT, f"more answers than the suite keeps ({MOST_KEPT} bytes of large ones)")
+        self._kept += size
+        return result
 
 
 def recorded(

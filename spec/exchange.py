@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
+from spec.packed import Packed, read_large
 from spec.strict_json import JsonText, read_json
 
 Headers = tuple[tuple[str, str], ...]
@@ -57,14 +57,23 @@ class Request:
         return unquote(urlsplit(self.url).path.rsplit("/", 1)[-1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Response:
     """A response, its body decoded from the content coding. `cut` is the limit that cut the body short."""
 
     status: int
-    headers: Headers = field(repr=False)
-    body: bytes = field(repr=False)
+    headers: Headers
+    body: Packed = Packed()  # noqa: RUF009 - a descriptor, not a value that instances share
     cut: str = ""
+
+    def __repr__(self) -> str:
+        return f"Response(status={self.status!r}, cut={self.cut!r})"
+
+    @property
+    def kept(self) -> tuple[bytes, bool]:
+        """The body as it is kept, and whether that is compressed."""
+        kept: tuple[bytes, bool] = vars(self)["body"]
+        return kept
 
     def header(self, name: str) -> str:
         """The first header of that name, or the empty string."""
@@ -75,10 +84,16 @@ class Response:
         """The media type in lower case, without parameters; empty where none is named."""
         return self.header("Content-Type").split(";")[0].strip().lower()
 
-    @cached_property
+    @property
     def json(self) -> JsonText:
-        """The body read as strict JSON, once."""
-        return read_json(self.body, cut=self.cut)
+        """The body read as strict JSON, once; that of large bodies is not held for long."""
+        kept, large = self.kept
+        if large:
+            return read_large(kept, self.cut)
+        if "_json" not in vars(self):
+            vars(self)["_json"] = read_json(kept, cut=self.cut)
+        text: JsonText = vars(self)["_json"]
+        return text
 
 
 @dataclass(frozen=True)

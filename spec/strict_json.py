@@ -15,7 +15,9 @@ from typing import Any
 
 MAX_DEPTH = 100
 MAX_DIGITS = 1_000
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+MAX_VALUES = 100_000
+"""Of an answer of a few megabytes; more of them would take hundreds of megabytes."""
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)  # possessive: no stack that grows with a text
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ def read_json(body: bytes, *, cut: str = "") -> JsonText:
         return JsonText(error=f"byte {error.start} is not UTF-8")
     if not text.strip(" \t\r\n"):
         return JsonText(error="the body is empty")
+    if sum(text.count(mark) for mark in ",[{") > MAX_VALUES:
+        return JsonText(limit=f"more than {MAX_VALUES} values")
     if _too_deep(text):
         return JsonText(limit=f"nested deeper than {MAX_DEPTH} levels")
     return _parse(text, marked)

@@ -24,8 +24,9 @@ def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) ->
         seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
         return Finding(Outcome.HIDDEN, f"no good request was granted ({seen})", shown)
     witness = _token_is_valid(traffic, operation)
-    if witness and not traffic.permitted("listAccounts") and witness[0].number < answers[0].number:
-        message = "status 401 after the token was accepted: it may have expired, and no read is allowed that shows it"
+    unasked = traffic.client.door.token_trouble.witness is None
+    if witness and unasked and witness[0].number < answers[0].number:
+        message = "status 401 after the token was accepted: it may have expired, and no harmless request shows it"
         return Finding(Outcome.HIDDEN, message, shown)
     if witness:
         return Finding(
