@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 
 from environments.sandbox import Data, Refusal, Request
+from environments.sandbox.fields import text
+from environments.sandbox.ledger import Key
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.making import InTurn, Refuses, as_json, lawful, problem, verbatim
@@ -86,10 +88,10 @@ class TakesNumericKinds(Service):
 
     def key_kind(self, body: Data) -> str:
         kind = str(body.get("pixKeyType"))
-        return self.NUMBERS[int(kind)] if kind in "01234" else super().key_kind(body)
+        return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_kind(body)
 
     def requested_key(self, body: Data, kind: str) -> str:
-        return str(body.get("pixKey"))
+        return text({"pixKey": str(body.get("pixKey"))}, "pixKey")
 
 
 @variant("kind")
