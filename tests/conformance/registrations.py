@@ -78,6 +78,7 @@ class Registrar:
         self.explained = 0
         self._patience = list(PATIENCE_S)
         self._settled = settled
+        self._may_list = "read" in profile.allow
         body = profile.requests.get("deletePixKey")
         self._deletion = body.json if body and "delete-keys" in profile.allow else None
 
@@ -127,6 +128,14 @@ class Registrar:
                 self._settled.add(exchange.number)
                 return True
         return False
+
+    def lists(self, key: PixKey) -> bool:
+        """Whether the list of keys, where it may be read, shows the key: its shape is not shown."""
+        if not key.key or not self._may_list:
+            return False
+        listed = self.client.send("listPixKeys", self.account, good=True)
+        shown = listed.response.body.decode("utf-8", "replace") if listed.response and succeeded(listed) else ""
+        return key.key in shown
 
     def delete(self, key: PixKey, *, good: bool) -> Exchange:
         """Delete a key as the profile says. `good` where it was registered just now."""
@@ -232,7 +241,8 @@ def _other_spellings(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
 def _good(registrar: Registrar, key: PixKey, *, repeat: bool) -> bool:
     """Register the key as a new one, and delete it. Whether it may be registered anew."""
     exchange = registrar.register(key)
-    if not registered(exchange) and registrar.deletes and key.key and _understood(exchange):
+    may_be_there = _understood(exchange) or _refused_outright(exchange)  # which status says so is not shown
+    if not registered(exchange) and registrar.deletes and key.key and may_be_there:
         registrar.delete(key, good=False)
         exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
@@ -309,7 +319,10 @@ def _helps_anyway(registrar: Registrar, key: PixKey, alternative: Alternative, a
 
 
 def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
-    """The kind is refused wrongly where another one is accepted before it and again after it."""
+    """The kind is refused wrongly where another one is accepted before it and again after it.
+
+    A key that the list shows is refused because it is there; that keys of its kind can be registered is seen then.
+    """
     before = [answer for answer in registrar.found.accepted if _kind_sent(answer) != key.type]
     refused = registrar.register(key)
     unsure = Finding(Outcome.HIDDEN, f"refused ({refused.summary}), which may have another reason", (refused,))
@@ -317,6 +330,8 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
     control = next((answer for answer in before if registrar.deletes or _kind_sent(answer) == "RANDOM"), None)
     if not wrong or control is None:
         return unsure
+    if registrar.lists(key):
+        return Finding(Outcome.HOLDS, exchanges=(refused,))
     after = registrar.register_again(control)
     if not registered(after):
         return unsure

@@ -9,7 +9,9 @@ from environments.sandbox.fields import text
 from environments.sandbox.ledger import Key
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.making import InTurn, Refuses, as_json, lawful, problem, verbatim
+from tests.selftest.proof.variants.making import InTurn, Refuses, as_json, lawful, problem, profile, verbatim
+from tests.selftest.proof.variants.profiles import UNDELETED
+from tests.selftest.proof.variants.scopes import DELETION
 
 IN_TURN: dict[str, tuple[dict[str, object], ...]] = {
     "DocumentNumber": tuple(
@@ -78,6 +80,36 @@ class DuplicatesAreACodeBesideSuccessFalse(TakesDuplicates):
     def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
         declined = isinstance(data, dict) and data.get("Success") == "false"
         return super().envelope(operation, data, 7 if declined else code)
+
+
+class KeysOfAnEarlierRun(RefusesDuplicates):
+    """The sandbox, where an earlier run left its keys registered."""
+
+    LEFT = {
+        "PHONE": "+5511955500777",
+        "EMAIL": "qa@pix-conformance.example",
+        "CNPJ": "45000001000174",
+        "CPF": "13579246828",
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.database.transaction() as ledger:
+            for kind, key in self.LEFT.items():
+                ledger.add_key(Key(key, kind, "ac-0001"))
+
+
+for _status in (400, 409, 422):
+    lawful(
+        "duplicate", f"KeysOfAnEarlierRunGet{_status}", f"Keys are left of an earlier run, and get {_status}.",
+        KeysOfAnEarlierRun, STATUS=_status,
+    )  # fmt: skip
+    lawful(
+        "duplicate", f"KeysOfAnEarlierRunStayAndGet{_status}",
+        f"Keys are left of an earlier run that deleted none, and get {_status}.",
+        KeysOfAnEarlierRun, STATUS=_status, environment=profile("no_deletion"),
+        hides=(*UNDELETED, "registerPixKey.repeated"),
+    )  # fmt: skip
 
 
 @variant("kind")
