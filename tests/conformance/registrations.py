@@ -19,6 +19,7 @@ from spec.interface import MARK
 from spec.reading import data_of, find, is_refusal, registered, succeeded
 from spec.rules import Outcome
 from tests.conformance.extras import Alternative, alternatives, registration
+from tests.conformance.fingerprint import indistinguishable
 
 UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 OTHER_NAME_OF_RANDOM = "EVP"
@@ -288,16 +289,16 @@ def _explained(registrar: Registrar, key: PixKey) -> Finding:
 def _broken_otherwise(registrar: Registrar, key: PixKey, refusal: Exchange) -> str:
     """The row that explains the refusal: a request with one difference is accepted, and the good one refused again.
 
-    Empty where no difference helps.
+    Empty where no difference helps, or none is seen to decide.
     """
     for alternative in alternatives(key, registrar.account, refusal):
+        if _accepted_without(registrar, key, alternative):
+            continue
         exchange = registrar.try_alternative(alternative)
-        if not registered(exchange) or _helps_anyway(registrar, key, alternative, exchange):
+        if not registered(exchange):
             continue
         free = registrar.settle(exchange, key) or key.type == "RANDOM"
-        again = registrar.register(key) if free else refusal
-        if registered(again):
-            registrar.settle(again, key)
+        if not _helps_for_sure(registrar, key, alternative, refusal, free=free):
             return ""
         registrar.found.broken[alternative.row] = Finding(
             Outcome.DEVIATES,
@@ -308,11 +309,35 @@ def _broken_otherwise(registrar: Registrar, key: PixKey, refusal: Exchange) -> s
     return ""
 
 
-def _helps_anyway(registrar: Registrar, key: PixKey, alternative: Alternative, accepted: Exchange) -> bool:
-    """Whether the body without the difference is accepted too, so that the difference shows nothing."""
+def _helps_for_sure(
+    registrar: Registrar, key: PixKey, alternative: Alternative, refusal: Exchange, *, free: bool
+) -> bool:
+    """Whether the difference decides, and not the moment: an account may be busy right after a registration.
+
+    Where the key could not be deleted, the documented body is refused on and on, and for the same reason.
+    """
+    if not free:
+        return _refused_on_and_on(registrar, key, refusal)
+    for documented in (True, True, False, True, False):
+        exchange = registrar.register(key) if documented else registrar.try_alternative(alternative)
+        registrar.settle(exchange, key)
+        if registered(exchange) is documented:
+            return False
+    return True
+
+
+def _refused_on_and_on(registrar: Registrar, key: PixKey, refusal: Exchange) -> bool:
+    for wait in (0.0, *PATIENCE_S):
+        time.sleep(wait)
+        if not indistinguishable(registrar.register(key), refusal):
+            return False
+    return True
+
+
+def _accepted_without(registrar: Registrar, key: PixKey, alternative: Alternative) -> bool:
+    """Whether the body without the difference is accepted, so that the difference shows nothing."""
     if alternative.unless is None:
         return False
-    registrar.settle(accepted, key)
     without = registrar.try_alternative(replace(alternative, body=alternative.unless))
     registrar.settle(without, key)
     return registered(without)
@@ -325,6 +350,9 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
     """
     before = [answer for answer in registrar.found.accepted if _kind_sent(answer) != key.type]
     refused = registrar.register(key)
+    if _understood(refused):
+        registrar.settle(refused, key)
+        return Finding(Outcome.HOLDS, exchanges=(refused,))
     unsure = Finding(Outcome.HIDDEN, f"refused ({refused.summary}), which may have another reason", (refused,))
     wrong = refused.response is not None and refused.response.status in (400, 415, 422)
     control = next((answer for answer in before if registrar.deletes or _kind_sent(answer) == "RANDOM"), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 
 from environments.sandbox import Data, Refusal, Request
@@ -198,6 +199,52 @@ class OneRandomKeyIsEnough(Service):
         return str(uuid.uuid4())
 
 
+class BusyAfterEach(Service):
+    """The sandbox, where an account is busy for a while after each key that is registered."""
+
+    STATUS, WHILE_S = 422, 0.08
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free_at = 0.0
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if time.monotonic() < self.free_at:
+            raise Refusal(self.STATUS, "Another key of the account is being registered.")
+        registration = super().register(ledger, account_id, kind, value)
+        self.free_at = time.monotonic() + self.WHILE_S
+        return registration
+
+
+class RefusesInTurn(BusyAfterEach):
+    """The sandbox, which is busy for the first of every `OF` registrations."""
+
+    OF = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        self.asked += 1
+        if self.asked % self.OF == 1:
+            raise Refusal(self.STATUS, "The account is busy.")
+        return Service.register(self, ledger, account_id, kind, value)
+
+
+KINDS = "registerPixKey.pixKeyType.*"
+for _status in (400, 422, 423):
+    for _base in (BusyAfterEach, RefusesInTurn):
+        lawful(
+            "busy", f"{_base.__name__}With{_status}", f"An account is busy at times: {_status}.", _base, STATUS=_status,
+            hides=(KINDS, *DELETION, "registerPixKey.repeated", "registerPixKey.Key.example"),
+        )  # fmt: skip
+        lawful(
+            "busy", f"{_base.__name__}With{_status}AndDeletesNothing", f"An account is busy at times: {_status}.", _base,
+            STATUS=_status, environment=profile("no_deletion"), hides=(KINDS, *UNDELETED, "registerPixKey.repeated", "registerPixKey.Key.example"),
+        )  # fmt: skip
+
+
 class KeyLimit(Service):
     """The sandbox with a limit to the keys that an account may have beside its first one."""
 
@@ -230,6 +277,21 @@ class NeedsNothingButTheKind(Service):
 
     def requested_key(self, body: Data, kind: str) -> str:
         return super().requested_key({"pixKey": body.get("pixKey") or ""}, "RANDOM" if not body.get("pixKey") else kind)
+
+
+class NumbersTheAccount(Service):
+    """The sandbox, where `account` is the number of the account and not the identifier of the path."""
+
+    def check_body_account(self, body: Data, account_id: str) -> None:
+        if body.get("account", "10001-7") != "10001-7":
+            raise Refusal(422, "The account is not that of the path.")
+
+
+for _name, _environment in {"": "sandbox", "AndDeletesNothing": profile("no_deletion")}.items():
+    lawful(
+        "request", f"NumbersTheAccount{_name}", "`account` is optional, and another identifier than that of the path.",
+        NumbersTheAccount, environment=_environment, hides=("registerPixKey.*", *DELETION),
+    )  # fmt: skip
 
 
 @variant("request")
