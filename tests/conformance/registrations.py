@@ -25,6 +25,9 @@ UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 OTHER_NAME_OF_RANDOM = "EVP"
 PATIENCE_S = (0.2, 0.5)
 """How long a deletion that is refused right after the registration is waited with, in all of a run."""
+NOTHING_TO_DELETE = (
+    "no key was registered whose value is known: supply pix_keys of another kind than RANDOM that can be registered"
+)
 NUMERIC_KINDS = ("1", "3")
 FOR_EVERY_KIND = ("no header", "a wrong token")
 ROUNDS = 2
