@@ -132,8 +132,8 @@ class Traffic:
             return Finding(Outcome.HOLDS if holds else Outcome.HIDDEN, "" if holds else "no answer", (seen, sibling))
         known_good = seen.good and self._known_good(operation, seen)
         status = sibling.response.status
-        about_the_token = status in (401, 403) or 300 <= status < 400
-        if known_good and not about_the_token:
+        about_the_caller = status in (401, 403, 423, 429) or 300 <= status < 400
+        if known_good and not about_the_caller:
             return Finding(Outcome.DEVIATES, "answers like a path that nobody documented", (seen, sibling))
         needed = "" if about_the_caller else f"; {self._needed(operation, seen)}"
         return Finding(Outcome.HIDDEN, f"cannot be told from a path that nobody documented{needed}", (seen, sibling))
