@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Mapping
 
 VALID = "valid"
+ANOTHER_CASE = "the token in another letter case"
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f-]+")
 _NEXT = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
     "bcdefghijklmnopqrstuvwxyzaBCDEFGHIJKLMNOPQRSTUVWXYZA1234567890",
@@ -21,7 +24,7 @@ BAD_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
     "a wrong token": lambda token: "Bearer " + token.translate(_NEXT),
     "the token cut short": lambda token: "Bearer " + token[:-1],
     "the token lengthened": lambda token: "Bearer " + token + "x",
-    "the token in another letter case": lambda token: "Bearer " + token.swapcase(),
+    ANOTHER_CASE: lambda token: "Bearer " + token.swapcase(),
     "an empty bearer": lambda token: "Bearer",
     "Basic credentials": _basic,
 }
@@ -42,5 +45,10 @@ def authorization(credential: str, token: str) -> str | None:
 
 
 def is_bad(credential: str, token: str) -> bool:
-    """Whether the credential differs from the valid one for this token: one of digits alone has no letter case."""
+    """Whether the credential differs from the valid one for this token.
+
+    One of digits alone has no letter case, nor has one of hexadecimal digits, as a UUID (RFC 9562 section 4).
+    """
+    if credential == ANOTHER_CASE and _HEXADECIMAL.fullmatch(token):
+        return False
     return authorization(credential, token) != f"Bearer {token}"
