@@ -13,7 +13,7 @@ _NEXT = str.maketrans(
 )
 
 
-_UUID = re.compile("[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _ENDING = "pixconf0"
 """As short as that, it stands in the signature of a signed token, and what is signed stays as it was."""
 

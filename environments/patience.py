@@ -55,14 +55,25 @@ class Patience:
 
 
 def retry_after(response: Response) -> float | None:
-    """Seconds named by Retry-After, as a number or a date (RFC 9110 section 10.2.3); None without one."""
+    """Seconds named by Retry-After, as a number or a date (RFC 9110 section 10.2.3); None without one.
+
+    A date is one by the clock of the service, which its header Date tells.
+    """
     value = response.header("Retry-After").strip()
     if value.isdecimal():
         return float(value[:9])
+    until = _date(value)
+    if until is None:
+        return None
+    return max(0.0, (until - (_date(response.header("Date")) or datetime.now(UTC))).total_seconds())
+
+
+def _date(value: str) -> datetime | None:
     try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+        date = parsedate_to_datetime(value)
     except (ValueError, TypeError):
         return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def _or(seconds: float | None, otherwise: float) -> float:

@@ -78,8 +78,10 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
 
 
 def _says_success(response: Response) -> bool:
-    done = any(item.get("status") == "DONE" for item in _objects(response.json.value))
-    return done or _text_of(data_of(response), "status") == "DONE" or _success_is_true(response)
+    """The answer itself; what a refusal tells of another transfer, inside, counts only as a whole result."""
+    results = (item for item in _objects(response.json.value) if _is_execution_result(item))
+    said = (envelope_of(response), data_of(response), *results)
+    return any(_text_of(members, "status") == "DONE" for members in said) or _success_is_true(response)
 
 
 def _success_is_true(response: Response) -> bool:

@@ -17,7 +17,9 @@ MAX_DEPTH = 100
 MAX_DIGITS = 1_000
 MAX_VALUES = 100_000
 """Of an answer of a few megabytes; more of them would take hundreds of megabytes."""
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)  # possessive: no stack that grows with a text
+_STRING_OR_BRACKET = re.compile(
+    r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL
+)  # possessive: no stack that grows with a text
 
 
 @dataclass(frozen=True)

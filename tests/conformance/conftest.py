@@ -16,7 +16,8 @@ from tests.conformance.executions import Executions
 from tests.conformance.generation.phases import Generation
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.operations import Traffic
-from tests.conformance.registrations import Registrar, Registrations
+from tests.conformance.registrar import Registrar, Registrations
+from tests.conformance.registrations import NOTHING_TO_DELETE
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +55,8 @@ def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
     if "deletePixKey" not in profile.requests:
         raise NotExercised("no body for a deletion: supply requests.deletePixKey")
+    if not registrations.deletions:
+        raise NotExercised(NOTHING_TO_DELETE)
     return registrations.deletions
 
 

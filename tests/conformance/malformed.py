@@ -48,9 +48,9 @@ def send_malformed(client: Client, operation: str, profile: Profile) -> None:
 def _send_bodies(client: Client, operation: str, account: str) -> None:
     for text in TEXTS:
         client.send(operation, account, body=text)
-    for body in _registrations(account):
+    for body in registrations(account):
         client.send(operation, account, json=body)
-    client.send(operation, invented(), json=next(_registrations(account)))
+    client.send(operation, invented(), json=next(registrations(account)))
     client.send(operation, account, body=b"pixKey=" + MARK.encode(), content_type="application/x-www-form-urlencoded")
 
 
@@ -67,7 +67,7 @@ def without_a_member(client: Client, account: str) -> dict[str, Exchange]:
     }
 
 
-def _registrations(account: str) -> Iterator[dict[str, Any]]:
+def registrations(account: str) -> Iterator[dict[str, Any]]:
     """Registrations of keys that nobody has, each wrong in one way."""
     good = _good(account)
     yield {**good, "pixKey": f"{MARK}ação-π-🏦"}

@@ -18,7 +18,8 @@ from spec.rules import Outcome
 from tests.conformance.executions import Executions, execute, prepare
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.malformed import send_malformed, without_a_member
-from tests.conformance.registrations import Registrations, register_all
+from tests.conformance.registrar import Registrar, Registrations
+from tests.conformance.registrations import NOTHING_TO_DELETE, register_all
 
 READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
 PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
@@ -139,11 +140,17 @@ class Traffic:
             return Finding(Outcome.HIDDEN, "the gateway refuses the client certificate", (seen, sibling))
         known_good = seen.good and self._known_good(operation, seen)
         status = sibling.response.status
-        about_the_token = status in (401, 403) or 300 <= status < 400
-        if known_good and not about_the_token:
+        about_the_caller = status in (401, 403, 423, 429) or 300 <= status < 400
+        if known_good and not about_the_caller:
             return Finding(Outcome.DEVIATES, "answers like a path that nobody documented", (seen, sibling))
-        needed = "" if about_the_token else f"; {_SUPPLY.get(operation, 'supply an account that exists')}"
+        needed = "" if about_the_caller else f"; {self._needed(operation, seen)}"
         return Finding(Outcome.HIDDEN, f"cannot be told from a path that nobody documented{needed}", (seen, sibling))
+
+    def _needed(self, operation: str, seen: Exchange) -> str:
+        """What would tell the endpoint from no endpoint."""
+        if operation != "deletePixKey" or operation not in self.profile.requests:
+            return _SUPPLY.get(operation, "supply an account that exists")
+        return "the list of keys does not show that the key is registered by now" if seen.good else NOTHING_TO_DELETE
 
     def _witnesses(self, operation: str) -> list[Exchange]:
         """The exchanges that can show the operation, the surest first."""
@@ -165,6 +172,8 @@ class Traffic:
     def _known_good(self, operation: str, seen: Exchange) -> bool:
         if operation == "executePix":
             return seen.number in self.executions.prepared
+        if operation == "deletePixKey":
+            return self._deletes_no_listed_key(seen)
         if operations()[operation].argument is None:
             return True
         for read in READS:
@@ -178,6 +187,14 @@ class Traffic:
             and _argument(other) == _argument(seen)
             for other in self.client.door.exchanges
         )
+
+    def _deletes_no_listed_key(self, seen: Exchange) -> bool:
+        """Whether a key that the list shows cannot be deleted. A registration may be done later than it is answered."""
+        body = seen.request.body.decode("utf-8", "replace")
+        keys = [key for key in self.profile.pix_keys if key.key and key.key in body]
+        registrar = Registrar(self.client, self.profile, self._watcher.settled)
+        listed = next((key for key in keys if registrar.lists(key)), None)
+        return listed is not None and indistinguishable(seen, registrar.delete(listed, good=True))
 
     # -- all of it --------------------------------------------------------------------------------------------
 

@@ -13,19 +13,16 @@ from tests.conformance.extras import alternatives
 from tests.conformance.generation.phases import POSITIVE, Generation
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.operations import PREPARING, READS
-from tests.conformance.registrations import (
-    FOR_EVERY_KIND,
-    MOST_EXPLAINED,
-    NUMERIC_KINDS,
-    PATIENCE_S,
-    ROUNDS,
-    UNDOCUMENTED_KINDS,
-)
+from tests.conformance.refused_kinds import CONTROLS, MOST_EXPLAINED
+from tests.conformance.registrar import PATIENCE_S
+from tests.conformance.registrations import FOR_EVERY_KIND, NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
 
-_MALFORMED_REGISTRATIONS = len(malformed.TEXTS) + len(list(malformed._registrations("ac"))) + 2
+_MALFORMED_REGISTRATIONS = len(malformed.TEXTS) + len(list(malformed.registrations("ac"))) + 2
 _MALFORMED_ELSEWHERE = 4
 _FORMS_OF_RANDOM = 3
 _PREFLIGHT = 1
+_LOOKS_FOR_A_KEY = 2
+"""How often the list is asked whether it shows a key: where it is refused, and where it cannot be deleted."""
 _WITNESSES = 2
 """Harmless requests that are asked again where the token seems to have expired."""
 
@@ -35,6 +32,7 @@ def targeted(profile: Profile) -> Plan:
     counts = dict.fromkeys(operations(), 0)
     for operation in READS:
         counts[operation] = 2 + _PREFLIGHT * max(1, len(profile.accounts)) + _WITNESSES + _malformed(2, profile)
+    counts["listPixKeys"] += _LOOKS_FOR_A_KEY * len(profile.pix_keys)
     for operation in PREPARING:
         prepare = profile.transactions.prepare
         own = prepared(profile) if prepare and prepare.operation == operation else 0
@@ -68,7 +66,7 @@ def _registrations(profile: Profile) -> int:
     refused += (len(OTHER_SCHEMES) + len(FOR_EVERY_KIND) + 1 + len(NUMERIC_KINDS)) * deletes
     good = own * (3 + 2 * (ROUNDS - 1) * deletes) + _FORMS_OF_RANDOM * random
     explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1)
-    explained += (2 + 3 * MOST_EXPLAINED) * len(keys)
+    explained += (3 * MOST_EXPLAINED + len(CONTROLS) + 1 + len(PATIENCE_S) + 1) * len(keys)
     return refused + good + explained + mistakes
 
 
@@ -95,7 +93,7 @@ def generated(profile: Profile, settings: GenerationSettings) -> dict[str, int]:
         return {}
     generation = Generation(None, profile, None, settings)  # type: ignore[arg-type]  # counts, and sends nothing
     allowed = [name for name, operation in operations().items() if operation.permission in profile.allow]
-    counts = {name: sum(1 for _ in generation._classes(name)) + 2 * settings.drawn for name in allowed}
+    counts = {name: sum(1 for _ in generation.cases_of(name)) + 2 * settings.drawn for name in allowed}
     from tests.conformance.generation.search import SHRINKING_SENDS
 
     counts = {name: count + SHRINKING_SENDS for name, count in counts.items()}

@@ -1,148 +1,33 @@
-"""The key registrations of a run: what must be refused, what must be accepted, and why if it is not."""
+"""The key registrations of a run: what must be refused, and what must be accepted."""
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from urllib.parse import urlencode
+from dataclasses import replace
 from uuid import uuid4
 
 from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
-from environments.client import NOTHING, Client
+from environments.client import Client
 from environments.door import UnreachableError
-from environments.profile import PixKey, Profile, fill
+from environments.profile import PixKey, Profile
 from reports.recording import Finding
-from spec.exchange import Exchange
 from spec.interface import MARK
-from spec.reading import data_of, find, is_refusal, registered, succeeded
+from spec.reading import registered
 from spec.rules import Outcome
-from tests.conformance.extras import FORM, Alternative, alternatives, registration
+from tests.conformance.extras import registration
+from tests.conformance.refused_kinds import explained
+from tests.conformance.registrar import Registrar, Registrations, is_refused_outright
 
 UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 OTHER_NAME_OF_RANDOM = "EVP"
-PATIENCE_S = (0.2, 0.5)
-"""How long a deletion that is refused right after the registration is waited with, in all of a run."""
+NOTHING_TO_DELETE = (
+    "no key was registered whose value is known: supply pix_keys of another kind than RANDOM that can be registered"
+)
 NUMERIC_KINDS = ("1", "3")
 FOR_EVERY_KIND = ("no header", "a wrong token")
 ROUNDS = 2
-MOST_EXPLAINED = 2
-"""For how many refused kinds it is tried what else would be accepted; for the others, only what helped before."""
-_SENT = {"type": "pixKeyType", "key": "pixKey"}
 _PROBED_AGAIN = FOR_EVERY_KIND
-
-
-@dataclass
-class Registrations:
-    """What was sent to POST and DELETE /v1/pix/keys/{accountId}, and what came of it."""
-
-    account: str
-    answers: list[Exchange] = field(default_factory=list)
-    repeated: list[Exchange] = field(default_factory=list)
-    fresh: list[Exchange] = field(default_factory=list)
-    deletions: list[Exchange] = field(default_factory=list)
-    refusals: list[Exchange] = field(default_factory=list)
-    other_schemes: list[Exchange] = field(default_factory=list)
-    undocumented: list[Exchange] = field(default_factory=list)
-    lower_case: list[Exchange] = field(default_factory=list)
-    numeric: list[Exchange] = field(default_factory=list)
-    kinds: dict[str, Finding] = field(default_factory=dict)
-    broken: dict[str, Finding] = field(default_factory=dict)
-    missing: str = ""
-
-    @property
-    def understood(self) -> list[Exchange]:
-        """The good registrations whose kind was understood."""
-        return [answer for answer in self.answers if _understood(answer)]
-
-    @property
-    def declined(self) -> list[Exchange]:
-        """Registration results that were given to a kind that is not documented: a 200 with code 0 and Success."""
-        others = (*self.undocumented, *self.lower_case, *self.numeric)
-        return [replace(seen, good=True) for seen in others if _carries_result(seen)]
-
-    @property
-    def accepted(self) -> list[Exchange]:
-        """The good registrations that were granted."""
-        return [answer for answer in self.answers if registered(answer)]
-
-
-class Registrar:
-    """Registers and deletes the keys of the profile, and nobody else's."""
-
-    def __init__(self, client: Client, profile: Profile, settled: set[int]) -> None:
-        self.client = client
-        self.account = profile.accounts[0]
-        self.found = Registrations(self.account)
-        self.explained = 0
-        self.helped: set[str] = set()
-        self._patience = list(PATIENCE_S)
-        self._settled = settled
-        body = profile.requests.get("deletePixKey")
-        self._deletion = body.json if body and "delete-keys" in profile.allow else None
-
-    @property
-    def deletes(self) -> bool:
-        """Whether the profile says how a key is deleted, and permits it."""
-        return self._deletion is not None
-
-    def register(self, key: PixKey, **changes: object) -> Exchange:
-        """A good registration of the key."""
-        body = registration(key, self.account)
-        exchange = self.client.send("registerPixKey", self.account, **{"json": body, "good": True, **changes})  # type: ignore[arg-type]
-        if changes.get("good", True):
-            self.found.answers.append(exchange)
-        return exchange
-
-    def register_again(self, accepted: Exchange) -> Exchange:
-        """A registration that was accepted before, once more; it is deleted again."""
-        key = PixKey(**{name: json.loads(accepted.request.body)[sent] for name, sent in _SENT.items()})
-        exchange = self.register(key)
-        self.settle(exchange, key)
-        return exchange
-
-    def try_alternative(self, alternative: Alternative) -> Exchange:
-        """A registration with one difference."""
-        form = urlencode(alternative.body).encode() if alternative.content_type == FORM else None
-        return self.client.send(
-            "registerPixKey",
-            self.account,
-            json=alternative.body if form is None else NOTHING,
-            body=form,
-            headers=alternative.headers,
-            query=alternative.query,
-            content_type=alternative.content_type,
-        )
-
-    def settle(self, exchange: Exchange, key: PixKey) -> bool:
-        """Delete at once what was registered. Whether nothing is left behind."""
-        if not registered(exchange):
-            return True
-        made = self._key_of(exchange, key)
-        if self.deletes and made.key:
-            deletion = self.delete(made, good=True)
-            while _refused(deletion) and self._patience:
-                time.sleep(self._patience.pop(0))
-                deletion = self.delete(made, good=True)
-            self.found.deletions.append(deletion)
-            if not _refused(deletion):
-                self._settled.add(exchange.number)
-                return True
-        return False
-
-    def delete(self, key: PixKey, *, good: bool) -> Exchange:
-        """Delete a key as the profile says. `good` where it was registered just now."""
-        body = fill(self._deletion, account=self.account, key=key.key, type=key.type)
-        return self.client.send("deletePixKey", self.account, json=body, good=good)
-
-    def _key_of(self, exchange: Exchange, key: PixKey) -> PixKey:
-        if key.type != "RANDOM" or exchange.response is None:
-            return key
-        member = find(data_of(exchange.response) or {}, "Key")
-        made = member[1] if member and isinstance(member[1], str) else key.key
-        return replace(key, key=made)
 
 
 def register_all(client: Client, profile: Profile, token: str, settled: set[int]) -> Registrations:
@@ -156,7 +41,7 @@ def register_all(client: Client, profile: Profile, token: str, settled: set[int]
     with suppress(UnreachableError):  # what was learned until then is judged
         _register(registrar, profile.pix_keys, token)
         for kind, key in first.items():
-            registrar.found.kinds[kind] = _explained(registrar, key)
+            registrar.found.kinds[kind] = explained(registrar, key)
     return registrar.found
 
 
@@ -253,105 +138,5 @@ def _random(registrar: Registrar, key: PixKey) -> None:
         exchange = registrar.register(key, json=form)
         registrar.found.fresh.append(exchange)
         registrar.settle(exchange, replace(key, key=form.get("pixKey", "")))
-        if not _refused_outright(exchange):
+        if not is_refused_outright(exchange):
             return
-
-
-def _understood(exchange: Exchange) -> bool:
-    """Whether the kind is understood: a 409, or a well-formed answer with any Success."""
-    if exchange.response is None:
-        return False
-    return exchange.response.status == 409 or succeeded(exchange)
-
-
-def _explained(registrar: Registrar, key: PixKey) -> Finding:
-    """Whether a documented kind is accepted; where it is refused, whether that is surely wrong."""
-    tried = [answer for answer in registrar.found.fresh if _kind_sent(answer) == key.type]
-    understood = [answer for answer in tried if _understood(answer)]
-    if understood:
-        return Finding(Outcome.HOLDS, exchanges=tuple(understood[:1]))
-    if not any(_refused_outright(answer) for answer in tried):
-        return Finding(Outcome.HIDDEN, f"no {key.type} key was registered: {tried[-1].summary}", tuple(tried[-1:]))
-    registrar.explained += 1
-    broken = _broken_otherwise(registrar, key, tried[-1])
-    if broken == f"registerPixKey.pixKeyType.{key.type}":
-        return registrar.found.broken[broken]
-    if broken:
-        return Finding(Outcome.HIDDEN, f"refused, which {broken} answers for", tuple(tried[-1:]))
-    return _refused_between(registrar, key)
-
-
-def _broken_otherwise(registrar: Registrar, key: PixKey, refusal: Exchange) -> str:
-    """The row that explains the refusal: a request with one difference is accepted, and the good one refused again.
-
-    Empty where no difference helps.
-    """
-    worth_trying = alternatives(key, registrar.account, refusal)
-    if registrar.explained > MOST_EXPLAINED:
-        worth_trying = (each for each in worth_trying if each.what in registrar.helped)
-    for alternative in worth_trying:
-        exchange = registrar.try_alternative(alternative)
-        if not registered(exchange) or _helps_anyway(registrar, key, alternative, exchange):
-            continue
-        free = registrar.settle(exchange, key) or key.type == "RANDOM"
-        again = registrar.register(key) if free else refusal
-        if registered(again):
-            registrar.settle(again, key)
-            return ""
-        registrar.helped.add(alternative.what)
-        registrar.found.broken[alternative.row] = Finding(
-            Outcome.DEVIATES,
-            f"a {key.type} key is refused as documented and accepted with {alternative.what}",
-            (refusal, exchange),
-        )
-        return alternative.row
-    return ""
-
-
-def _helps_anyway(registrar: Registrar, key: PixKey, alternative: Alternative, accepted: Exchange) -> bool:
-    """Whether the body without the difference is accepted too, so that the difference shows nothing."""
-    if alternative.unless is None:
-        return False
-    registrar.settle(accepted, key)
-    without = registrar.try_alternative(replace(alternative, body=alternative.unless))
-    registrar.settle(without, key)
-    return registered(without)
-
-
-def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
-    """The kind is refused wrongly where another one is accepted before it and again after it."""
-    before = [answer for answer in registrar.found.accepted if _kind_sent(answer) != key.type]
-    refused = registrar.register(key)
-    unsure = Finding(Outcome.HIDDEN, f"refused ({refused.summary}), which may have another reason", (refused,))
-    wrong = refused.response is not None and refused.response.status in (400, 415, 422)
-    control = next((answer for answer in before if registrar.deletes or _kind_sent(answer) == "RANDOM"), None)
-    if not wrong or control is None:
-        return unsure
-    after = registrar.register_again(control)
-    if not registered(after):
-        return unsure
-    message = f"{refused.summary} for a {key.type} key, while a {_kind_sent(control)} key is accepted before and after"
-    return Finding(Outcome.DEVIATES, message, (control, refused, after))
-
-
-def _refused(exchange: Exchange) -> bool:
-    return exchange.response is None or is_refusal(exchange.response)
-
-
-def _kind_sent(exchange: Exchange) -> str:
-    return str(json.loads(exchange.request.body)["pixKeyType"])
-
-
-def _refused_outright(exchange: Exchange) -> bool:
-    """Refused for what was sent: not for the token, the rate, the load or a key that is there already."""
-    response = exchange.response
-    return (
-        response is not None
-        and is_refusal(response)
-        and (response.status not in (401, 403, 409, 429) and response.status < 500)
-    )
-
-
-def _carries_result(exchange: Exchange) -> bool:
-    response = exchange.response
-    return response is not None and not is_refusal(response) and "Success" in (data_of(response) or {})

@@ -13,7 +13,7 @@ from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.generation.world import World
 from tests.conformance.judging import NotExercised, observe, requirement
-from tests.conformance.registrations import Registrar
+from tests.conformance.registrar import Registrar
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
 

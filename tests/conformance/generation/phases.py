@@ -16,7 +16,7 @@ from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.harmless import as_bytes, harmless, marked
 from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations, settle_if_registered
 from tests.conformance.generation.settings import GenerationSettings
-from tests.conformance.registrations import Registrar
+from tests.conformance.registrar import Registrar
 
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
 POSITIVE = (REGISTERED, *READ)
@@ -67,7 +67,7 @@ class Generation:
         if phase == EXAMPLES:
             self._good(operation, findings)
         elif phase == COVERAGE:
-            for case in self._classes(operation):
+            for case in self.cases_of(operation):
                 if findings.cut:
                     break
                 self._send(case, findings)
@@ -92,7 +92,7 @@ class Generation:
                 if findings.cut:
                     return
 
-    def _classes(self, operation: str) -> Iterator[Case]:
+    def cases_of(self, operation: str) -> Iterator[Case]:
         from tests.conformance.generation.schema import coverage_cases
 
         place = next(iter(self._places(operation)), None)

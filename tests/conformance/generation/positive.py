@@ -15,7 +15,7 @@ from spec.interface import operations
 from spec.reading import registered
 from tests.conformance.extras import registration
 from tests.conformance.generation.cases import Case
-from tests.conformance.registrations import Registrar
+from tests.conformance.registrar import Registrar
 
 
 def _escaped(text: str) -> str:

@@ -53,6 +53,17 @@ for _name, _way in WAYS.items():
     )  # fmt: skip
 
 
+@variant("token")
+class TokenIsAUuid(Service):
+    """The token is a UUID, which has no letter case."""
+
+    def __init__(self) -> None:
+        super().__init__(token="6fa459ea-ee8a-3ca4-894e-db77e160355e")
+
+    def is_token(self, credential: str) -> bool:
+        return super().is_token(credential.lower())
+
+
 class OpenTo(Service):
     """The sandbox with operations that need no token."""
 

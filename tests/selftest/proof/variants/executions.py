@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from environments.sandbox import Refusal, Request
+from environments.sandbox import Refusal, Request, Response
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.making import InTurn, Results, as_json, lawful, verbatim
+from tests.selftest.proof.variants.making import InTurn, Refuses, Results, as_json, lawful, verbatim
 from tests.selftest.proof.variants.scopes import EXECUTION
 
 IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
@@ -105,6 +105,20 @@ class NoFunds(Service):
 
     def check_funds(self, ledger: object, transfer: object) -> None:
         raise Refusal(422, "The balance of the paying account is too low.")
+
+
+@variant("expired", hides=EXECUTION)
+class EveryCodeWasExecutedBefore(Refuses):
+    """Every code was executed long ago: a 200 with code 17, which tells of that execution."""
+
+    def check_prepared(self, transfer: object) -> None:
+        raise Refusal(409, "")
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return not refusal.error
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return as_json(200, {"code": 17, "data": {"message": "Já executada", "before": {"id": "x", "status": "DONE"}}})
 
 
 @variant("expired")

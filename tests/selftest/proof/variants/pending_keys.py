@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from environments.sandbox import Data, Refusal, Request, Response
+from environments.sandbox.keys import Registration
+from environments.sandbox.ledger import Key
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.making import Finishes, Refuses, as_json, lawful
+from tests.selftest.proof.variants.making import Finishes, Refuses, as_json, empty, lawful
+from tests.selftest.proof.variants.scopes import DELETION
 
 DELETED: dict[str, Data] = {
     "Nothing": {},
@@ -78,6 +81,24 @@ class KeysAppearLater(Service):
             self.pending.discard(value)
             raise Refusal(404, "The account has no such key.")
         super().remove(ledger, account_id, value)
+
+
+@variant("pending", hides=(*DELETION, "deletePixKey.exists", "executePix.token.scheme"))
+class KeysAppearInAMinute(Refuses):
+    """A registration is done a minute later, and until then its key is as unknown as every other path: a bare 404."""
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if value in self.pending:
+            raise Refusal(404, "")
+        self.pending.add(value)
+        return Registration(len(self.pending), Key(value or self.new_key(), kind, account_id), not value, True)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending: set[str] = set()
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return empty(404)
 
 
 @variant("pending")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 
 from environments.sandbox import Data, Refusal, Request
+from environments.sandbox.fields import text
+from environments.sandbox.ledger import Key
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.making import InTurn, Refuses, as_json, lawful, problem, verbatim
+from tests.selftest.proof.variants.making import InTurn, Refuses, as_json, lawful, problem, profile, verbatim
+from tests.selftest.proof.variants.profiles import UNDELETED
+from tests.selftest.proof.variants.scopes import DELETION
 
 IN_TURN: dict[str, tuple[dict[str, object], ...]] = {
     "DocumentNumber": tuple(
@@ -78,6 +83,36 @@ class DuplicatesAreACodeBesideSuccessFalse(TakesDuplicates):
         return super().envelope(operation, data, 7 if declined else code)
 
 
+class KeysOfAnEarlierRun(RefusesDuplicates):
+    """The sandbox, where an earlier run left its keys registered."""
+
+    LEFT = {
+        "PHONE": "+5511955500777",
+        "EMAIL": "qa@pix-conformance.example",
+        "CNPJ": "45000001000174",
+        "CPF": "13579246828",
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.database.transaction() as ledger:
+            for kind, key in self.LEFT.items():
+                ledger.add_key(Key(key, kind, "ac-0001"))
+
+
+for _status in (400, 409, 422):
+    lawful(
+        "duplicate", f"KeysOfAnEarlierRunGet{_status}", f"Keys are left of an earlier run, and get {_status}.",
+        KeysOfAnEarlierRun, STATUS=_status,
+    )  # fmt: skip
+    lawful(
+        "duplicate", f"KeysOfAnEarlierRunStayAndGet{_status}",
+        f"Keys are left of an earlier run that deleted none, and get {_status}.",
+        KeysOfAnEarlierRun, STATUS=_status, environment=profile("no_deletion"),
+        hides=(*UNDELETED, "registerPixKey.repeated"),
+    )  # fmt: skip
+
+
 @variant("kind")
 class TakesNumericKinds(Service):
     """The digits 0 to 4 are kinds, too, and so are the numbers."""
@@ -86,10 +121,10 @@ class TakesNumericKinds(Service):
 
     def key_kind(self, body: Data) -> str:
         kind = str(body.get("pixKeyType"))
-        return self.NUMBERS[int(kind)] if kind in "01234" else super().key_kind(body)
+        return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_kind(body)
 
     def requested_key(self, body: Data, kind: str) -> str:
-        return str(body.get("pixKey"))
+        return text({"pixKey": str(body.get("pixKey"))}, "pixKey")
 
 
 @variant("kind")
@@ -164,6 +199,52 @@ class OneRandomKeyIsEnough(Service):
         return str(uuid.uuid4())
 
 
+class BusyAfterEach(Service):
+    """The sandbox, where an account is busy for a while after each key that is registered."""
+
+    STATUS, WHILE_S = 422, 0.08
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free_at = 0.0
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if time.monotonic() < self.free_at:
+            raise Refusal(self.STATUS, "Another key of the account is being registered.")
+        registration = super().register(ledger, account_id, kind, value)
+        self.free_at = time.monotonic() + self.WHILE_S
+        return registration
+
+
+class RefusesInTurn(BusyAfterEach):
+    """The sandbox, which is busy for the first of every `OF` registrations."""
+
+    OF = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        self.asked += 1
+        if self.asked % self.OF == 1:
+            raise Refusal(self.STATUS, "The account is busy.")
+        return Service.register(self, ledger, account_id, kind, value)
+
+
+KINDS = "registerPixKey.pixKeyType.*"
+for _status in (400, 422, 423):
+    for _base in (BusyAfterEach, RefusesInTurn):
+        lawful(
+            "busy", f"{_base.__name__}With{_status}", f"An account is busy at times: {_status}.", _base, STATUS=_status,
+            hides=(KINDS, *DELETION, "registerPixKey.repeated", "registerPixKey.Key.example"),
+        )  # fmt: skip
+        lawful(
+            "busy", f"{_base.__name__}With{_status}AndDeletesNothing", f"An account is busy at times: {_status}.", _base,
+            STATUS=_status, environment=profile("no_deletion"), hides=(KINDS, *UNDELETED, "registerPixKey.repeated", "registerPixKey.Key.example"),
+        )  # fmt: skip
+
+
 class KeyLimit(Service):
     """The sandbox with a limit to the keys that an account may have beside its first one."""
 
@@ -196,6 +277,21 @@ class NeedsNothingButTheKind(Service):
 
     def requested_key(self, body: Data, kind: str) -> str:
         return super().requested_key({"pixKey": body.get("pixKey") or ""}, "RANDOM" if not body.get("pixKey") else kind)
+
+
+class NumbersTheAccount(Service):
+    """The sandbox, where `account` is the number of the account and not the identifier of the path."""
+
+    def check_body_account(self, body: Data, account_id: str) -> None:
+        if body.get("account", "10001-7") != "10001-7":
+            raise Refusal(422, "The account is not that of the path.")
+
+
+for _name, _environment in {"": "sandbox", "AndDeletesNothing": profile("no_deletion")}.items():
+    lawful(
+        "request", f"NumbersTheAccount{_name}", "`account` is optional, and another identifier than that of the path.",
+        NumbersTheAccount, environment=_environment, hides=("registerPixKey.*", *DELETION),
+    )  # fmt: skip
 
 
 @variant("request")

@@ -179,3 +179,22 @@ class LocksOutAfterBadTokens(Window):
     def stumbles(self, request: Request) -> bool:
         known = request.header("Authorization") == f"Bearer {self.token}"
         return (self.count.get(("", int(time.time())), 0) > self.MOST) if known else super().stumbles(request)
+
+
+@variant("rate limit", hides=("*",))
+class LocksOutForGood(Service):
+    """Six bad tokens, and nothing is answered but 423 while the run lasts; unknown paths too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bad = 0
+
+    def respond(self, request: Request) -> Response:
+        return as_json(423, {"error": "locked"}) if self.bad >= 6 else super().respond(request)
+
+    def authorize(self, request: Request, operation: str) -> None:
+        try:
+            super().authorize(request, operation)
+        except Refusal:
+            self.bad += 1
+            raise

@@ -1,0 +1,129 @@
+"""Why a documented kind of key is refused: what else would be accepted, and whether the refusal is surely wrong."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+
+from environments.profile import PixKey
+from reports.recording import Finding
+from spec.exchange import Exchange
+from spec.reading import registered
+from spec.rules import Outcome
+from tests.conformance.extras import Alternative, alternatives
+from tests.conformance.fingerprint import indistinguishable
+from tests.conformance.registrar import PATIENCE_S, Registrar, is_refused_outright, is_understood
+
+MOST_EXPLAINED = 2
+"""For how many refused kinds it is tried what else would be accepted; for the others, only what helped before."""
+CONTROLS = (True, True, False, True, False)
+"""After a difference helped: whether the documented body is sent, or the one with the difference."""
+
+
+def explained(registrar: Registrar, key: PixKey) -> Finding:
+    """Whether a documented kind is accepted; where it is refused, whether that is surely wrong."""
+    tried = [answer for answer in registrar.found.fresh if kind_sent(answer) == key.type]
+    understood = [answer for answer in tried if is_understood(answer)]
+    if understood:
+        return Finding(Outcome.HOLDS, exchanges=tuple(understood[:1]))
+    if not any(is_refused_outright(answer) for answer in tried):
+        return Finding(Outcome.HIDDEN, f"no {key.type} key was registered: {tried[-1].summary}", tuple(tried[-1:]))
+    registrar.explained += 1
+    broken = _broken_otherwise(registrar, key, tried[-1])
+    if broken == f"registerPixKey.pixKeyType.{key.type}":
+        return registrar.found.broken[broken]
+    if broken:
+        return Finding(Outcome.HIDDEN, f"refused, which {broken} answers for", tuple(tried[-1:]))
+    return _refused_between(registrar, key)
+
+
+def _broken_otherwise(registrar: Registrar, key: PixKey, refusal: Exchange) -> str:
+    """The row that explains the refusal: a request with one difference is accepted, and the good one refused again.
+
+    Empty where no difference helps, or none is seen to decide.
+    """
+    worth_trying = alternatives(key, registrar.account, refusal)
+    if registrar.explained > MOST_EXPLAINED:
+        worth_trying = (each for each in worth_trying if each.what in registrar.helped)
+    for alternative in worth_trying:
+        if _accepted_without(registrar, key, alternative):
+            continue
+        exchange = registrar.try_alternative(alternative)
+        if not registered(exchange):
+            continue
+        free = registrar.settle(exchange, key) or key.type == "RANDOM"
+        if not _helps_for_sure(registrar, key, alternative, refusal, free=free):
+            return ""
+        registrar.helped.add(alternative.what)
+        registrar.found.broken[alternative.row] = Finding(
+            Outcome.DEVIATES,
+            f"a {key.type} key is refused as documented and accepted with {alternative.what}",
+            (refusal, exchange),
+        )
+        return alternative.row
+    return ""
+
+
+def _helps_for_sure(
+    registrar: Registrar, key: PixKey, alternative: Alternative, refusal: Exchange, *, free: bool
+) -> bool:
+    """Whether the difference decides, and not the moment: an account may be busy right after a registration.
+
+    Where the key could not be deleted, the documented body is refused on and on, and for the same reason.
+    """
+    if not free:
+        return _refused_on_and_on(registrar, key, refusal)
+    for documented in CONTROLS:
+        exchange = registrar.register(key) if documented else registrar.try_alternative(alternative)
+        registrar.settle(exchange, key)
+        if registered(exchange) is documented:
+            return False
+    return True
+
+
+def _refused_on_and_on(registrar: Registrar, key: PixKey, refusal: Exchange) -> bool:
+    for wait in (0.0, *PATIENCE_S):
+        time.sleep(wait)
+        if not indistinguishable(registrar.register(key), refusal):
+            return False
+    return True
+
+
+def _accepted_without(registrar: Registrar, key: PixKey, alternative: Alternative) -> bool:
+    """Whether the body without the difference is accepted, so that the difference shows nothing."""
+    if alternative.unless is None:
+        return False
+    without = registrar.try_alternative(replace(alternative, body=alternative.unless))
+    registrar.settle(without, key)
+    return registered(without)
+
+
+def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
+    """The kind is refused wrongly where another one is accepted before it and again after it.
+
+    A key that the list shows is refused because it is there; that keys of its kind can be registered is seen then.
+    """
+    before = [answer for answer in registrar.found.accepted if kind_sent(answer) != key.type]
+    for wait in (0.0, *PATIENCE_S):
+        time.sleep(wait)
+        refused = registrar.register(key)
+        if is_understood(refused):
+            registrar.settle(refused, key)
+            return Finding(Outcome.HOLDS, exchanges=(refused,))
+    unsure = Finding(Outcome.HIDDEN, f"refused ({refused.summary}), which may have another reason", (refused,))
+    wrong = refused.response is not None and refused.response.status in (400, 415, 422)
+    control = next((answer for answer in before if registrar.deletes or kind_sent(answer) == "RANDOM"), None)
+    if not wrong or control is None:
+        return unsure
+    if registrar.lists(key):
+        return Finding(Outcome.HOLDS, exchanges=(refused,))
+    after = registrar.register_again(control)
+    if not registered(after):
+        return unsure
+    message = f"{refused.summary} for a {key.type} key, while a {kind_sent(control)} key is accepted before and after"
+    return Finding(Outcome.DEVIATES, message, (control, refused, after))
+
+
+def kind_sent(exchange: Exchange) -> str:
+    return str(json.loads(exchange.request.body)["pixKeyType"])

@@ -1,0 +1,167 @@
+"""Registers and deletes the keys of the profile, and keeps what came of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
+
+from environments.client import NOTHING, Client
+from environments.profile import PixKey, Profile, fill
+from reports.recording import Finding
+from spec.exchange import Exchange
+from spec.reading import data_of, find, is_refusal, registered, succeeded
+from tests.conformance.extras import FORM, Alternative, registration
+
+PATIENCE_S = (0.2, 0.5)
+"""How long a deletion that is refused right after the registration is waited with, in all of a run; and a kind that
+is refused, where the account may be busy."""
+_SENT = {"type": "pixKeyType", "key": "pixKey"}
+
+
+@dataclass
+class Registrations:
+    """What was sent to POST and DELETE /v1/pix/keys/{accountId}, and what came of it."""
+
+    account: str
+    answers: list[Exchange] = field(default_factory=list)
+    repeated: list[Exchange] = field(default_factory=list)
+    fresh: list[Exchange] = field(default_factory=list)
+    deletions: list[Exchange] = field(default_factory=list)
+    refusals: list[Exchange] = field(default_factory=list)
+    other_schemes: list[Exchange] = field(default_factory=list)
+    undocumented: list[Exchange] = field(default_factory=list)
+    lower_case: list[Exchange] = field(default_factory=list)
+    numeric: list[Exchange] = field(default_factory=list)
+    kinds: dict[str, Finding] = field(default_factory=dict)
+    broken: dict[str, Finding] = field(default_factory=dict)
+    missing: str = ""
+
+    @property
+    def understood(self) -> list[Exchange]:
+        """The good registrations whose kind was understood."""
+        return [answer for answer in self.answers if is_understood(answer)]
+
+    @property
+    def declined(self) -> list[Exchange]:
+        """Registration results that were given to a kind that is not documented: a 200 with code 0 and Success."""
+        others = (*self.undocumented, *self.lower_case, *self.numeric)
+        return [replace(seen, good=True) for seen in others if _carries_result(seen)]
+
+    @property
+    def accepted(self) -> list[Exchange]:
+        """The good registrations that were granted."""
+        return [answer for answer in self.answers if registered(answer)]
+
+
+class Registrar:
+    """Registers and deletes the keys of the profile, and nobody else's."""
+
+    def __init__(self, client: Client, profile: Profile, settled: set[int]) -> None:
+        self.client = client
+        self.account = profile.accounts[0]
+        self.found = Registrations(self.account)
+        self.explained = 0
+        self.helped: set[str] = set()
+        self._patience = list(PATIENCE_S)
+        self._settled = settled
+        self._may_list = "read" in profile.allow
+        body = profile.requests.get("deletePixKey")
+        self._deletion = body.json if body and "delete-keys" in profile.allow else None
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the profile says how a key is deleted, and permits it."""
+        return self._deletion is not None
+
+    def register(self, key: PixKey, **changes: object) -> Exchange:
+        """A good registration of the key."""
+        body = registration(key, self.account)
+        exchange = self.client.send("registerPixKey", self.account, **{"json": body, "good": True, **changes})  # type: ignore[arg-type]
+        if changes.get("good", True):
+            self.found.answers.append(exchange)
+        return exchange
+
+    def register_again(self, accepted: Exchange) -> Exchange:
+        """A registration that was accepted before, once more; it is deleted again."""
+        key = PixKey(**{name: json.loads(accepted.request.body)[sent] for name, sent in _SENT.items()})
+        exchange = self.register(key)
+        self.settle(exchange, key)
+        return exchange
+
+    def try_alternative(self, alternative: Alternative) -> Exchange:
+        """A registration with one difference."""
+        form = urlencode(alternative.body).encode() if alternative.content_type == FORM else None
+        return self.client.send(
+            "registerPixKey",
+            self.account,
+            json=alternative.body if form is None else NOTHING,
+            body=form,
+            headers=alternative.headers,
+            query=alternative.query,
+            content_type=alternative.content_type,
+        )
+
+    def settle(self, exchange: Exchange, key: PixKey) -> bool:
+        """Delete at once what was registered. Whether nothing is left behind."""
+        if not registered(exchange):
+            return True
+        made = self._key_of(exchange, key)
+        if self.deletes and made.key:
+            deletion = self.delete(made, good=True)
+            while is_refused(deletion) and self._patience:
+                time.sleep(self._patience.pop(0))
+                deletion = self.delete(made, good=True)
+            self.found.deletions.append(deletion)
+            if not is_refused(deletion):
+                self._settled.add(exchange.number)
+                return True
+        return False
+
+    def lists(self, key: PixKey) -> bool:
+        """Whether the list of keys, where it may be read, shows the key: its shape is not shown."""
+        if not key.key or not self._may_list:
+            return False
+        listed = self.client.send("listPixKeys", self.account, good=True)
+        shown = listed.response.body.decode("utf-8", "replace") if listed.response and succeeded(listed) else ""
+        return key.key in shown
+
+    def delete(self, key: PixKey, *, good: bool) -> Exchange:
+        """Delete a key as the profile says. `good` where it was registered just now."""
+        body = fill(self._deletion, account=self.account, key=key.key, type=key.type)
+        return self.client.send("deletePixKey", self.account, json=body, good=good)
+
+    def _key_of(self, exchange: Exchange, key: PixKey) -> PixKey:
+        if key.type != "RANDOM" or exchange.response is None:
+            return key
+        member = find(data_of(exchange.response) or {}, "Key")
+        made = member[1] if member and isinstance(member[1], str) else key.key
+        return replace(key, key=made)
+
+
+def is_understood(exchange: Exchange) -> bool:
+    """Whether the kind is understood: a 409, or a well-formed answer with any Success."""
+    if exchange.response is None:
+        return False
+    return exchange.response.status == 409 or succeeded(exchange)
+
+
+def is_refused(exchange: Exchange) -> bool:
+    """Refused, or without an answer."""
+    return exchange.response is None or is_refusal(exchange.response)
+
+
+def is_refused_outright(exchange: Exchange) -> bool:
+    """Refused for what was sent: not for the token, the rate, the load or a key that is there already."""
+    response = exchange.response
+    return (
+        response is not None
+        and is_refusal(response)
+        and (response.status not in (401, 403, 409, 429) and response.status < 500)
+    )
+
+
+def _carries_result(exchange: Exchange) -> bool:
+    response = exchange.response
+    return response is not None and not is_refusal(response) and "Success" in (data_of(response) or {})
