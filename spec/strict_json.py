@@ -74,10 +74,8 @@ def read_json(body: bytes, *, cut: str = "") -> JsonText:
         return JsonText(error=f"byte {error.start} is not UTF-8")
     if not text.strip(" \t\r\n"):
         return JsonText(error="the body is empty")
-    if sum(text.count(mark) for mark in ",[{") > MAX_VALUES:
-        return JsonText(limit=f"more than {MAX_VALUES} values")
-    if _too_deep(text):
-        return JsonText(limit=f"nested deeper than {MAX_DEPTH} levels")
+    if limit := _exceeded(text):
+        return JsonText(limit=limit)
     return _parse(text, marked)
 
 
@@ -132,15 +130,14 @@ def _number(text: str) -> Decimal | HugeNumber:
     return Decimal(text)
 
 
-def _too_deep(text: str) -> bool:
-    """Whether brackets outside strings nest too deep; a plain scan that no input can overflow."""
-    depth = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
+def _exceeded(text: str) -> str:
+    """The limit that a text exceeds before it is parsed; empty where there is none. A scan that no input overflows."""
+    depth, many = 0, f"more than {MAX_VALUES} values"
+    for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
         mark = match.group()
-        if mark in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                return True
-        elif mark in "]}":
-            depth -= 1
-    return False
+        depth += (mark in "[{") - (mark in "]}")
+        if depth > MAX_DEPTH:
+            return f"nested deeper than {MAX_DEPTH} levels"
+        if count > 2 * MAX_VALUES:  # a member has two strings
+            return many
+    return many if text.count(",") > MAX_VALUES else ""

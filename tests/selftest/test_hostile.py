@@ -54,6 +54,7 @@ CASES = (
     Case(hostile.SendsEscapes, "non-conformant", "document is missing"),
     Case(hostile.SendsScript, "non-conformant", "type is none of", ()),
     Case(hostile.SendsManyHeaders, GONE, "more headers than the suite reads"),
+    Case(hostile.SendsMegabytes, "non-conformant", "id is missing", ()),
     Case(hostile.SendsManyFields, "conformant", "11 passed"),
     Case(hostile.DiesAfterTwentyRequests, GONE, "the connection is refused", ()),
 )

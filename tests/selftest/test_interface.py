@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from decimal import Decimal
 
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.exchange import Request
+from environments import recording
+from spec.exchange import FailureKind, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
+from spec.packed import LARGE
 from spec.strict_json import is_integer, is_number, read_json
 from tests.conformance.fingerprint import indistinguishable
 from tests.selftest.exchanges import answer
@@ -91,11 +94,44 @@ def test_what_is_no_json(body, error):
     assert read_json(body).error == error
 
 
-def test_limits_are_no_errors():
-    """What is too deep for the suite is said, and is no fault of the service."""
-    text = read_json(b"[" * 100_000 + b"]" * 100_000)
+@pytest.mark.parametrize(
+    ("body", "limit"),
+    [
+        (b"[" * 100_000 + b"]" * 100_000, "nested deeper than 100 levels"),
+        (b"[" + b"0," * 100_001 + b"0]", "more than 100000 values"),
+        (b"[" + b'"",' * 200_001 + b'""]', "more than 100000 values"),
+        (b'{"text": "' + b",[]" * 30_000 + b'"}', ""),
+    ],
+    ids=["deep", "numbers", "texts", "one text"],
+)
+def test_limits_are_no_errors(body, limit):
+    """What is too deep or too much for the suite is said, and is no fault of the service."""
+    text = read_json(body)
 
-    assert (text.error, text.limit) == ("", "nested deeper than 100 levels")
+    assert (text.error, text.limit) == ("", limit)
+
+
+@pytest.mark.parametrize("size", [LARGE, LARGE + 1])
+def test_bodies_of_any_size_come_out_as_they_went_in(size):
+    """A large one is kept compressed, and is the same body and the same JSON."""
+    body = b'"' + b"x" * (size - 2) + b'"'
+    response = Response(200, (), body)
+
+    assert response.body == body
+    assert response.json.value == "x" * (size - 2)
+    assert response == Response(200, (), body)
+    assert "xx" not in repr(response)
+    assert (len(response.kept[0]) < size) is (size > LARGE)
+
+
+def test_a_run_keeps_a_bounded_amount_of_answers(monkeypatch):
+    """What no longer fits is over a limit of the suite; small answers always fit."""
+    monkeypatch.setattr(recording, "MOST_KEPT", 100_000)
+    keeper, large, small = recording.Keeper(), Response(200, (), os.urandom(LARGE + 1)), Response(200, (), b"{}")
+
+    assert keeper.keep(large) is large
+    assert keeper.keep(large).kind is FailureKind.LIMIT
+    assert keeper.keep(small) is small
 
 
 @pytest.mark.parametrize("text", [b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import socket
 
 from environments.sandbox.messages import Response
@@ -191,6 +192,14 @@ class SendsScript(Raw):
 
 def _scripted(value):
     return SCRIPT if isinstance(value, str) else value
+
+
+class SendsMegabytes(Says):
+    """A text of almost a megabyte in every answer, and no two answers are alike."""
+
+    @property
+    def said(self):
+        return in_json(json.dumps({"code": 0, "data": {"text": os.urandom(480_000).hex()}}).encode())
 
 
 class SendsManyHeaders(Says):
