@@ -185,7 +185,9 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
 def _configure_worker(config: pytest.Config, profile: Profile, worker: dict[str, Any]) -> None:
     """In a process of a parallel run: what the controller opened and decided."""
     number = int(worker["workerid"].removeprefix("gw"))
-    share = config.stash[SHARE] = Share(worker["run"], Path(worker["shared"]), number)
+    share = config.stash[SHARE] = Share(
+        worker["run"], Path(worker["shared"]), number, token_accepted=worker["accepted"]
+    )
     (share.folder / f"{os.getpid()}.pid").touch()
     config.option.loadgroup = worker["loadgroup"]
     config.stash[SEED] = worker["seed"]
@@ -240,6 +242,7 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput |= {
         "base_url": target.base_url,
         "token": target.token(),
+        "accepted": config.stash[DOOR].token_trouble.accepted,
         "run": share.run,
         "seed": config.stash[SEED],
         "loadgroup": config.option.dist == "loadgroup",

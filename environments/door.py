@@ -52,6 +52,7 @@ class Door(BaseAdapter):
         journal: Journal,
         token: Callable[[], str],
         refresh: Callable[[], bool] = lambda: False,
+        token_accepted: bool = False,
         first_number: int = 1,
     ) -> None:
         super().__init__()
@@ -60,7 +61,7 @@ class Door(BaseAdapter):
         self.budget = budget
         self.guard = ExecutionGuard(budget, journal)
         self.patience = Patience()
-        self.token_trouble = TokenTrouble(refresh)
+        self.token_trouble = TokenTrouble(refresh, accepted=token_accepted)
         self._suspicions = Suspicions()
         self._permission = Permission(base_url, allow)
         self._settings, self._token = wire, token

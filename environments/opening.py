@@ -25,12 +25,13 @@ _NUMBERS_OF_A_WORKER = 100_000
 
 @dataclass(frozen=True)
 class Share:
-    """What the processes of one run have in common: its id and a folder that goes with it. `worker` counts from 0;
-    None is the process that the user started."""
+    """What the processes of one run have in common: its id, a folder that goes with it, and whether the token was
+    accepted before they started. `worker` counts from 0; None is the process that the user started."""
 
     run: str
     folder: Path
     worker: int | None = None
+    token_accepted: bool = False
 
     @property
     def first_number(self) -> int:
@@ -63,6 +64,7 @@ def open_door(
         journal=_journal(profile, target, share, kept, resend),
         token=target.token,
         refresh=refresh,
+        token_accepted=share.token_accepted,
         first_number=share.first_number,
     )
 

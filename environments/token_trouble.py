@@ -18,15 +18,16 @@ _MOST_QUESTIONS = 2
 
 
 class TokenTrouble:
-    """Watches how the valid token is received. `notes` are said first; `expired` says that it lasts no more."""
+    """Watches how the valid token is received. `notes` are said first; `accepted` says that it was valid, in this
+    process or the one that started it, and `expired` that it lasts no more."""
 
-    def __init__(self, refresh: Callable[[], bool]) -> None:
+    def __init__(self, refresh: Callable[[], bool], *, accepted: bool = False) -> None:
         self.notes: list[str] = []
         self.expired = False
         self.witness: requests.PreparedRequest | None = None
         self.witness_operation = ""
         self._refresh = refresh
-        self._accepted = False
+        self.accepted = accepted
         self._questions = 0
 
     def remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
@@ -36,7 +37,7 @@ class TokenTrouble:
         """
         status = exchange.response.status if exchange.response else 0
         accepted = bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
-        self._accepted |= accepted
+        self.accepted |= accepted
         granted_read = exchange.operation in READS and 200 <= status < 300
         if granted_read or (accepted and self.witness is None and _names_an_invented_code(exchange)):
             self.witness, self.witness_operation = request.copy(), exchange.operation
@@ -44,7 +45,7 @@ class TokenTrouble:
     def suspects(self, exchange: Exchange) -> bool:
         """Whether a token that was accepted before seems to be refused."""
         refused = exchange.response is not None and exchange.response.status == 401
-        return refused and self._accepted and not self.expired
+        return refused and self.accepted and not self.expired
 
     def fetch_again(self, exchange: Exchange) -> bool:
         """Fetch the token again where its source allows it, once. Whether there is another one now."""

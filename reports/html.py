@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from reports.run import Run
 from reports.terminal import HEADLINES, scope
-from reports.verdicts import FAIL, NOT_EXERCISED, OBSERVED, ORDER, OUT_OF_SCOPE, PASS, WARN, deviation
+from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, TESTED, WARN, deviation
 from spec.ledger import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -29,7 +29,6 @@ MEANING = {
     "not-shown": "said to be not shown",
     "robustness": "policy of the suite",
 }
-TESTED = (FAIL, WARN, PASS, OBSERVED)
 WHOLE = 400
 """How many exchanges are shown whole although no statement cites them: a report stays below some megabytes."""
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")

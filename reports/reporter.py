@@ -49,6 +49,9 @@ class Reporter:
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """The tests are over: give the verdict and write the files."""
+        self.run.interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
+        if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not self.run.errors:
+            self.run.errors.append("pytest ended with an internal error: its output says where")
         self.run.close()
         if exitstatus in (0, 1, 6, 7):
             session.exitstatus = self.run.verdict().exit_status

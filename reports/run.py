@@ -11,8 +11,10 @@ from environments.profile import Profile
 from reports.generated import Generated
 from reports.proven import proof_line
 from reports.verdicts import (
+    INCOMPLETE,
     NOT_EXERCISED,
     OUT_OF_SCOPE,
+    TESTED,
     UNTESTABLE,
     KnownFailureProblem,
     RowResult,
@@ -70,8 +72,11 @@ class Run:
             interrupted=self.interrupted,
             errors=len(self.errors),
             problems=self.problems(),
+            whole=not self.narrowed,
         )
         problems = [problem.message for problem in self.problems()]
+        if found.name == INCOMPLETE and not any(result.verdict in TESTED for _, result in self.rows()):
+            problems.append("nothing was tested: see what is out of scope, and what to add to allow")
         notes = [*self.first, *problems, *self.generated.notes(self.accepted), *self.errors]
         return RunVerdict(found.name, found.exit_status, tuple(dict.fromkeys(notes)))
 

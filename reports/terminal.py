@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reports.first import UNKNOWN
-from reports.verdicts import FAIL, INCOMPLETE, NOT_EXERCISED
+from reports.verdicts import FAIL, INCOMPLETE, NOT_EXERCISED, TESTED
 
 HEADLINES = {
     "conformant": "CONFORMANT: every documented statement that was tested holds",
@@ -23,7 +23,7 @@ HEADLINES = {
 def scope(document: dict[str, Any]) -> str:
     """What the verdict covers, in one sentence."""
     environment, traffic = document["environment"], document["traffic"]
-    tested = sum(row["verdict"] in ("pass", "warn", "fail", "observed") for row in document["requirements"])
+    tested = sum(row["verdict"] in TESTED for row in document["requirements"])
     allowed = ", ".join(environment["allow"]) or "nothing"
     selected = f"; only {document['selection']}" if document["selection"] else ""
     seed = f"; generated with --seed={document['generated']['seed']}" if document["generated"]["refused"] else ""

@@ -11,6 +11,8 @@ from spec.ledger import LEVELS, Requirement
 
 FAIL, WARN, PASS, OBSERVED = "fail", "warn", "pass", "observed"
 NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE = "not-exercised", "out-of-scope", "untestable"
+TESTED = (FAIL, WARN, PASS, OBSERVED)
+"""Verdicts of rows that an exchange answered for."""
 ORDER = (FAIL, WARN, PASS, OBSERVED, NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE)
 """Over its exchanges a row takes the first of these."""
 
@@ -95,8 +97,10 @@ def run_verdict(
     interrupted: bool = False,
     errors: int = 0,
     problems: Collection[KnownFailureProblem] = (),
+    whole: bool = False,
 ) -> RunVerdict:
-    """The verdict of a run over its rows."""
+    """The verdict of a run over its rows. `whole`: nothing was left out by the user, so that something was to be
+    tested."""
     rows = list(rows)
     failed = [row for row, result in rows if result.verdict == FAIL and not result.known]
     untested = [
@@ -113,7 +117,7 @@ def run_verdict(
         name = NON_CONFORMANT
     elif failed:
         name = NOT_ROBUST
-    elif untested:
+    elif untested or (whole and not any(result.verdict in TESTED for _, result in rows)):
         name = INCOMPLETE
     elif not rows:
         name = NOTHING_SELECTED

@@ -36,6 +36,16 @@ def test_a_refused_token_is_fetched_again_once(options, command, tmp_path):
     assert not [secret for secret in (LATER, "Tok-3n.Of-The_Service", "chatty") if secret in left]
 
 
+def test_workers_that_start_with_a_token_that_has_expired_fetch_another(command, tmp_path):
+    """The preflight of the process that started them saw it accepted; each of them fetches once."""
+    with ExpiresTheToken(3) as service:
+        profile = write_profile(tmp_path, service.base_url, auth={"token_command": ["sh", str(command)]})
+        result = run(profile, "-n", "2", "-m", "property or not property", "--examples=2")
+
+    assert (result.status, result.rows("fail")) == (0, {}), result.output
+    assert not [note for note in result.notes if "check auth" in note or "was ever accepted" in note]
+
+
 def test_a_command_that_fails_later_is_said(command, tmp_path):
     """The run goes on without, and no row fails for it."""
     command.write_text(command.read_text().replace(f"echo {LATER}", "exit 3"))

@@ -45,6 +45,12 @@ def test_verdict_of_a_run(results, name, status):
     assert (found.name, found.exit_status) == (name, status)
 
 
+def test_a_whole_run_that_tested_nothing_is_not_green():
+    """A profile that permits no operation leaves everything out of scope."""
+    assert verdict_of(result(DOCUMENTED, "out-of-scope"), whole=True).name == "incomplete"
+    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope"), whole=True).name == "conformant"
+
+
 @pytest.mark.parametrize(
     ("options", "name", "status"),
     [
