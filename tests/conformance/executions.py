@@ -30,6 +30,7 @@ class Executions:
     answers: list[Exchange] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
     unanswered: set[str] = field(default_factory=set)
+    breaking: set[str] = field(default_factory=set)
     generous: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
@@ -75,13 +76,18 @@ def _try_invented_code(client: Client, found: Executions) -> None:
 
 
 def _spent(client: Client, code: str, credential: str, token: str, found: Executions) -> bool:
-    """Send a refusal probe. Whether the code is spent by it. What was not answered once is not asked again."""
+    """Send a refusal probe. Whether the code is spent by it. What was not answered once is not asked again.
+
+    Whether a credential breaks the service is seen a second time with an invented code.
+    """
     if not is_bad(credential, token) or credential in found.unanswered:
         return False
     exchange = client.send("executePix", code, credential=credential)
     found.refusals.append(exchange)
     if exchange.response is None:
         found.unanswered.add(credential)
+    if (exchange.response is None or exchange.response.status >= 500) and credential not in found.breaking:
+        found.breaking.add(credential)
         client.send("executePix", invented(), credential=credential)
     return gives_result(exchange) or exchange.response is None
 

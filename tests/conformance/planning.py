@@ -51,7 +51,7 @@ def _malformed(count: int, profile: Profile) -> int:
 def _executions(profile: Profile) -> int:
     codes = min(len(profile.transactions.codes) + prepared(profile), profile.limits.executions)
     refusals = len(FIRST_CODE) + (len(EVERY_CODE) + 1) * (codes - 1) if codes else 0
-    invented = 2 + len(OTHER_SCHEMES) + _WITNESSES
+    invented = 2 + len(OTHER_SCHEMES) + len(BAD_CREDENTIALS) + _WITNESSES
     return invented + refusals + codes + _malformed(len(malformed.ARGUMENTS), profile)
 
 

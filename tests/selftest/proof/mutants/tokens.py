@@ -118,7 +118,7 @@ _TAKE_ANOTHER_SCHEME = {
     "executePix": ("ForgetsEveryThirdTime",),
     "registerPixKey": (
         "IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "ChecksItsFirstRequestOnly",
-        "ForgetsEverySecondTime", "OfPHONENeedsNoToken",
+        "ForgetsEverySecondTime", "ForgetsEveryThirdTime", "OfPHONENeedsNoToken",
     ),
 }  # fmt: skip
 

@@ -103,7 +103,7 @@ class KeysOfAnEarlierRun(RefusesDuplicates):
 for _status in (400, 409, 422):
     lawful(
         "duplicate", f"KeysOfAnEarlierRunGet{_status}", f"Keys are left of an earlier run, and get {_status}.",
-        KeysOfAnEarlierRun, STATUS=_status,
+        KeysOfAnEarlierRun, STATUS=_status, hides=(*DELETION, "registerPixKey.repeated"),
     )  # fmt: skip
     lawful(
         "duplicate", f"KeysOfAnEarlierRunStayAndGet{_status}",
