@@ -305,34 +305,34 @@ def pytest_fixture_setup() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def profile(request: pytest.FixtureRequest) -> Profile:
+def profile(pytestconfig: pytest.Config) -> Profile:
     """The profile of the run."""
-    return request.config.stash[WATCHER].profile
+    return pytestconfig.stash[WATCHER].profile
 
 
 @pytest.fixture(scope="session")
-def client(request: pytest.FixtureRequest) -> Client:
+def client(pytestconfig: pytest.Config) -> Client:
     """Speaks the documented operations of the target."""
-    return client_of(request.config)
+    return client_of(pytestconfig)
 
 
 @pytest.fixture(scope="session")
-def watcher(request: pytest.FixtureRequest) -> Watcher:
+def watcher(pytestconfig: pytest.Config) -> Watcher:
     """Takes what must be said first, and what a run leaves behind."""
-    return request.config.stash[WATCHER]
+    return pytestconfig.stash[WATCHER]
 
 
 @pytest.fixture(scope="session")
-def door(request: pytest.FixtureRequest) -> Door:
+def door(pytestconfig: pytest.Config) -> Door:
     """The way out, with every exchange of this process."""
-    return request.config.stash[DOOR]
+    return pytestconfig.stash[DOOR]
 
 
 @pytest.fixture(scope="session")
-def generation_settings(request: pytest.FixtureRequest, profile: Profile) -> GenerationSettings:
+def generation_settings(pytestconfig: pytest.Config, profile: Profile) -> GenerationSettings:
     """How much traffic is generated, from which seed, and where failing examples are kept."""
-    config = request.config
-    return _generation_settings(config, profile, seed=config.stash[SEED], replay=config.getoption("seed") is None)
+    replay = pytestconfig.getoption("seed") is None
+    return _generation_settings(pytestconfig, profile, seed=pytestconfig.stash[SEED], replay=replay)
 
 
 def _wanted(config: pytest.Config, profile: Profile) -> int | None:
@@ -354,6 +354,6 @@ def _generation_settings(config: pytest.Config, profile: Profile, *, seed: int, 
 
 
 @pytest.fixture(scope="session")
-def token(request: pytest.FixtureRequest) -> str:
+def token(pytestconfig: pytest.Config) -> str:
     """The access token, to make wrong ones from."""
-    return request.config.stash[TARGET].token()
+    return pytestconfig.stash[TARGET].token()

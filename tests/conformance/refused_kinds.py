@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from environments.profile import PixKey
@@ -105,15 +106,13 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
     A key that the list shows is refused because it is there; that keys of its kind can be registered is seen then.
     """
     before = [answer for answer in registrar.found.accepted if kind_sent(answer) != key.type]
-    for wait in (0.0, *PATIENCE_S):
-        time.sleep(wait)
-        refused = registrar.register(key)
-        if is_understood(refused):
-            registrar.settle(refused, key)
-            return Finding(Outcome.HOLDS, exchanges=(refused,))
+    control = next((answer for answer in before if registrar.deletes or kind_sent(answer) == "RANDOM"), None)
+    refused = _refused_again(registrar, key, PATIENCE_S if control else ())
+    if is_understood(refused):
+        registrar.settle(refused, key)
+        return Finding(Outcome.HOLDS, exchanges=(refused,))
     unsure = Finding(Outcome.HIDDEN, f"refused ({refused.summary}), which may have another reason", (refused,))
     wrong = refused.response is not None and refused.response.status in (400, 415, 422)
-    control = next((answer for answer in before if registrar.deletes or kind_sent(answer) == "RANDOM"), None)
     if not wrong or control is None:
         return unsure
     if registrar.lists(key):
@@ -123,6 +122,17 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
         return unsure
     message = f"{refused.summary} for a {key.type} key, while a {kind_sent(control)} key is accepted before and after"
     return Finding(Outcome.DEVIATES, message, (control, refused, after))
+
+
+def _refused_again(registrar: Registrar, key: PixKey, waits: Sequence[float]) -> Exchange:
+    """The registration once more, and after each wait, until it is understood."""
+    exchange = registrar.register(key)
+    for wait in waits:
+        if is_understood(exchange):
+            break
+        time.sleep(wait)
+        exchange = registrar.register(key)
+    return exchange
 
 
 def kind_sent(exchange: Exchange) -> str:

@@ -31,7 +31,7 @@ from tests.selftest.proof.trial import Trial, try_service
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """Whether all services are tried; by default those that are alike are tried in a few examples."""
-ALIKE = {"mutants": 1, "variants": 3, "borderline": 1}
+ALIKE = {"mutants": 1, "variants": 2, "borderline": 1}
 CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, alike=ALIKE[name]) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
