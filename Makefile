@@ -35,7 +35,7 @@ witnesses: .venv/witnesses/ready
 
 # Every service of the proof, also those that are alike or slow by design; the default proof tries a few of each sort.
 proof: .venv/ready
-	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py -n 2
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py -n 2 --dist=worksteal
 
 # The default run beside `st run` on the same schema, service and machine, and a plain replay as the floor.
 bench: .venv/ready
