@@ -66,12 +66,14 @@ class Client:
         request = self._request(documented.method, path + query, json, body, content_type, credential, headers)
         return self.door.exchange(request, Intent(operation, credential, good))
 
-    def send_to_sibling(self, operation: str, argument: str | None = None, *, json: Any = NOTHING) -> Exchange:
+    def send_to_sibling(
+        self, operation: str, argument: str | None = None, *, json: Any = NOTHING, body: bytes | None = None
+    ) -> Exchange:
         """The same request to a path beside the documented one, which nobody documented."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         path = "/".join([*static[:-1], invented(), *([quote(argument, safe="")] if argument else [])])
-        request = self._request(documented.method, path, json, None, "application/json", VALID, ())
+        request = self._request(documented.method, path, json, body, "application/json", VALID, ())
         return self.door.exchange(request, Intent(""))
 
     def _request(

@@ -15,14 +15,15 @@ from spec.exchange import Exchange
 from spec.interface import operations
 from spec.reading import is_refusal
 from spec.rules import Outcome
+from tests.conformance import malformed
 from tests.conformance.executions import Executions, execute, prepare
 from tests.conformance.fingerprint import indistinguishable
-from tests.conformance.malformed import send_malformed, without_a_member
 from tests.conformance.registrar import Registrar, Registrations
 from tests.conformance.registrations import NOTHING_TO_DELETE, register_all
 
 READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
 PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
+WITH_A_BODY = ("deletePixKey", *PREPARING)
 
 
 class Traffic:
@@ -100,7 +101,7 @@ class Traffic:
     @cached_property
     def incomplete_registrations(self) -> dict[str, Exchange]:
         """Registrations of an invented key, each without one of the documented members, by that member."""
-        return without_a_member(self.client, self.account)
+        return malformed.without_a_member(self.client, self.account)
 
     # -- existence --------------------------------------------------------------------------------------------
 
@@ -122,8 +123,6 @@ class Traffic:
             return Finding(Outcome.HIDDEN, "no answer")
         seen = answers[0]
         status = seen.response.status if seen.response else 0
-        if seen.response is not None and seen.response.json.limit:
-            return Finding(Outcome.HIDDEN, seen.response.json.limit, (seen,))
         if status in (405, 501):
             return Finding(Outcome.DEVIATES, f"status {status}", (seen,))
         if status == 429 or status >= 500:
@@ -136,15 +135,35 @@ class Traffic:
         if sibling.response is None or not indistinguishable(seen, sibling):
             holds = sibling.response is not None
             return Finding(Outcome.HOLDS if holds else Outcome.HIDDEN, "" if holds else "no answer", (seen, sibling))
-        if sibling.response is not None and asks_for_a_certificate(sibling.response):
+        if limit := sibling.response.json.limit:
+            return Finding(Outcome.HIDDEN, limit, (seen, sibling))
+        if asks_for_a_certificate(sibling.response):
             return Finding(Outcome.HIDDEN, "the gateway refuses the client certificate", (seen, sibling))
-        known_good = seen.good and self._known_good(operation, seen)
         status = sibling.response.status
         about_the_caller = status in (401, 403, 423, 429) or 300 <= status < 400
-        if known_good and not about_the_caller:
-            return Finding(Outcome.DEVIATES, "answers like a path that nobody documented", (seen, sibling))
+        if seen.good and not about_the_caller and self._known_good(operation, seen, sibling):
+            told_apart = self._told_apart_by_a_mistake(operation)
+            return told_apart or Finding(
+                Outcome.DEVIATES, "answers like a path that nobody documented", (seen, sibling)
+            )
         needed = "" if about_the_caller else f"; {self._needed(operation, seen)}"
         return Finding(Outcome.HIDDEN, f"cannot be told from a path that nobody documented{needed}", (seen, sibling))
+
+    def _told_apart_by_a_mistake(self, operation: str) -> Finding | None:
+        """A good request may be refused like an unknown path (no such key, no such payee), and a mistake not.
+
+        For an invented account: what a deletion without a key does to a real one is not shown.
+        """
+        if operation not in WITH_A_BODY:
+            return None
+        argument = invented() if operations()[operation].argument else None
+        mistakes = [b"{}"] if operation == "deletePixKey" else []
+        for body in (*mistakes, *(malformed.TEXTS[:1] if "fuzz" in self.profile.allow else ())):
+            seen = self.client.send(operation, argument, body=body)
+            sibling = self.client.send_to_sibling(operation, argument, body=body)
+            if seen.response and sibling.response and not indistinguishable(seen, sibling):
+                return Finding(Outcome.HOLDS, exchanges=(seen, sibling))
+        return None
 
     def _needed(self, operation: str, seen: Exchange) -> str:
         """What would tell the endpoint from no endpoint."""
@@ -169,10 +188,10 @@ class Traffic:
     def _deletion_of_nothing(self) -> list[Exchange]:
         return [self.client.send("deletePixKey", invented(), json={})]
 
-    def _known_good(self, operation: str, seen: Exchange) -> bool:
+    def _known_good(self, operation: str, seen: Exchange, sibling: Exchange) -> bool:
         if operation == "executePix":
             return seen.number in self.executions.prepared
-        if operation == "deletePixKey":
+        if operation == "deletePixKey" and self._refuses_all_alike(sibling):
             return self._deletes_no_listed_key(seen)
         if operations()[operation].argument is None:
             return True
@@ -187,6 +206,12 @@ class Traffic:
             and _argument(other) == _argument(seen)
             for other in self.client.door.exchanges
         )
+
+    def _refuses_all_alike(self, sibling: Exchange) -> bool:
+        """Whether registrations, too, are refused like an unknown path: then a key that is not there yet is as well."""
+        found = self.registrations
+        refused = [seen for seen in (*found.undocumented, *found.fresh) if seen.response and is_refusal(seen.response)]
+        return all(indistinguishable(seen, sibling) for seen in refused)
 
     def _deletes_no_listed_key(self, seen: Exchange) -> bool:
         """Whether a key that the list shows cannot be deleted. A registration may be done later than it is answered."""
@@ -210,7 +235,7 @@ class Traffic:
         try:
             self.existence(operation)
             if "fuzz" in self.profile.allow:
-                send_malformed(self.client, operation, self.profile)
+                malformed.send_malformed(self.client, operation, self.profile)
         except NotExercised:  # an account is missing: the tests of the operation say so
             return
 

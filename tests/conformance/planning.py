@@ -12,7 +12,7 @@ from tests.conformance.executions import EVERY_CODE, FIRST_CODE
 from tests.conformance.extras import alternatives
 from tests.conformance.generation.phases import POSITIVE, Generation
 from tests.conformance.generation.settings import GenerationSettings
-from tests.conformance.operations import PREPARING, READS
+from tests.conformance.operations import PREPARING, READS, WITH_A_BODY
 from tests.conformance.refused_kinds import CONTROLS, MOST_EXPLAINED
 from tests.conformance.registrar import PATIENCE_S
 from tests.conformance.registrations import FOR_EVERY_KIND, NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
@@ -21,6 +21,8 @@ _MALFORMED_REGISTRATIONS = len(malformed.TEXTS) + len(list(malformed.registratio
 _MALFORMED_ELSEWHERE = 4
 _FORMS_OF_RANDOM = 3
 _PREFLIGHT = 1
+_MISTAKES = 2
+"""What tells an endpoint that refuses a good request like an unknown path from no endpoint."""
 _LOOKS_FOR_A_KEY = 2
 """How often the list is asked whether it shows a key: where it is refused, and where it cannot be deleted."""
 _WITNESSES = 2
@@ -40,8 +42,11 @@ def targeted(profile: Profile) -> Plan:
     counts["executePix"] = _executions(profile)
     counts["registerPixKey"] = _registrations(profile)
     counts["deletePixKey"] = _deletions(profile, counts["registerPixKey"])
+    for operation in WITH_A_BODY:
+        counts[operation] += _MISTAKES
     allowed = {name: count for name, count in counts.items() if operations()[name].permission in profile.allow}
-    return Plan({**allowed, UNDOCUMENTED: len(allowed)})
+    siblings = len(allowed) + _MISTAKES * sum(name in allowed for name in WITH_A_BODY)
+    return Plan({**allowed, UNDOCUMENTED: siblings})
 
 
 def _malformed(count: int, profile: Profile) -> int:

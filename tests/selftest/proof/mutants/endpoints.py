@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from environments.sandbox import Refusal, Request
+from environments.sandbox import Data, Refusal, Request
 from environments.sandbox.service import Service
 from environments.sandbox.wire import Wire
 from spec.interface import operations
@@ -42,6 +42,25 @@ for _operation in operations():
             OPERATION=_operation,
             STATUS=_status,
         )
+
+
+class GoneAndUnlisted(Gone):
+    """The sandbox without the deletion, where the list shows no keys either."""
+
+    OPERATION = "deletePixKey"
+
+    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        return {"count": len(super().list_pix_keys(request, account_id))}
+
+
+lie(
+    "endpoint gone",
+    "DeletePixKeyIsGoneAndNoKeyIsListed",
+    "The deletion is answered with 404, and the list shows no keys.",
+    GoneAndUnlisted,
+    "deletePixKey.exists",
+    hides=("deletePixKey.*",),
+)
 
 _KNOWN_WITHOUT_AN_ARGUMENT = ("listAccounts", "createPix", "transferExternal", "transferInternal", "transferP2p")
 for _name, _prefix in {"NoPrefix": "", "VersionTwo": "/v2", "PrefixUnderApi": "/api/v1"}.items():

@@ -101,6 +101,17 @@ class KeysAppearInAMinute(Refuses):
         return empty(404)
 
 
+@variant("pending", hides=DELETION)
+class KeysAppearInAMinuteAndDeletionsGetNoSuchPath(KeysAppearInAMinute):
+    """A registration is done a minute later, and until then a deletion is refused like an unknown path."""
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return False
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        raise Refusal(404, "There is no such path.")
+
+
 @variant("pending")
 class KeysGoLater(Service):
     """A deleted key stays registered until the next request for a key has been answered."""

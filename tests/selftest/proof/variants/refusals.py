@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from environments.sandbox import Headers, Refusal, Request, Response
+from environments.sandbox import Data, Headers, Refusal, Request, Response
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.making import Refuses, as_json, empty, lawful, page, problem, text
@@ -122,3 +122,12 @@ class RefusalsComeFromAProxy(Refuses):
 
     def say_no(self, refusal: Refusal) -> Response:
         return page(refusal.status, f"Request blocked, reference {uuid.uuid4()}", self.HEADERS)
+
+
+@variant("refusal status", hides=("createPix.json", "createPix.json.*", "createPix.envelope.*", "createPix.status"))
+class UnknownPayeesGetNoSuchPath(Service):
+    """A transaction for a payee whom nobody knows is refused like an unknown path; a body that is no JSON is not."""
+
+    def create_pix(self, request: Request) -> Data:
+        self.pix_order(self.read_json(request, "createPix"))
+        raise Refusal(404, "There is no such path.")
