@@ -18,7 +18,7 @@ from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
-from spec.reading import is_refusal, registered
+from spec.reading import is_refusal, may_be_registered, registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
@@ -66,11 +66,12 @@ class Watcher:
         }
 
     def _left_behind(self) -> Iterator[str]:
-        """The keys that were registered and not deleted."""
+        """The keys that were registered and not deleted, and those of which nobody knows."""
         for exchange in self.door.exchanges if self.door else []:
             if registered(exchange) and exchange.number not in self.settled:
-                body = exchange.request.body.decode("utf-8", "replace")[:300]
-                yield f"exchange {exchange.number}: a key was registered and not deleted: {body}"
+                yield f"exchange {exchange.number}: a key was registered and not deleted: {_sent(exchange)}"
+            elif may_be_registered(exchange):
+                yield f"exchange {exchange.number}: a key may be registered ({exchange.summary}): {_sent(exchange)}"
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         row = requirement_of(item)
@@ -216,6 +217,10 @@ class Watcher:
 def _cites(recording: Recording, exchange: Exchange) -> bool:
     """Whether a finding may cite it: of generated traffic only what was found to deviate is cited."""
     return exchange.number in recording.cited or exchange.number not in recording.judged
+
+
+def _sent(exchange: Exchange) -> str:
+    return exchange.request.body.decode("utf-8", "replace")[:300]
 
 
 def _plain(message: str) -> str:

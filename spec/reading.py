@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spec.exchange import Exchange, Response
+from spec.exchange import Exchange, FailureKind, Response
 from spec.interface import operations
 from spec.strict_json import JsonObject, folded, is_integer
 
@@ -69,6 +69,18 @@ def gives_result(exchange: Exchange) -> bool:
 def registered(exchange: Exchange) -> bool:
     """Whether a key registration was granted: a `Success` that says true."""
     return exchange.operation == "registerPixKey" and gives_result(exchange)
+
+
+def may_be_registered(exchange: Exchange) -> bool:
+    """Whether nobody can tell if a good key registration was granted: no answer, or one that cannot be read."""
+    if exchange.operation != "registerPixKey" or not exchange.good:
+        return False
+    if exchange.response is None:
+        return exchange.failure is not None and exchange.failure.kind in _UNTOLD
+    return not is_refusal(exchange.response) and not exchange.response.json.readable
+
+
+_UNTOLD = (FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP)
 
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:

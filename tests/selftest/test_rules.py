@@ -7,7 +7,7 @@ import pytest
 from spec.exchange import FailureKind
 from spec.ledger import ledger
 from spec.masking import is_fully_hidden, is_fully_visible
-from spec.reading import gives_result, is_refusal
+from spec.reading import gives_result, is_refusal, may_be_registered
 from spec.rules import RULES, Outcome, judge
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
@@ -267,3 +267,21 @@ def test_refusals_with_status_200(body, refused):
 def test_what_a_bad_credential_must_not_get(exchange, granted):
     """Only the shape of the good result counts as granted."""
     assert gives_result(exchange) is granted
+
+
+@pytest.mark.parametrize(
+    ("exchange", "unknown"),
+    [
+        (failed(FailureKind.TIMEOUT, "registerPixKey"), True),
+        (failed(FailureKind.DROPPED, "registerPixKey"), True),
+        (failed(FailureKind.NO_CONNECTION, "registerPixKey"), False),
+        (failed(FailureKind.TIMEOUT, "listPixKeys"), False),
+        (answer("registerPixKey", b"<html>"), True),
+        (answer("registerPixKey", b"", status=204), True),
+        (answer("registerPixKey", b"<html>", status=404), False),
+        (registration(), False),
+    ],
+)
+def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):
+    """It is listed among what a run leaves behind."""
+    assert may_be_registered(exchange) is unknown
