@@ -71,6 +71,9 @@ class _WholeLines:
     def __init__(self, stream: Any) -> None:
         self.stream = stream
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)  # flush and close, once a proxy has answered a CONNECT
+
     def readline(self, limit: int = -1) -> bytes:
         line: bytes = self.stream.readline(limit)
         if not line:
