@@ -167,6 +167,7 @@ for _name, _text, _operations, _trips in (
         f"The connection is dropped for {_text}.",
         AllFall,
         *(f"{operation}.connection" for operation in _operations),
+        hides=("listAccounts.refusal",) if "listAccounts" in _operations else (),
         OPERATIONS=_operations,
         FALL=DROPPED,
         trips=_trips,

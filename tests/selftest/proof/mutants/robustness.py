@@ -156,7 +156,10 @@ INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
 """By operation: what the name of the mutant calls the input, what its text does, and how it is told."""
 
 
-HIDES = {("executePix", "AnUnknownCode"): ("executePix.token.scheme",)}
+HIDES = {
+    ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
+    ("listAccounts", "AMissingToken"): ("listAccounts.refusal",),
+}
 """What an operation does not show where it answers like that."""
 
 
@@ -168,7 +171,7 @@ def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None
         f"{shown[0].upper()}{shown[1:]} {how}.",
         Falls,
         *(f"{operation}.{row}" for row in rows),
-        hides=HIDES.get((operation, word), ()),
+        hides=HIDES.get((operation, word), ()) if response is DROPPED or operation == "executePix" else (),
         OPERATION=operation,
         FALL=response,
         trips=lambda self, request: trips(request),
