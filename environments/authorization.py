@@ -42,15 +42,11 @@ OTHER_SCHEMES: Mapping[str, Callable[[str], str | None]] = {
 """The access token itself, but not as the document shows it."""
 
 
-ODD_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {"an empty header": lambda token: ""}
-"""A client's mistakes, which tell whether a service breaks on them."""
-
-
 def authorization(credential: str, token: str) -> str | None:
     """The value of the Authorization header; None for no header. KeyError for an unknown name."""
     if credential == VALID:
         return f"Bearer {token}"
-    return {**BAD_CREDENTIALS, **OTHER_SCHEMES, **ODD_CREDENTIALS}[credential](token)
+    return {**BAD_CREDENTIALS, **OTHER_SCHEMES}[credential](token)
 
 
 def is_bad(credential: str, token: str) -> bool:

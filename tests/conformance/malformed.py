@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from environments.authorization import ODD_CREDENTIALS
 from environments.client import Client, invented
 from environments.profile import Profile
 from spec.exchange import Exchange
@@ -23,16 +22,11 @@ ARGUMENTS = (
 """Path arguments; each goes percent-encoded."""
 TEXTS = (b'{"' + MARK.encode(), b"", b"[]", b'"text"', b"null", b"{}", b'{"a":' * 200, b"\xff\xfe\x00")
 """Bodies that are no object, no JSON or no text."""
-CREDENTIALS = ("a wrong token", *ODD_CREDENTIALS)
-"""Each goes with a malformed body or an invented argument, so that a service that looks at no token does nothing."""
 
 
 def send_malformed(client: Client, operation: str, profile: Profile) -> None:
     """Send every input class of an operation that is permitted. Nothing of it names anybody's key or code."""
     documented = operations()[operation]
-    for credential in CREDENTIALS:
-        body = None if documented.method == "GET" else TEXTS[0]
-        client.send(operation, invented() if documented.argument else None, body=body, credential=credential)
     account = profile.accounts[0] if profile.accounts else invented()
     if operation == "executePix":
         for argument in ARGUMENTS:

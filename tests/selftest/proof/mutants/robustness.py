@@ -187,23 +187,6 @@ for _operation, _inputs in INPUTS.items():
         _lie(_operation, "ShowsATrace", _word, _shown, _trips)
 
 
-class FallsForAWrongToken(Falls):
-    """The sandbox, which falls over a bearer token that is not the right one."""
-
-    def trips(self, request: Request) -> bool:
-        sent = request.header("Authorization")
-        return sent.startswith("Bearer ") and sent != f"Bearer {self.token}"
-
-
-for _operation in (name for name in INPUTS if name not in ("executePix", "registerPixKey")):
-    _how, _response, _rows = FALLS["Fails"]
-    lie(
-        "breaks on a client's mistake", f"{_operation[0].upper()}{_operation[1:]}FailsForAWrongToken",
-        f"A wrong token {_how}.", FallsForAWrongToken, f"{_operation}.serverError",
-        OPERATION=_operation, FALL=_response,
-    )  # fmt: skip
-
-
 for _name, _what, _operation, _strikes in (
     ("ExecutionOfACnpjFails", "The execution of a CNPJ key", "executePix", lambda r: "CNPJ" in r.path),
     ("ExecutionOfARandomKeyFails", "The execution of a RANDOM key", "executePix", lambda r: "RANDOM" in r.path),
