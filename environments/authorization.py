@@ -41,12 +41,24 @@ OTHER_SCHEMES: Mapping[str, Callable[[str], str | None]] = {
 }
 """The access token itself, but not as the document shows it."""
 
+MISTAKEN_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
+    "an empty header": lambda token: "",
+    "a scheme that nobody knows": lambda token: "Pixconf a=b,c",
+    "a bearer of two words": lambda token: "Bearer pixconf pixconf",
+    "a bearer outside ASCII": lambda token: "Bearer pixconf-ação",
+    "an over-long bearer": lambda token: "Bearer " + "x" * 4_000,
+    "a signed token cut short": lambda token: "Bearer eyJhbGciOiJSUzI1NiJ9.e30",
+    "a signed token that is no JSON": lambda token: "Bearer cGl4.cGl4.cGl4",
+    "Basic credentials that are no base64": lambda token: "Basic %pixconf%",
+}
+"""What a client sends by mistake: a service that reads it carelessly breaks on it."""
+
 
 def authorization(credential: str, token: str) -> str | None:
     """The value of the Authorization header; None for no header. KeyError for an unknown name."""
     if credential == VALID:
         return f"Bearer {token}"
-    return {**BAD_CREDENTIALS, **OTHER_SCHEMES}[credential](token)
+    return {**BAD_CREDENTIALS, **OTHER_SCHEMES, **MISTAKEN_CREDENTIALS}[credential](token)
 
 
 def is_bad(credential: str, token: str) -> bool:

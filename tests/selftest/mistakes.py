@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from environments.sandbox import Request, Response
+from environments.sandbox.__main__ import TOKEN_ENV
 from environments.sandbox.service import Service
 
 Trips = Callable[[Request], bool]
@@ -167,9 +169,27 @@ BETWEEN: Mapping[str, Trips] = {
     "a payer with NUL": matches("from", "\0"),
     "a payee with NUL": matches("to", "\0"),
 }
+CREDENTIAL: Mapping[str, Trips] = {
+    "no Authorization": lambda r: "authorization" not in r.headers,
+    "an empty Authorization": lambda r: r.headers.get("authorization") == "",
+    "a wrong token": lambda r: (
+        r.header("Authorization").startswith("Bearer ")
+        and r.header("Authorization") != f"Bearer {os.environ[TOKEN_ENV]}"
+    ),
+}
+EVERY_CREDENTIAL: Mapping[str, Trips] = {
+    **CREDENTIAL,
+    "another scheme": lambda r: r.header("Authorization").partition(" ")[0] not in ("", "Bearer", "Basic"),
+    "two words after Bearer": lambda r: len(r.header("Authorization").split()) > 2,
+    "a header outside ASCII": lambda r: not r.header("Authorization").isascii(),
+    "an over-long header": lambda r: len(r.header("Authorization")) > 2_048,
+    "a signed token in two parts": lambda r: bool(re.fullmatch(r"Bearer eyJ\w+\.\w+", r.header("Authorization"))),
+    "a signed token that is no JSON": lambda r: bool(re.fullmatch(r"Bearer (\w+\.){2}\w+", r.header("Authorization"))),
+    "Basic that is no base64": lambda r: r.header("Authorization").startswith("Basic %"),
+}
 QUERY: Mapping[str, Trips] = {"a query": lambda r: bool(r.query)}
 SIX = {name: BODY[name] for name in list(BODY)[:10]}
-MISTAKES: Mapping[str, Mapping[str, Trips]] = {
+OF_THE_REQUEST: Mapping[str, Mapping[str, Trips]] = {
     "executePix": {**ARGUMENT, **QUERY},
     "registerPixKey": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **BODY, **REGISTRATION, **QUERY},
     "deletePixKey": {**SIX, "an unknown account": ARGUMENT["an unknown argument"], "a null key": is_null("pixKey"),
@@ -184,6 +204,10 @@ MISTAKES: Mapping[str, Mapping[str, Trips]] = {
     "transferInternal": {**SIX, **TRANSFER, **BETWEEN},
     "transferP2p": {**SIX, **TRANSFER, **BETWEEN},
 }  # fmt: skip
+MISTAKES: Mapping[str, Mapping[str, Trips]] = {
+    operation: {**mistakes, **(EVERY_CREDENTIAL if operation in ("registerPixKey", "listAccounts") else CREDENTIAL)}
+    for operation, mistakes in OF_THE_REQUEST.items()
+}
 """By operation: a class of mistakes, and how a request of the class is told."""
 
 

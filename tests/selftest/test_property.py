@@ -37,6 +37,9 @@ FALLEN = [
     ("getBalance", "an unknown argument"),
     ("transferInternal", "text for value"),
     ("createPix", "an empty object"),
+    ("listEntries", "a wrong token"),
+    ("executePix", "an empty Authorization"),
+    ("registerPixKey", "an over-long header"),
 ]
 
 

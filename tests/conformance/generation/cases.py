@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from environments.authorization import VALID
 from environments.client import Client
 from spec.exchange import Exchange
 
@@ -28,6 +29,7 @@ class Case:
     query: str = ""
     raw: bool = False
     good: bool = False
+    credential: str = VALID
 
     @property
     def size(self) -> int:
@@ -35,12 +37,13 @@ class Case:
         return len(self.argument or "") + len(self.body or b"") + len(self.query)
 
     def send(self, client: Client) -> Exchange:
-        """Send it with the valid token."""
+        """Send it."""
         return client.send(
             self.operation,
             self.argument,
             body=self.body,
             content_type=self.content_type,
+            credential=self.credential,
             query=self.query,
             safe=UNRESERVED_BY_US if self.raw else "",
             good=self.good,

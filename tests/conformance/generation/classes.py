@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from environments.authorization import MISTAKEN_CREDENTIALS
 from spec.interface import MARK, operations
 from tests.conformance.generation.cases import JSON, Case
 from tests.conformance.generation.harmless import as_bytes, marked, marked_bytes
@@ -132,6 +133,11 @@ CONTENT_TYPES: Mapping[str, str | None] = {
     "over-long": f"{JSON}; a={'x' * LONG}",
 }
 
+CREDENTIALS = ("no header", "a wrong token", *MISTAKEN_CREDENTIALS)
+"""What stands in place of the valid token; the registration and the list of accounts get them all."""
+COMMON_CREDENTIALS = CREDENTIALS[:3]
+"""Those that every operation gets."""
+
 
 def argument_cases(operation: str, names: Iterable[str] = ARGUMENTS) -> Iterator[Case]:
     """Path arguments that are nobody's."""
@@ -185,3 +191,11 @@ def content_type_cases(
     """The body under a Content-Type that does not fit, or under none."""
     for name in names:
         yield Case(operation, "Content-Type", name, argument, body, CONTENT_TYPES[name])
+
+
+def credential_cases(
+    operation: str, argument: str | None, body: bytes | None, names: Iterable[str] = CREDENTIALS
+) -> Iterator[Case]:
+    """A request that is harmless with the valid token, without it."""
+    for name in names:
+        yield Case(operation, "Authorization", name, argument, body, credential=name)

@@ -36,6 +36,9 @@ _HARDEST = {
 }  # fmt: skip
 """The member that gets the texts that are hard to hold."""
 
+_OF_EVERY_CREDENTIAL = (REGISTERED, "listAccounts")
+"""One that writes and one that reads: a service reads the header in one place, or in one for each."""
+
 
 def items() -> Iterator[tuple[str, str]]:
     """Every operation with each phase that it has. The list of accounts takes no input but a query."""
@@ -102,6 +105,9 @@ class Generation:
             yield from classes.argument_cases(
                 operation, classes.ARGUMENTS if operation == "executePix" else classes.EVERYWHERE
             )
+        credentials = classes.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else classes.COMMON_CREDENTIALS
+        body = as_bytes(form) if form else None
+        yield from classes.credential_cases(operation, place, body, credentials)
         yield from coverage_cases(operation, place if form else None)
         if form:
             yield from self._body_classes(operation, place, form)
