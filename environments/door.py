@@ -221,12 +221,15 @@ class Door(BaseAdapter):
         trouble.remember(request, exchange)
         if not trouble.suspects(exchange):
             return sent
+        asked = self._again(self._witness(), Intent(trouble.witness_operation)) if trouble.may_ask(exchange) else None
+        if not trouble.confirms(exchange, asked[0] if asked else None):
+            return sent
         before = self._token()
         if trouble.fetch_again(exchange):
             request.headers["Authorization"] = str(request.headers["Authorization"]).replace(before, self._token())
             return sent if self._code(request) else self._again(request, intent) or sent
-        if trouble.may_ask() and (witness := self._again(self._witness(), Intent(trouble.witness_operation))):
-            trouble.judge(exchange, witness[0])
+        if asked:
+            trouble.expire(exchange)
         return sent
 
     def _witness(self) -> requests.PreparedRequest:

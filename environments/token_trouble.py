@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import requests
 
 from environments.credentials import CredentialError
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Response
 from spec.interface import MARK
+from spec.reading import is_refusal
 
 REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
 EXPIRED = "the token expired in the middle of the run (exchange {}): get one that lasts longer, or use token_command"
 MAY_HAVE_EXPIRED = "from exchange {} on the token is refused (401), and it was accepted before: it may have expired"
 READS = ("listAccounts", "getBalance", "listEntries", "listPixKeys")
 _MOST_QUESTIONS = 2
+"""For each operation that a good request was sent to, and for all mistakes together."""
 
 
 class TokenTrouble:
@@ -28,7 +31,8 @@ class TokenTrouble:
         self.witness_operation = ""
         self._refresh = refresh
         self.accepted = accepted
-        self._questions = 0
+        self._granted: set[str] = set()
+        self._questions: Counter[str] = Counter()
 
     def remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
         """Keep that the token was accepted, and a request that is harmless: asked again, it shows whether it still is.
@@ -38,14 +42,37 @@ class TokenTrouble:
         status = exchange.response.status if exchange.response else 0
         accepted = bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
         self.accepted |= accepted
-        granted_read = exchange.operation in READS and 200 <= status < 300
-        if granted_read or (accepted and self.witness is None and _names_an_invented_code(exchange)):
+        if accepted and exchange.response is not None and not is_refusal(exchange.response):
+            self._granted.add(exchange.operation)
+            self._lasts_after_all()
+            if exchange.operation in READS:
+                self.witness, self.witness_operation = request.copy(), exchange.operation
+        if accepted and self.witness is None and _names_an_invented_code(exchange):
             self.witness, self.witness_operation = request.copy(), exchange.operation
 
     def suspects(self, exchange: Exchange) -> bool:
-        """Whether a token that was accepted before seems to be refused."""
-        refused = exchange.response is not None and exchange.response.status == 401
-        return refused and self.accepted and not self.expired
+        """Whether a token that was accepted before seems to be refused: with 401, or in any other form (a 403, a way to
+        a login page, a 200 with another code) where a good request to the same operation was granted before."""
+        if exchange.response is None or not self.accepted or self.expired:
+            return False
+        granted_before = exchange.good and exchange.operation in self._granted
+        return exchange.response.status == 401 or (granted_before and _turns_away(exchange.response))
+
+    def may_ask(self, exchange: Exchange) -> bool:
+        """Whether the witness may be asked; a service that refuses for other reasons is not asked each time."""
+        if self.witness is None:
+            return False
+        asked_for = exchange.operation if exchange.good else ""
+        self._questions[asked_for] += 1
+        return self._questions[asked_for] <= _MOST_QUESTIONS
+
+    def confirms(self, refused: Exchange, witness: Exchange | None) -> bool:
+        """Whether the token is refused: what was granted is refused now; or it was a 401, and nothing can be asked."""
+        if witness is None or witness.response is None:
+            return refused.response is not None and refused.response.status == 401 and self.witness is None
+        if witness.operation in READS:
+            return _turns_away(witness.response)
+        return witness.response.status in (401, 403) or 300 <= witness.response.status < 400
 
     def fetch_again(self, exchange: Exchange) -> bool:
         """Fetch the token again where its source allows it, once. Whether there is another one now."""
@@ -58,16 +85,20 @@ class TokenTrouble:
         self.notes.append(REFRESHED.format(exchange.number))
         return True
 
-    def may_ask(self) -> bool:
-        """Whether the witness may be asked; a service that refuses for other reasons is not asked each time."""
-        self._questions += 1
-        return self.witness is not None and self._questions <= _MOST_QUESTIONS
+    def expire(self, refused: Exchange) -> None:
+        """The token has expired."""
+        self.expired = True
+        self.notes.append(EXPIRED.format(refused.number))
 
-    def judge(self, refused: Exchange, witness: Exchange) -> None:
-        """The token has expired where the read that was granted is refused now."""
-        if witness.response is not None and witness.response.status == 401:
-            self.expired = True
-            self.notes.append(EXPIRED.format(refused.number))
+    def _lasts_after_all(self) -> None:
+        """What is granted after it seemed to have expired was granted with it."""
+        if self.expired:
+            self.expired = False
+            self.notes.pop()
+
+
+def _turns_away(response: Response) -> bool:
+    return is_refusal(response) and response.status != 429 and response.status < 500
 
 
 def _names_an_invented_code(exchange: Exchange) -> bool:

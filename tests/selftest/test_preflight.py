@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from environments.sandbox.messages import Response
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
-from tests.selftest.services.tokens import AnswersAll, ExpiresTheToken, IsAhead
+from tests.selftest.services.tokens import AnswersAll, ExpiresTheToken, ForgetsTheTokenOnce, IsAhead
 
 PART = ("-k", "executePix.document.type or registerPixKey.token or listAccounts.json")
 NO_CERTIFICATE = b"<html><center>No required SSL certificate was sent</center></html>"
@@ -113,3 +114,26 @@ def test_no_row_fails_for_a_token_that_expires(after, tmp_path):
 
     assert any(note.startswith("the token expired in the middle of the run (exchange ") for note in notes)
     assert not failing
+
+
+REFUSALS = {
+    "403": Response(403, b'{"code": 7}'),
+    "login page": Response(302, b"", (("Location", "/login"),)),
+    "another code": Response(200, b'{"code": 401, "data": {}}'),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(refusal, tmp_path):
+    """What was granted is refused, and so is a read that was granted: no 401 is needed to see it."""
+    notes, failing = notes_of(ExpiresTheToken(50, refusal), tmp_path, *WHOLE)
+
+    assert any(note.startswith("the token expired in the middle of the run (exchange ") for note in notes)
+    assert not failing
+
+
+def test_a_token_that_is_refused_for_a_while_has_not_expired(tmp_path):
+    """It is accepted again, so nothing is excused for it."""
+    notes, _ = notes_of(ForgetsTheTokenOnce(30, 4), tmp_path, *WHOLE)
+
+    assert not any("expired" in note for note in notes)

@@ -12,14 +12,33 @@ from tests.selftest.services.serving import Raw, as_bytes
 class ExpiresTheToken(Raw):
     """Accepts the token for a number of requests, and from then on the one that is issued later."""
 
-    def __init__(self, after: int) -> None:
+    def __init__(self, after: int, refusal: Response | None = None) -> None:
         super().__init__()
         self.after = after
+        finish = self.service.finish
+        if refusal:
+            self.service.finish = lambda request, operation, response: (
+                refusal if response.status == 401 else finish(request, operation, response)
+            )
 
     def answer(self, connection, request):
         if len(self.seen) == self.after + 1:
             self.service.token = "Lat3r.Tok-en_of-the-service"
         super().answer(connection, request)
+
+
+class ForgetsTheTokenOnce(Raw):
+    """Refuses a number of requests in the middle, and accepts the same token again."""
+
+    def __init__(self, after: int, times: int) -> None:
+        super().__init__()
+        self.forgotten = range(after, after + times)
+
+    def answer(self, connection, request):
+        if len(self.seen) in self.forgotten:
+            connection.sendall(as_bytes(Response(401, b"{}")))
+        else:
+            super().answer(connection, request)
 
 
 class AnswersAll(Raw):
