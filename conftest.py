@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import secrets
 import shutil
@@ -49,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance")
     group.addoption("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
     group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
-    group.addoption("--seed", type=int, metavar="N", help="repeat the generated traffic of the run that reported N")
+    group.addoption("--seed", type=_seed, metavar="N", help="repeat the generated traffic of the run that reported N")
     group.addoption("--examples", type=_count, metavar="N", help="generated requests for each operation and phase")
     group.addoption("--no-report", action="store_true", help="judge and print, write no files")
     group.addoption("--plan", action="store_true", help="print what the run would send, and send nothing")
@@ -64,8 +63,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return _whole(text, "--examples", least=1)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, "--seed", least=0)
+
+
+def _whole(text: str, option: str, *, least: int) -> int:
+    """The number of an option. What it raises is shown in one line; argparse's own error has four."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        raise pytest.UsageError(f"{option}: {text!r} is no whole number from {least}")
     return int(text)
 
 

@@ -115,6 +115,14 @@ def test_failure_names_row_statement_and_finding(failing_run):
             "ERROR: --verify-base-url goes around the door; leave it out, the target is probed anyway",
         ),
         (
+            ["--examples=0"],
+            "ERROR: --examples: '0' is no whole number from 1",
+        ),
+        (
+            ["--seed=x"],
+            "ERROR: --seed: 'x' is no whole number from 0",
+        ),
+        (
             ["--environment=staging.example"],
             "ERROR: environments/staging.example.yaml: auth.token_env: PIX_TOKEN is not",
         ),
