@@ -14,7 +14,7 @@ NAMES = ("cpf", "cnpj", "e-mail", "phone")
 # The start of a run only, and possessive: no text makes these scan twice.
 _MAIL = re.compile(r"(?<![\w.+%'-])[\w.+%'-]++@[\w-]++(?:\.[\w-]++)++")
 _EIGHT_DIGITS = re.compile(r"[0-9](?:[ ().\-/]{0,3}[0-9]){7}")
-_ALPHANUMERIC = re.compile(r"(?<![0-9A-Za-z_])[0-9A-Z]{12}[0-9]{2}(?![0-9A-Za-z_])")
+_ALPHANUMERIC = re.compile(r"(?<![0-9A-Za-z_])(?:[0-9A-Z]{12}|[0-9a-z]{12})[0-9]{2}(?![0-9A-Za-z_])")
 # Alone: no letter or digit beside it, and no part of a longer decimal number.
 _NUMBERS = re.compile(
     r"""
@@ -43,7 +43,7 @@ def detect(text: str) -> Iterator[tuple[int, int, str]]:
     if len(text) < 8:
         return
     for match in _ALPHANUMERIC.finditer(text):
-        if cnpj.is_valid(match.group()):
+        if cnpj.is_valid(match.group().upper()):
             yield (*match.span(), "cnpj")
     if _EIGHT_DIGITS.search(text) or "/" in text:
         yield from _numbers(text)

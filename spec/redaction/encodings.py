@@ -14,6 +14,8 @@ _ESCAPE = re.compile(
     r"%[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U000[0-9a-fA-F]{5}|\\x[0-9a-fA-F]{2}|\\[\\/\"'bfnrt]"
     r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});?|&[A-Za-z][A-Za-z0-9]{1,31};"
 )
+_DUMP = re.compile(r"(?:[0-9a-fA-F]{2}[ :-]){7}[0-9a-fA-F]{2}")
+_BETWEEN_BYTES = re.compile(r"(?<=[0-9a-fA-F]{2})[ :-](?=[0-9a-fA-F]{2})")
 _CONTROL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _DEEPEST = 3
 _PUNCTUATION = re.compile(r"[ ().\-/+]")
@@ -59,10 +61,12 @@ def readings(text: str) -> Iterator[Reading]:
     """The text as it stands, then with its escapes undone once, twice and three times where there are any.
 
     What stands before a value may take its start for an escape, as in `100%` before `0042`. So the text is read
-    carefully too: without undoing what no encoder writes.
+    carefully too: without undoing what no encoder writes. Bytes in hexadecimal that stand apart are read joined.
     """
     whole = Reading(text)
     yield whole
+    if _DUMP.search(text):
+        yield _undone(whole, lambda match: "", _BETWEEN_BYTES)
     seen = {text}
     for undo in (_character, _careful):
         reading = whole
@@ -80,11 +84,11 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(_character, text)
 
 
-def _undone(below: Reading, undo: Callable[[re.Match[str]], str]) -> Reading:
+def _undone(below: Reading, undo: Callable[[re.Match[str]], str], escape: re.Pattern[str] = _ESCAPE) -> Reading:
     pieces: list[str] = []
     here, there = [], []
     last = length = 0
-    for match in _ESCAPE.finditer(below.text):
+    for match in escape.finditer(below.text):
         start, end = match.span()
         character = undo(match)
         pieces += (below.text[last:start], character)
