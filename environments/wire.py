@@ -29,10 +29,12 @@ _local = threading.local()
 
 
 class Deadline:
-    """Shuts the socket of this thread's request down when `seconds` have passed."""
+    """Shuts the socket of this thread's request down when `seconds` have passed. `sending` says that the request may
+    have left: a connection is there, to the target or to a proxy that is told what to pass on."""
 
     def __init__(self, seconds: float) -> None:
         self.expired = False
+        self.sending = False
         self._sock: socket.socket | None = None
         self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
@@ -59,10 +61,11 @@ class Deadline:
         _local.deadline = None
 
 
-def _watch(sock: socket.socket | None) -> None:
+def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
     deadline: Deadline | None = getattr(_local, "deadline", None)
     if deadline is not None and sock is not None:
         deadline.watch(sock)
+        deadline.sending |= sending
 
 
 class _WholeLines:
@@ -102,34 +105,33 @@ class _FinalResponse(HTTPResponse):
             parse_headers(self.fp)
 
 
-class _WatchedConnection(HTTPConnection):
-    response_class = _FinalResponse
+class _Watched:
+    """A connection whose socket is watched from the start."""
+
+    sock: socket.socket | None
 
     def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
-        _watch(sock)
-        return sock
-
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        _watch(self.sock)
-        super().request(*args, **kwargs)
-
-
-class _WatchedTlsConnection(HTTPSConnection):
-    response_class = _FinalResponse
-
-    def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
+        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
         _watch(sock)
         return sock
 
     def connect(self) -> None:
-        super().connect()
+        super().connect()  # type: ignore[misc]
         _watch(self.sock)
 
     def request(self, *args: Any, **kwargs: Any) -> None:
-        _watch(self.sock)
-        super().request(*args, **kwargs)
+        if self.sock is None:
+            self.connect()  # else it would be made among the sending
+        _watch(self.sock, sending=True)
+        super().request(*args, **kwargs)  # type: ignore[misc]
+
+
+class _WatchedConnection(_Watched, HTTPConnection):
+    response_class = _FinalResponse
+
+
+class _WatchedTlsConnection(_Watched, HTTPSConnection):
+    response_class = _FinalResponse
 
 
 class _WatchedPool(HTTPConnectionPool):
@@ -202,7 +204,7 @@ class Wire(HTTPAdapter):
                 OSError,
                 ValueError,
             ) as error:
-                return None, _failure(error, deadline.expired, settings.timeout_s)
+                return None, _failure(error, deadline, settings.timeout_s)
         raw._content = body
         raw._content_consumed = True  # type: ignore[attr-defined]
         headers = tuple((str(name), str(value)) for name, value in raw.raw.headers.items())
@@ -229,13 +231,18 @@ def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
     return b"".join(parts)[:_KEPT_OF_A_CUT_BODY], f"longer than limits.response_bytes ({most} bytes)"
 
 
-def _failure(error: BaseException, expired: bool, seconds: float) -> Failure:
-    """The failure in our words; an exception's own text may hold data of the service or the profile."""
+def _failure(error: BaseException, deadline: Deadline, seconds: float) -> Failure:
+    """The failure in our words; an exception's own text may hold data of the service or the profile.
+
+    What `urllib3` calls a fault of the proxy may come after the request was sent through it: then it is dropped.
+    """
     chain = list(_causes(error))
-    if expired or any(isinstance(cause, requests.ReadTimeout | urllib3.exceptions.ReadTimeoutError) for cause in chain):
+    if deadline.expired or any(
+        isinstance(cause, requests.ReadTimeout | urllib3.exceptions.ReadTimeoutError) for cause in chain
+    ):
         return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
     for kinds, kind, message in _FAILURES:
-        if any(isinstance(cause, kinds) for cause in chain):
+        if any(isinstance(cause, kinds) for cause in chain) and not (deadline.sending and kind is _NO_CONNECTION):
             return Failure(kind, message)
     if any(isinstance(cause, LineTooLong) for cause in chain):
         return Failure(FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)")
@@ -244,15 +251,16 @@ def _failure(error: BaseException, expired: bool, seconds: float) -> Failure:
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
 
 
+_NO_CONNECTION = FailureKind.NO_CONNECTION
 _TLS = (requests.exceptions.SSLError, urllib3.exceptions.SSLError, ssl.SSLError)
 _PROXY = (requests.exceptions.ProxyError, urllib3.exceptions.ProxyError)
 _LATE = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
 _FAILURES: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
     (_TLS, FailureKind.TLS, "TLS failed: check tls.ca_bundle, tls.client_cert and the host name"),
-    (_PROXY, FailureKind.NO_CONNECTION, "the proxy cannot be spoken to: check proxy"),
-    ((urllib3.exceptions.NameResolutionError,), FailureKind.NO_CONNECTION, "the host name is not known"),
-    ((urllib3.exceptions.NewConnectionError,), FailureKind.NO_CONNECTION, "the connection is refused"),
-    (_LATE, FailureKind.NO_CONNECTION, "no connection in time"),
+    (_PROXY, _NO_CONNECTION, "the proxy cannot be spoken to: check proxy"),
+    ((urllib3.exceptions.NameResolutionError,), _NO_CONNECTION, "the host name is not known"),
+    ((urllib3.exceptions.NewConnectionError,), _NO_CONNECTION, "the connection is refused"),
+    (_LATE, _NO_CONNECTION, "no connection in time"),
     ((IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
     ((urllib3.exceptions.DecodeError,), FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
     ((ConnectionError,), FailureKind.DROPPED, "the connection was dropped without an answer"),

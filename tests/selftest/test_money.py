@@ -37,20 +37,23 @@ ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
 
 
 class Run:
-    """The door of one run and its client, with a journal that the next run reads, too."""
+    """The door of one run and its client, with a journal that the next run reads, too. With `proxied` the service is
+    the proxy that another target is reached through."""
 
-    def __init__(self, service, folder, *, name="one", allow=EVERYTHING, resend=(), **limits):
+    def __init__(self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, **limits):
         self.journal = folder / "journal.jsonl"
-        journal = Journal(self.journal, origin=service.base_url, run=name, resend=resend)
+        base_url = "http://bank.example" if proxied else service.base_url
+        journal = Journal(self.journal, origin=base_url, run=name, resend=resend)
         budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
-        wire = WireSettings(timeout_s=0.4, response_bytes=100_000)
+        proxy = service.base_url if proxied else None
+        wire = WireSettings(timeout_s=0.4, response_bytes=100_000, proxy=proxy)
 
         def token():
             return service.service.token
 
-        self.door = Door(service.base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=token)
+        self.door = Door(base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=token)
         self.door.codes = {CODE, OTHER}
-        self.client = Client(self.door, base_url=service.base_url, token=token)
+        self.client = Client(self.door, base_url=base_url, token=token)
 
     def execute(self, code=CODE, credential=VALID):
         return self.client.send("executePix", code, credential=credential, good=credential == VALID)
@@ -84,10 +87,11 @@ def session(a_run):
 # -- sent once --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("proxied", [False, True], ids=["direct", "through a proxy"])
 @pytest.mark.parametrize("silent", SILENT, ids=lambda lie: lie.__name__, indirect=True)
-def test_an_execution_without_an_answer_is_seen_once(silent, tmp_path):
-    """It is not sent again: not by us, not by urllib3, not on a connection that was kept alive."""
-    a_run = Run(silent, tmp_path)
+def test_an_execution_without_an_answer_is_seen_once(silent, proxied, tmp_path):
+    """It is not sent again: not by us, not by urllib3, not on a connection that was kept alive, not by way of a proxy."""
+    a_run = Run(silent, tmp_path, proxied=proxied)
     a_run.client.send("listAccounts")
     exchange = a_run.execute()
     again = a_run.execute()

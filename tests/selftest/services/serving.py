@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 import threading
@@ -70,7 +71,7 @@ class Raw:
 
 
 def read_request(stream) -> Request | None:
-    """One request with a Content-Length; None at the end of the connection."""
+    """One request with a Content-Length; None at the end of the connection. A proxy is asked for a whole address."""
     method, _, rest = stream.readline().decode("latin-1").partition(" ")
     headers = {}
     while line := stream.readline().decode("latin-1").strip():
@@ -78,7 +79,8 @@ def read_request(stream) -> Request | None:
         headers[name.lower()] = value.strip()
     if not rest:
         return None
-    path, _, query = rest.rpartition(" ")[0].partition("?")
+    target = re.sub("^http://[^/]+", "", rest.rpartition(" ")[0])
+    path, _, query = target.partition("?")
     return Request(method, path, query, headers, stream.read(int(headers.get("content-length", 0))))
 
 
