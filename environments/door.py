@@ -18,7 +18,7 @@ from requests.adapters import BaseAdapter
 from environments.authorization import VALID
 from environments.budget import Budget, OverBudgetError
 from environments.execution import ExecutionGuard
-from environments.journal import AlreadySentError, Journal
+from environments.journal import AlreadySentError, Journal, JournalError
 from environments.patience import ATTEMPTS, Patience
 from environments.permission import MONEY, ForbiddenError, Permission
 from environments.recording import Intent, Keeper, Unfollowed, recorded
@@ -148,8 +148,11 @@ class Door(BaseAdapter):
             return self._deliver(request, intent)
         except (OverBudgetError, AlreadySentError) as error:
             return self._unsent(request, intent, str(error))
+        except JournalError as error:
+            self.guard.journal_trouble = str(error)
         except OSError as error:
-            return self._unsent(request, intent, f"not sent, the journal cannot be written: {error.strerror}")
+            self.guard.journal_trouble = f"the journal cannot be written ({error.strerror}): check journal"
+        return self._unsent(request, intent, self.guard.journal_trouble)
 
     def _deliver(self, request: requests.PreparedRequest, intent: Intent) -> Sent:
         self.budget.take_request()

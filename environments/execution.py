@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from environments.budget import Budget
-from environments.journal import AlreadySentError, Journal
+from environments.journal import AlreadySentError, Journal, JournalError
 from spec.exchange import Exchange, FailureKind
 from spec.reading import gives_result
 
@@ -22,13 +22,14 @@ class ExecutionGuard:
         self.count = 0
         self.unknown: list[int] = []
         self.refused_by_journal: set[str] = set()
+        self.journal_trouble = ""
         self._budget, self._journal = budget, journal
         self._spent: set[str] = set()
         self._once_more: set[str] = set()
         self._asked_twice: set[str] = set()
 
     def refuse(self, code: str) -> None:
-        """Raises AlreadySentError for a code that an earlier run sent, or whose outcome is unknown."""
+        """Raises AlreadySentError for a code that an earlier run sent, or whose outcome is unknown; JournalError."""
         if code in self._spent:
             raise AlreadySentError(
                 "this code is spent: it was executed, or its outcome is unknown; it is not sent again"
@@ -40,7 +41,7 @@ class ExecutionGuard:
             raise
 
     def claim(self, code: str) -> None:
-        """Count an execution and write it down. Raises OverBudgetError, AlreadySentError or OSError."""
+        """Count an execution and write it down. Raises OverBudgetError, JournalError or OSError."""
         once_more = code in self._once_more
         self._once_more.discard(code)
         if not once_more:
@@ -64,7 +65,7 @@ class ExecutionGuard:
         """How many codes of the run, all its processes taken together, were sent without a known outcome."""
         try:
             return self._journal.unanswered()
-        except (AlreadySentError, OSError):  # a journal that cannot be read stops every execution
+        except (JournalError, OSError):  # a journal that cannot be read stops every execution
             return 0
 
     @contextmanager

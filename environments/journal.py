@@ -1,6 +1,8 @@
 """The journal of executions: which codes were sent, so that no later run sends one again.
 
-One line of JSON for each event, keyed by a digest of origin and code; the code itself is never written.
+One line of JSON for each event, keyed by a digest of origin and code; the code itself is never written. The key of the
+digest lies beside the journal in a file of its own, and a journal without the key that it was written with stops every
+execution.
 """
 
 from __future__ import annotations
@@ -16,8 +18,14 @@ from pathlib import Path
 
 from filelock import FileLock
 
+_UNREADABLE = "so nobody knows what was sent: mend or move the journal"
 
-class AlreadySentError(Exception):
+
+class JournalError(Exception):
+    """Nothing is executed. The text says why and what to do."""
+
+
+class AlreadySentError(JournalError):
     """The journal says that this code was sent. The text says when and what to do."""
 
 
@@ -36,14 +44,14 @@ class Journal:
         self._lock = FileLock(f"{path}.lock", mode=0o600)
 
     def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:
-        """Raises AlreadySentError where an earlier run sent the code, or this one."""
+        """Raises AlreadySentError where an earlier run sent the code, or this one; JournalError, OSError."""
         if not self._path.exists() or not (self.across_runs or in_this_run):
             return
         with self._lock:
             self._refuse(code, in_this_run)
 
     def claim(self, code: str, *, once_more: bool = False) -> None:
-        """Write down that the code is about to be sent. Raises AlreadySentError, or OSError if it cannot be written."""
+        """Write down that the code is about to be sent. Raises JournalError, or OSError if it cannot be written."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lock:
             self._refuse(code, in_this_run=not once_more)
@@ -77,9 +85,12 @@ class Journal:
     def _events(self, of: str) -> Iterator[dict[str, str]]:
         """The events in whose lines the text stands; every line is looked at, the others are not read."""
         lines = self._path.read_text("utf-8", "replace").splitlines() if self._path.exists() else []
+        key = f'"key": "{self._name_of_key()}"' if lines else ""
         for number, line in enumerate(lines, 1):
             if not (line.startswith("{") and line.endswith("}")):
-                raise AlreadySentError(self._damaged(number))
+                raise JournalError(self._damaged(number))
+            if key not in line:
+                raise JournalError(f"{self._key_file}: not the key of {self._path}, {_UNREADABLE}")
             if of in line:
                 yield self._event(line, number)
 
@@ -88,14 +99,14 @@ class Journal:
             event: dict[str, str] = json.loads(line)
             return {name: event[name] for name in ("at", "run", "digest", "event")}
         except (ValueError, KeyError, TypeError):
-            raise AlreadySentError(self._damaged(number)) from None
+            raise JournalError(self._damaged(number)) from None
 
     def _damaged(self, number: int) -> str:
-        return f"{self._path}: line {number} cannot be read, so nobody knows what was sent: mend or move the file"
+        return f"{self._path}: line {number} cannot be read, {_UNREADABLE}"
 
     def _append(self, event: dict[str, str]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        line = json.dumps({"at": at, "run": self._run, **event}) + "\n"
+        line = json.dumps({"at": at, "run": self._run, "key": self._name_of_key(), **event}) + "\n"
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(line)
@@ -105,10 +116,17 @@ class Journal:
     def _digest(self, code: str) -> str:
         return hmac.new(self._key(), f"{self._origin}\n{code}".encode(), hashlib.sha256).hexdigest()
 
+    @property
+    def _key_file(self) -> Path:
+        return self._path.with_suffix(".key")
+
+    def _name_of_key(self) -> str:
+        """Tells one key from another, and nothing else of it."""
+        return hmac.new(self._key(), b"name", hashlib.sha256).hexdigest()[:8]
+
     def _key(self) -> bytes:
-        path = self._path.with_suffix(".key")
-        if not path.exists():
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        if not self._key_file.exists():
+            descriptor = os.open(self._key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(secrets.token_bytes(32))
-        return path.read_bytes()
+        return self._key_file.read_bytes()

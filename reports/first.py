@@ -23,6 +23,8 @@ def said_first(door: Door) -> Iterator[str]:
             f"{UNKNOWN} of exchange {number}: an execution was sent and not answered; "
             "it is never sent again, look the transfer up"
         )
+    if door.guard.journal_trouble:
+        yield f"executions were stopped: {door.guard.journal_trouble}"
     if known := len(door.guard.refused_by_journal):
         yield (
             f"{known} of {len(door.codes)} transaction codes were sent by an earlier run, as the journal says, and not "

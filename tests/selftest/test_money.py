@@ -287,6 +287,18 @@ def test_a_damaged_journal_stops_executions(service, tmp_path):
     assert service.executions == []
 
 
+@pytest.mark.parametrize("key", [None, b"", b"of another journal"], ids=["lost", "emptied", "another"])
+def test_a_journal_without_its_key_stops_executions(key, service, tmp_path):
+    """With another key every digest differs, and the code would be sent again."""
+    Run(service, tmp_path).execute()
+    file = tmp_path / "journal.key"
+    file.unlink() if key is None else file.write_bytes(key)
+    again = Run(service, tmp_path, name="two").execute(OTHER)
+
+    assert "journal.key: not the key of" in again.failure.message
+    assert service.executions == [CODE]
+
+
 # -- whole runs -------------------------------------------------------------------------------------------------
 
 
@@ -311,6 +323,23 @@ def test_an_explicit_journal_guards_a_loopback_target_over_two_runs(service, tmp
     assert after_two == [CODE]
     assert said.startswith("1 of 1 transaction codes were sent by an earlier run")
     assert service.executions == [CODE, CODE]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(None, "the journal cannot be written (Is a directory): check journal"), ("{", "line 1 cannot be read")],
+    ids=["a folder", "damaged"],
+)
+def test_a_journal_that_cannot_be_used_is_said_first(content, why, service, tmp_path):
+    """Nothing is executed, no row fails for it, and the line says what to mend."""
+    journal = tmp_path / "codes.jsonl"
+    journal.mkdir() if content is None else journal.write_text(content)
+    result = run(write_profile(tmp_path, service.base_url, journal=str(journal)), *ONLY_EXECUTIONS)
+
+    assert service.executions == []
+    assert not result.rows("fail")
+    assert result.notes[0].startswith("executions were stopped: ")
+    assert why in result.notes[0]
 
 
 def test_a_code_of_nobody_cannot_be_sent_again(service, tmp_path):
