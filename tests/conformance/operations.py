@@ -101,7 +101,20 @@ class Traffic:
     @cached_property
     def incomplete_registrations(self) -> dict[str, Exchange]:
         """Registrations of an invented key, each without one of the documented members, by that member."""
-        return malformed.without_a_member(self.client, self.account)
+        sent = malformed.without_a_member(self.client, self.account)
+        self._settle_mistakes()
+        return sent
+
+    def _settle_mistakes(self) -> None:
+        """Delete the invented keys that were registered after all."""
+        if not self.permitted("registerPixKey") or not self.profile.accounts:
+            return
+        registrar = self._registrar()
+        for exchange in list(self.client.door.exchanges):
+            registrar.settle_mistake(exchange)
+
+    def _registrar(self) -> Registrar:
+        return Registrar(self.client, self.profile, self._watcher.settled)
 
     # -- existence --------------------------------------------------------------------------------------------
 
@@ -217,7 +230,7 @@ class Traffic:
         """Whether a key that the list shows cannot be deleted. A registration may be done later than it is answered."""
         body = seen.request.body.decode("utf-8", "replace")
         keys = [key for key in self.profile.pix_keys if key.key and key.key in body]
-        registrar = Registrar(self.client, self.profile, self._watcher.settled)
+        registrar = self._registrar()
         listed = next((key for key in keys if registrar.lists(key)), None)
         return listed is not None and indistinguishable(seen, registrar.delete(listed, good=True))
 
@@ -236,6 +249,7 @@ class Traffic:
             self.existence(operation)
             if "fuzz" in self.profile.allow:
                 malformed.send_malformed(self.client, operation, self.profile)
+                self._settle_mistakes()
         except NotExercised:  # an account is missing: the tests of the operation say so
             return
 

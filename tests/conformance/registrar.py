@@ -11,7 +11,9 @@ from environments.client import NOTHING, Client
 from environments.profile import PixKey, Profile, fill
 from reports.recording import Finding
 from spec.exchange import Exchange
+from spec.interface import MARK
 from spec.reading import data_of, find, is_refusal, registered, succeeded
+from spec.strict_json import read_json
 from tests.conformance.extras import FORM, Alternative, registration
 
 PATIENCE_S = (0.2, 0.5)
@@ -118,6 +120,15 @@ class Registrar:
                 self._settled.add(exchange.number)
                 return True
         return False
+
+    def settle_mistake(self, exchange: Exchange) -> None:
+        """Delete what a mistaken registration of an invented key registered after all."""
+        if exchange.operation != "registerPixKey" or exchange.number in self._settled or not registered(exchange):
+            return
+        sent = read_json(exchange.request.body).value
+        key = sent.get("pixKey") if isinstance(sent, dict) else None
+        if isinstance(key, str) and MARK in key:
+            self.settle(exchange, PixKey(str(sent.get("pixKeyType")), key))
 
     def lists(self, key: PixKey) -> bool:
         """Whether the list of keys, where it may be read, shows the key: its shape is not shown."""

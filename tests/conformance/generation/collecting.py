@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +13,7 @@ from spec.interface import KEY_KINDS
 from spec.ledger import ledger
 from spec.reading import is_refusal, registered
 from spec.rules import RULES, Outcome, judge
+from spec.strict_json import read_json
 from tests.conformance.generation.cases import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
@@ -134,10 +134,7 @@ def _names_an_undocumented_kind(case: Case) -> bool:
     """Whether a text stands as kind that is no documented one in any letter case, and no number."""
     if case.operation != "registerPixKey" or b'"pixKeyType"' not in (case.body or b""):
         return False
-    try:
-        sent = json.loads(case.body or b"")
-    except ValueError:
-        return False
+    sent = read_json(case.body or b"").value
     kind = sent.get("pixKeyType") if isinstance(sent, dict) else None
     plain = kind.strip().upper() if isinstance(kind, str) else ""
     return bool(plain) and plain not in KEY_KINDS and not plain.isnumeric()

@@ -14,7 +14,7 @@ from tests.conformance.generation import classes
 from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.harmless import as_bytes, harmless, marked
-from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations, settle_if_registered
+from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.registrar import Registrar
 
@@ -82,7 +82,7 @@ class Generation:
             return set()
         exchange = case.send(self.client)
         if self.registrar is not None:
-            settle_if_registered(self.registrar, case, exchange)
+            self.registrar.settle_mistake(exchange)
         return findings.take(case, exchange)
 
     def _good(self, operation: str, findings: Findings) -> None:

@@ -9,10 +9,9 @@ from itertools import cycle, islice
 from typing import Any
 
 from environments.client import NOTHING
-from environments.profile import PixKey, Profile
+from environments.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.reading import registered
 from tests.conformance.extras import registration
 from tests.conformance.generation.cases import Case
 from tests.conformance.registrar import Registrar
@@ -57,15 +56,3 @@ def good_registrations(registrar: Registrar, profile: Profile, most: int) -> Ite
         yield case, exchange
         for deletion in registrar.found.deletions[before:]:
             yield Case("deletePixKey", "", "good", registrar.account, deletion.request.body, good=True), deletion
-
-
-def settle_if_registered(registrar: Registrar, case: Case, exchange: Exchange) -> None:
-    """Delete what a mistaken registration registered after all."""
-    if not registered(exchange):
-        return
-    try:
-        sent = json.loads(case.body or b"")
-    except ValueError:
-        return
-    if isinstance(sent, dict) and isinstance(sent.get("pixKey"), str):
-        registrar.settle(exchange, PixKey(str(sent.get("pixKeyType")), sent["pixKey"]))
