@@ -95,6 +95,45 @@ def test_finding_is_told_once_with_its_smallest_example_and_the_seed():
     assert "--seed=7" in message
 
 
+class GrantsAnything(Service):
+    """The sandbox, which registers whatever it is sent."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        result = b'{"code": 0, "data": {"Success": "true", "Message": "", "Key": null, "DocumentNumber": "1"}}'
+        return Response(200, result, response.headers) if operation == "registerPixKey" else response
+
+
+def test_a_service_that_grants_anything_is_judged():
+    """Bodies that nobody can read are granted, and the run goes on."""
+    trial = generate(GrantsAnything(), "-k", "registerPixKey or stateful")
+
+    assert trial.errors == ()
+    assert "registerPixKey.pixKeyType.undocumented" in trial.failing
+
+
+class Dies(DropsUnknownAccounts):
+    """The sandbox, which answers a number of requests and drops all that come after."""
+
+    OPERATION = "listAccounts"
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        self.left -= 1
+        return self.FALL if self.left < 0 else response
+
+
+@pytest.mark.parametrize("after", range(2, 22, 3))
+def test_a_service_that_dies_among_sequences_is_unreachable(after):
+    """Whichever step it dies at, the run ends with exit status 7 and no error of its own."""
+    trial = generate(Dies(after), "-k", "stateful", "--seed=1")
+
+    assert trial.errors == ()
+    assert trial.exit_status == 7
+
+
 WITH = b'{"code": 0, "data": {"Message": "", "Key": null, '
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import hypothesis
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from environments.door import UnreachableError
 from tests.conformance.generation.search import PROFILE, derived, register_profile
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.generation.world import World
@@ -29,11 +26,12 @@ def run_sequences(world: World, wanted: GenerationSettings) -> None:
         max_examples=min(MOST_SEQUENCES, wanted.drawn),
         stateful_step_count=STEPS,
     )
-    with suppress(UnreachableError):  # what was learned until then is judged
+    with world.while_reachable():
         for key in world.keys[:1]:  # whatever the machine draws, one key comes and goes
             world.register(key)
             world.tidy()
-        run_state_machine_as_test(machine, settings=bounds)
+    run_state_machine_as_test(machine, settings=bounds)
+    with world.while_reachable():
         world.execute_twice()
 
 
@@ -46,26 +44,32 @@ def _machine(world: World) -> type[RuleBasedStateMachine]:
         @rule(place=places)
         def register(self, place: int) -> None:
             for key in world.keys[place : place + 1]:
-                world.register(key)
+                with world.while_reachable():
+                    world.register(key)
 
         @rule(place=places)
         def delete(self, place: int) -> None:
             for key in world.keys[place : place + 1]:
-                world.delete(key)
+                with world.while_reachable():
+                    world.delete(key)
 
         @rule()
         def list_keys(self) -> None:
-            world.list()
+            with world.while_reachable():
+                world.list()
 
         @rule()
         def read_the_balance(self) -> None:
-            world.read_balance()
+            with world.while_reachable():
+                world.read_balance()
 
         @rule()
         def execute_twice(self) -> None:
-            world.execute_twice()
+            with world.while_reachable():
+                world.execute_twice()
 
         def teardown(self) -> None:
-            world.tidy()
+            with world.while_reachable():
+                world.tidy()
 
     return KeysAndMoney

@@ -12,7 +12,7 @@ from environments.profile import Profile
 from spec.interface import MARK, operations
 from tests.conformance.generation import classes
 from tests.conformance.generation.cases import Case
-from tests.conformance.generation.collecting import Findings
+from tests.conformance.generation.collecting import GONE, Findings
 from tests.conformance.generation.harmless import as_bytes, harmless, marked
 from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations
 from tests.conformance.generation.settings import GenerationSettings
@@ -63,7 +63,7 @@ class Generation:
         try:
             self._run(operation, phase, findings)
         except UnreachableError as error:  # what was learned until then is judged
-            findings.cut = f"the target cannot be spoken to any more: {error}"
+            findings.cut = GONE.format(error)
         return findings
 
     def _run(self, operation: str, phase: str, findings: Findings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -18,7 +18,7 @@ from spec.redaction import Redactor
 from spec.rules import Outcome
 from tests.conformance.executions import prepare
 from tests.conformance.generation.cases import Case
-from tests.conformance.generation.collecting import Findings
+from tests.conformance.generation.collecting import GONE, Findings
 from tests.conformance.operations import code_in
 from tests.conformance.registrations import Registrar
 
@@ -113,11 +113,18 @@ class World:
 
     def tidy(self) -> None:
         """Delete what is still registered, and look whether it is gone."""
-        with suppress(UnreachableError):
-            self.list()
-            for key in list(self.registrations):
-                self.delete(self.touched[key])
-            self.list()
+        self.list()
+        for key in list(self.registrations):
+            self.delete(self.touched[key])
+        self.list()
+
+    @contextmanager
+    def while_reachable(self) -> Iterator[None]:
+        """For one step: a target that is gone cuts the traffic, and what was learned until then is judged."""
+        try:
+            yield
+        except UnreachableError as error:
+            self.findings.cut = self.findings.cut or GONE.format(error)
 
     @property
     def _over(self) -> bool:
