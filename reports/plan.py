@@ -73,9 +73,10 @@ def _requests(plan: Plan, profile: Profile) -> Iterator[str]:
             yield f"  {operation.id:<17} {plan.most(operation.id):>5}  {operation.method} {operation.path}{generated}"
     yield f"  {'paths beside them':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
     together = min(plan.together, profile.limits.requests)
-    yield f"  {'together':<17} {together:>5}  of limits.requests ({profile.limits.requests})"
-    yield "  A request is repeated where the service asks for it (429, 502, 503, 504), once where a connection drops or"
-    yield "  a finding has to be seen twice; one with a real code only after a 429 or a refused connection."
+    yield f"  {'together':<17} {together:>5}  and with repeats at most limits.requests ({profile.limits.requests})"
+    yield "  Repeats come on top: a request goes again where the service asks for it (429, 502, 503, 504), once where"
+    yield "  a connection drops or a finding has to be seen twice, one with a real code only after a 429 or a refused"
+    yield "  connection; a read goes again where it shows whether the token has expired."
 
 
 def _written(profile: Profile) -> Iterator[str]:
