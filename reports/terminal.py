@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from reports.first import UNKNOWN
-from reports.verdicts import FAIL, INCOMPLETE, NOT_EXERCISED, TESTED
+from reports.verdicts import FAIL, INCOMPLETE, NOT_EXERCISED, NOT_ROBUST, TESTED
 
 HEADLINES = {
     "conformant": "CONFORMANT: every documented statement that was tested holds",
     "non-conformant": "NON-CONFORMANT: the service breaks what the document states",
-    "not-robust": "NOT ROBUST: conformant, but a client's mistake breaks the service",
+    "not-robust": "NOT ROBUST: no documented statement fails, but a client's mistake breaks the service",
     "incomplete": "INCOMPLETE: nothing failed, but not everything in scope was tested",
     "unreachable": "UNREACHABLE: the target could not be spoken to; this is no verdict on the service",
     "interrupted": "INTERRUPTED: the run was stopped; what is below was found until then",
@@ -49,7 +49,7 @@ def summary(document: dict[str, Any], report: str) -> Iterator[str]:
             yield f"FAIL {row['id']}{known}"
             yield f"     {row['text']} ({row['section']})"
             yield f"     {row['message']}"
-    if document["verdict"] == INCOMPLETE:
+    if document["verdict"] in (INCOMPLETE, NOT_ROBUST):
         yield from _untested(document)
     yield from (f"left behind: {item}" for item in document["left_behind"])
     if report:
