@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import requests
@@ -24,7 +25,7 @@ from environments.permission import MONEY, ForbiddenError, Permission
 from environments.recording import Intent, Keeper, Unfollowed, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
-from environments.token_trouble import TokenTrouble
+from environments.token_trouble import TokenTrouble, turns_away
 from environments.wire import CONNECT_TIMEOUT_S, Wire, WireSettings
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
@@ -172,7 +173,7 @@ class Door(BaseAdapter):
         self._silence.notice(sent[0], self._still_answers)
         if self._suspect(sent[0]) and self._repeatable(request, sent[0]) and (again := self._again(request, intent)):
             self._suspect(again[0])
-        return sent
+        return self._excused(sent)
 
     def _again(self, request: requests.PreparedRequest, intent: Intent) -> Sent | None:
         """The same request once more; None where limits.requests is spent."""
@@ -234,6 +235,16 @@ class Door(BaseAdapter):
         if asked:
             trouble.expire(exchange)
         return sent
+
+    def _excused(self, sent: Sent) -> Sent:
+        """What is refused because the token has expired was no good request: the document promises it nothing."""
+        exchange, raw = sent
+        response = exchange.response if exchange.credential == VALID else None
+        if response is None or not self.token_trouble.expired or not turns_away(response):
+            return sent
+        excused = replace(exchange, good=False)
+        self.exchanges[self.exchanges.index(exchange)] = excused
+        return excused, raw
 
     def _witness(self) -> requests.PreparedRequest:
         witness = self.token_trouble.witness

@@ -31,7 +31,6 @@ class TokenTrouble:
         self.witness_operation = ""
         self._refresh = refresh
         self.accepted = accepted
-        self._granted: set[str] = set()
         self._questions: Counter[str] = Counter()
 
     def remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
@@ -42,8 +41,7 @@ class TokenTrouble:
         status = exchange.response.status if exchange.response else 0
         accepted = bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
         self.accepted |= accepted
-        if accepted and exchange.response is not None and not is_refusal(exchange.response):
-            self._granted.add(exchange.operation)
+        if accepted and exchange.response is not None and not turns_away(exchange.response):
             self._lasts_after_all()
             if exchange.operation in READS:
                 self.witness, self.witness_operation = request.copy(), exchange.operation
@@ -51,12 +49,11 @@ class TokenTrouble:
             self.witness, self.witness_operation = request.copy(), exchange.operation
 
     def suspects(self, exchange: Exchange) -> bool:
-        """Whether a token that was accepted before seems to be refused: with 401, or in any other form (a 403, a way to
-        a login page, a 200 with another code) where a good request to the same operation was granted before."""
+        """Whether a token that was accepted before seems to be refused: with 401, or by whatever form of refusal a good
+        request gets."""
         if exchange.response is None or not self.accepted or self.expired:
             return False
-        granted_before = exchange.good and exchange.operation in self._granted
-        return exchange.response.status == 401 or (granted_before and _turns_away(exchange.response))
+        return exchange.response.status == 401 or (exchange.good and turns_away(exchange.response))
 
     def may_ask(self, exchange: Exchange) -> bool:
         """Whether the witness may be asked; a service that refuses for other reasons is not asked each time."""
@@ -71,7 +68,7 @@ class TokenTrouble:
         if witness is None or witness.response is None:
             return refused.response is not None and refused.response.status == 401 and self.witness is None
         if witness.operation in READS:
-            return _turns_away(witness.response)
+            return turns_away(witness.response)
         return witness.response.status in (401, 403) or 300 <= witness.response.status < 400
 
     def fetch_again(self, exchange: Exchange) -> bool:
@@ -97,8 +94,10 @@ class TokenTrouble:
             self.notes.pop()
 
 
-def _turns_away(response: Response) -> bool:
-    return is_refusal(response) and response.status != 429 and response.status < 500
+def turns_away(response: Response) -> bool:
+    """Whether an answer may be that of a gateway to whoever has no valid token: a refusal, or a page for people."""
+    for_now = response.status == 429 or response.status >= 500
+    return not for_now and (is_refusal(response) or bool(response.json.error))
 
 
 def _names_an_invented_code(exchange: Exchange) -> bool:

@@ -105,8 +105,6 @@ class Watcher:
         except AssertionError as error:
             if recording is None:
                 raise
-            if self._token_expired(recording):
-                raise NotExercised("the token expired in the middle of the run") from None
             recording.message = _plain(str(error))
             recording.verdict = deviation(recording.requirement.level, self.profile.fail_on)
             if recording.verdict == FAIL:
@@ -116,11 +114,6 @@ class Watcher:
         except UnreachableError as error:
             raise NotExercised(f"the target cannot be spoken to any more: {error}") from None
         return result
-
-    def _token_expired(self, recording: Recording) -> bool:
-        """Whether a valid token seems to be refused because it is valid no more."""
-        accepted = recording.requirement.id.endswith(".token.accepted")
-        return accepted and self.door is not None and self.door.token_trouble.expired
 
     def _xfail_if_known(self, recording: Recording) -> None:
         known = {entry.id: entry.reason for entry in self.profile.known_failures}

@@ -14,7 +14,7 @@ from tests.conformance.operations import READS, Traffic
 
 def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Finding:
     """Whether a valid token is accepted. A 401 is a failure only where the token is known to be valid."""
-    answers = [answer for answer in answers if answer.credential == VALID]
+    answers = [answer for answer in answers if answer.credential == VALID and answer.good]
     for answer in answers:
         if succeeded(answer):
             return Finding(Outcome.HOLDS, exchanges=(answer,))

@@ -120,13 +120,17 @@ REFUSALS = {
     "403": Response(403, b'{"code": 7}'),
     "login page": Response(302, b"", (("Location", "/login"),)),
     "another code": Response(200, b'{"code": 401, "data": {}}'),
+    "400": Response(400, b'{"error": "invalid_token"}'),
+    "404": Response(404, b"{}"),
+    "a page to log in": Response(200, b"<html><form>", (("Content-Type", "text/html"),)),
 }
 
 
+@pytest.mark.parametrize("after", [12, 30, 70])
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(refusal, tmp_path):
+def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(refusal, after, tmp_path):
     """What was granted is refused, and so is a read that was granted: no 401 is needed to see it."""
-    notes, failing = notes_of(ExpiresTheToken(50, refusal), tmp_path, *WHOLE)
+    notes, failing = notes_of(ExpiresTheToken(after, refusal), tmp_path, *WHOLE)
 
     assert any(note.startswith("the token expired in the middle of the run (exchange ") for note in notes)
     assert not failing
