@@ -103,7 +103,7 @@ def test_an_account_that_the_service_does_not_know_is_said(tmp_path):
     """The list of accounts does not show it, and its balance is refused; the account itself is not named."""
     notes, failing = notes_of(Raw(), tmp_path, accounts=["ac-0001", "ac-of-nobody"])
 
-    assert notes == ["the service does not know the account <account 2> (404 to getBalance): check accounts"]
+    assert notes == ["the service does not know account 2 of the profile (404 to getBalance): check accounts"]
     assert not failing
 
 
@@ -133,6 +133,15 @@ def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(refusal, af
     notes, failing = notes_of(ExpiresTheToken(after, refusal), tmp_path, *WHOLE)
 
     assert any(note.startswith("the token expired in the middle of the run (exchange ") for note in notes)
+    assert not failing
+
+
+@pytest.mark.parametrize("refusal", ["403", "login page", "another code", "400"])
+def test_a_token_that_is_wrong_from_the_start_is_said_in_whatever_form_it_is_refused(refusal, tmp_path):
+    """It is answered like any wrong token, which says nothing about the endpoints."""
+    notes, failing = notes_of(ExpiresTheToken(0, REFUSALS[refusal]), tmp_path, *WHOLE)
+
+    assert notes[0].startswith("listAccounts answers the token like a wrong one (")
     assert not failing
 
 
