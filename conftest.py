@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import tempfile
@@ -20,7 +19,7 @@ from environments.probe import Preflight, probe
 from environments.profile import Profile, ProfileError, load
 from environments.target import Target, open_target, target_of_worker
 from reports.first import ordered, unknown_to_all
-from reports.interruption import Interruption, stop_parallel_run
+from reports.interruption import Interruption, join_parallel_run, stop_parallel_run
 from reports.pen import Pen
 from reports.plan import Plan, Planner
 from reports.recording import NotExercised
@@ -158,7 +157,7 @@ def _configure_interruption(config: pytest.Config) -> None:
     def stop_workers() -> None:
         controller = config.pluginmanager.get_plugin("dsession")
         if controller is not None:
-            stop_parallel_run(controller, [int(path.stem) for path in config.stash[SHARE].folder.glob("*.pid")])
+            stop_parallel_run(controller, config.stash[SHARE].folder)
 
     interruption = config.stash[INTERRUPTION] = Interruption(stop_workers)
     config.add_cleanup(interruption.restore)
@@ -196,7 +195,7 @@ def _configure_worker(config: pytest.Config, profile: Profile, worker: dict[str,
     share = config.stash[SHARE] = Share(
         worker["run"], Path(worker["shared"]), number, token_accepted=worker["accepted"]
     )
-    (share.folder / f"{os.getpid()}.pid").touch()
+    join_parallel_run(share.folder, config.stash[INTERRUPTION])
     config.option.loadgroup = worker["loadgroup"]
     config.stash[SEED] = worker["seed"]
     config.stash[TARGET] = target_of_worker(profile, worker["base_url"], worker["token"])

@@ -11,8 +11,9 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -22,6 +23,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _KNOCK_S = 0.1
 _NO_SIGNAL = 0
 _WORKERS_S = 3.0
+_PID, _STOPPED = ".pid", "stopped"
 _Step = Generator[None, object, object]
 
 
@@ -71,6 +73,10 @@ class Interruption:
         with self.may_stop():
             return (yield)
 
+    def ask(self) -> None:
+        """Stop the run at its next step."""
+        self._asked = True
+
     def restore(self) -> None:
         """The handlers as they were before the run."""
         if self._before:
@@ -89,11 +95,19 @@ class Interruption:
         raise KeyboardInterrupt("the run was stopped by a signal")
 
 
-def stop_parallel_run(controller: Any, workers: Iterable[int]) -> None:
+def join_parallel_run(folder: Path, interruption: Interruption) -> None:
+    """A worker can be stopped from now on; it stops itself where the run was stopped while it started."""
+    (folder / f"{os.getpid()}{_PID}").touch()
+    if (folder / _STOPPED).exists():
+        interruption.ask()
+
+
+def stop_parallel_run(controller: Any, folder: Path) -> None:
     """Stop the workers of xdist's controller, which then say what they know; do not wait long for those who do not."""
-    for worker in workers:
+    (folder / _STOPPED).touch()
+    for worker in folder.glob(f"*{_PID}"):
         with suppress(ProcessLookupError):  # it has ended
-            os.kill(worker, signal.SIGTERM)
+            os.kill(int(worker.stem), signal.SIGTERM)
     time.sleep(_WORKERS_S)
     controller.shouldstop = controller.shouldstop or "the run was stopped by a signal"
     controller.worker_wake_up = lambda: None  # the loop looks at shouldstop after a message alone

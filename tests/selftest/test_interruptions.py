@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+import time
 
 import pytest
 from junitparser import JUnitXml
@@ -62,6 +63,23 @@ def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
     assert (status, set(files)) == (2, FILES), output
     assert json.loads(files["conformance.json"].read_text())["verdict"] == "interrupted"
     assert not list((tmp_path / "tmp").iterdir())
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.2, 0.4])
+def test_workers_that_are_still_starting_send_nothing(delay, tmp_path):
+    """The probe of the target was answered, and a signal came before a worker could hear it."""
+    (tmp_path / "tmp").mkdir()
+    with Raw() as service:
+        profile = write_profile(tmp_path, service.base_url, limits=LIMITS)
+        with started(profile, "-n", "2", TMPDIR=str(tmp_path / "tmp")) as process:
+            while not service.seen and process.poll() is None:
+                time.sleep(0.01)
+            time.sleep(delay)
+            os.kill(process.pid, signal.SIGTERM)
+            output, _ = process.communicate(timeout=40)
+
+    assert process.returncode == 2, output
+    assert service.executions == []
 
 
 def test_the_sandbox_ends_with_a_stopped_run(tmp_path):
