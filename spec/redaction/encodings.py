@@ -14,8 +14,13 @@ _ESCAPE = re.compile(
     r"%[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U000[0-9a-fA-F]{5}|\\x[0-9a-fA-F]{2}|\\[\\/\"'bfnrt]"
     r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});?|&[A-Za-z][A-Za-z0-9]{1,31};"
 )
-_DUMP = re.compile(r"(?:[0-9a-fA-F]{2}[ :-]){7}[0-9a-fA-F]{2}")
-_BETWEEN_BYTES = re.compile(r"(?<=[0-9a-fA-F]{2})[ :-](?=[0-9a-fA-F]{2})")
+_BETWEEN_BYTES = r"(?:[ :-]|, ?)(?:0x)?"
+_LINE_BREAK = r"(?:\r?\n|(?:\\r)?\\n)"
+_IS_APART = re.compile(rf"(?:[0-9a-fA-F]{{2}}{_BETWEEN_BYTES}){{7}}[0-9a-fA-F]{{2}}|[A-Za-z0-9+/_-]{{60}}{_LINE_BREAK}")
+_APART = re.compile(
+    rf"(?<=[0-9a-fA-F]{{2}}){_BETWEEN_BYTES}(?=[0-9a-fA-F]{{2}})"
+    rf"|(?<=[A-Za-z0-9+/_-]{{60}}){_LINE_BREAK}(?=[A-Za-z0-9+/_-])"
+)
 _CONTROL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _DEEPEST = 3
 _PUNCTUATION = re.compile(r"[ ().\-/+]")
@@ -61,12 +66,13 @@ def readings(text: str) -> Iterator[Reading]:
     """The text as it stands, then with its escapes undone once, twice and three times where there are any.
 
     What stands before a value may take its start for an escape, as in `100%` before `0042`. So the text is read
-    carefully too: without undoing what no encoder writes. Bytes in hexadecimal that stand apart are read joined.
+    carefully too: without undoing what no encoder writes. Bytes in hexadecimal that
+    stand apart, and lines of base64, are read joined.
     """
     whole = Reading(text)
     yield whole
-    if _DUMP.search(text):
-        yield _undone(whole, lambda match: "", _BETWEEN_BYTES)
+    if _IS_APART.search(text):
+        yield _undone(whole, lambda match: "", _APART)
     seen = {text}
     for undo in (_character, _careful):
         reading = whole

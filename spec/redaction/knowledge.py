@@ -82,7 +82,9 @@ class Knowledge:
         another = f"<another {name}>"
         least = _least(len(value))
         for form in spellings(value):
-            self._add(form, Sought(f"<{name}>", SECRET, another, form), least)
+            sought = Sought(f"<{name}>", SECRET, another, form)
+            self._add(form, sought, least)
+            self.index.add_pieces(fold(form), sought)
         cases = dict.fromkeys((value, value.lower(), value.upper(), value.swapcase(), value.translate(_NEXT)))
         for case in cases:
             shown = f"<{name}>" if case == value else another

@@ -10,6 +10,8 @@ from enum import Enum
 GRAM = 4
 """A value of fewer characters is no match within a longer text."""
 
+_PIECE, _LONG_PIECE = 8, 12
+_DIGIT = re.compile("[0-9]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]")
 _LEFT = re.compile(r"[0-9][-:.,/]?\Z")
 _RIGHT = re.compile(r"[-:.,/]?[0-9]")
@@ -53,6 +55,21 @@ class _Part:
     sought: Sought
 
 
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """A place within a spelling that is told by its next few characters."""
+
+    text: str
+    offset: int
+    sought: Sought
+
+    def common(self, folded: str, start: int) -> int:
+        """How many characters the two have in common from there; 0 where they have one before it, too."""
+        if self.offset and start and folded[start - 1] == self.text[self.offset - 1]:
+            return 0
+        return _common(self.text[self.offset :], folded[start : start + len(self.text) - self.offset])
+
+
 Found = tuple[int, int, Sought]
 
 
@@ -64,6 +81,7 @@ class Index:
         self._grams: dict[str, dict[int, dict[str, Sought]]] = {}
         self._heads: dict[str, list[_Part]] = {}
         self._tails: dict[str, list[_Part]] = {}
+        self._inner: dict[str, list[_Inner]] = {}
         self._digits = False
 
     def add(self, folded: str, sought: Sought, least: int | None = None) -> None:
@@ -79,6 +97,13 @@ class Index:
             self._grams.setdefault(folded[-GRAM:], {})
             self._heads.setdefault(folded[:GRAM], []).append(part)
             self._tails.setdefault(folded[-GRAM:], []).append(part)
+
+    def add_pieces(self, folded: str, sought: Sought) -> None:
+        """Seek the pieces that a folded spelling is split into: eight characters with a digit, twelve without."""
+        for offset in range(len(folded) - _PIECE + 1):
+            gram = folded[offset : offset + GRAM]
+            self._grams.setdefault(gram, {})
+            self._inner.setdefault(gram, []).append(_Inner(folded, offset, sought))
 
     def find(self, text: str, folded: str) -> Iterator[Found]:
         """Start, end and spelling of every find in a text and its folded form; finds may overlap."""
@@ -98,6 +123,10 @@ class Index:
             if folded.startswith(part.text[: part.least], start):
                 common = _common(part.text, folded[start : start + len(part.text)])
                 yield _blurred(text, start, start + common, part.sought)
+        for inner in self._inner.get(gram, ()):
+            common = inner.common(folded, start)
+            if common >= _LONG_PIECE or (common >= _PIECE and _DIGIT.search(folded, start, start + common)):
+                yield start, start + common, inner.sought
         for part in self._tails.get(gram, ()):
             end = start + GRAM
             if folded.endswith(part.text[-part.least :], max(0, end - part.least), end):

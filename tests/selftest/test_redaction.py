@@ -45,6 +45,7 @@ ENCODINGS = {
 APART = {
     "bytes in hexadecimal, apart": lambda text: text.encode().hex(" "),
     "bytes in upper hexadecimal with colons": lambda text: text.encode().hex(":").upper(),
+    "bytes of a programme": lambda text: ", ".join(f"0x{byte:02x}" for byte in text.encode()),
 }
 """Found for values of eight bytes or more: shorter ones look like a date."""
 BASE64 = {
@@ -127,6 +128,25 @@ class TestSecrets:
 
         assert encoded not in shown
         assert secret.casefold() not in shown.casefold()
+
+    @pytest.mark.parametrize("parts", [2, 3, 4])
+    @fast
+    @given(secret=st.text("abcdefghjkmnp23456789", min_size=32, max_size=60))
+    def test_no_piece_of_a_split_secret_is_shown(self, parts, secret):
+        """In as many header lines as a service likes, pieces of eight characters with a digit are found."""
+        size = -(-len(secret) // parts)
+        pieces = [secret[at : at + size] for at in range(0, len(secret), size)]
+        shown = only(secret=secret).headers([(f"X-{at}", piece) for at, piece in enumerate(pieces)])
+
+        told = [piece for piece in pieces if len(piece) >= 12 or (len(piece) >= 8 and re.search("[0-9]", piece))]
+        assert [piece for piece in told for _, value in shown if piece in value] == []
+
+    @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\\n"])
+    def test_no_line_of_base64_shows_a_secret(self, pen, line_break):
+        """Base64 as in mail, in lines of 76 characters, within JSON too."""
+        lines = base64.encodebytes(b"x" * 40 + TOKEN.encode() + b"y" * 40).decode().split()
+
+        assert "<token>" in pen.text(line_break.join(lines))
 
     @pytest.mark.parametrize("alphabet", BASE64)
     @pytest.mark.parametrize("prefix", ["", "Bearer ", "user:", "u:", "xy"])
