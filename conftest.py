@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,8 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
     if config.getoption("plan"):
         _configure_plan(config, profile)
         return
+    before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
+    config.add_cleanup(partial(_set_umask, before))
     _configure_interruption(config)
     worker = getattr(config, "workerinput", None)
     if worker is None:
@@ -110,6 +114,10 @@ def _configure(config: pytest.Config, profile: Profile) -> None:
     config.pluginmanager.register(pen, "conformance-pen")
     watcher.door = config.stash[DOOR] = _door(config, profile, target)
     config.pluginmanager.register(watcher, "conformance-watcher")
+
+
+def _set_umask(mask: int) -> None:
+    os.umask(mask)
 
 
 def _configure_plan(config: pytest.Config, profile: Profile) -> None:

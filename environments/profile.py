@@ -7,13 +7,14 @@ personal stays out of every message and every ``repr``.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from environments.schema.address import EMBEDDED, address_problems, is_loopback
+from environments.schema.address import EMBEDDED, address_problems, in_one_form, is_loopback
 from environments.schema.placeholders import fill, placeholder_problems
 from environments.schema.reading import ProfileError, find, read, shown
 from spec.interface import operations
@@ -146,7 +147,7 @@ def _redirected(profile: Profile, base_url: str) -> Profile:
     if profile.base_url == EMBEDDED and not is_loopback(base_url):
         reason = f"{shown(profile.path)} is for the embedded sandbox, and its permissions and data stay there"
         raise ProfileError(f"--base-url: {reason}; name the profile of this target with --environment")
-    return replace(profile, base_url=base_url.removesuffix("/"))
+    return replace(profile, base_url=in_one_form(base_url))
 
 
 def _built(path: Path, data: dict[str, Any]) -> Profile:
@@ -163,7 +164,7 @@ def _built(path: Path, data: dict[str, Any]) -> Profile:
         **dict.fromkeys(("token_file", "ca_bundle", "client_cert", "client_key", "journal"), file),
         **dict.fromkeys(("token_command", "accounts", "codes"), tuple),
         **dict.fromkeys(("allow", "fail_on"), frozenset),
-        "base_url": lambda text: text.removesuffix("/"),
+        "base_url": in_one_form,
         "auth": lambda section: Auth(**made(section)),
         "headers": lambda section: tuple(Header(name, **_value(value)) for name, value in section.items()),
         "tls": lambda section: Tls(**made(section)),
@@ -198,6 +199,9 @@ def _problems(profile: Profile) -> Iterator[str]:
         yield from (f"proxy: {p}" for p in address_problems(profile.proxy, insecure=True))
     yield from _missing_files(profile)
     yield from _header_problems(profile)
+    for entry, times in Counter(entry.id for entry in profile.known_failures).items():
+        if times > 1:
+            yield f"known_failures: {entry}: stands {times} times; keep one"
     yield from _body_problems(profile)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Generator, Iterable
+from contextlib import suppress
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -165,7 +166,6 @@ class HtmlPage:
         self.path = path
         self._tests: dict[str, tuple[str, str, str, list[int]]] = {}
         self._page: Any = None
-        self._problem = ""
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
@@ -205,17 +205,15 @@ class HtmlPage:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """A page that cannot be written does not take the verdict with it."""
+        """A page that cannot be written does not take the verdict with it, and half of one is not left."""
         try:
             return (yield)
         except OSError as error:
-            self._problem = f"{self.path} cannot be written: {error.strerror}"
+            self.run.unwritten = self.run.unwritten or f"{self.path} cannot be written: {error.strerror}"
+            with suppress(OSError):  # a folder that cannot be written holds no half of a page
+                self.path.unlink()
             session.exitstatus = session.exitstatus or 3
             return None
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if self._problem:
-            terminalreporter.write_line(self._problem)
 
 
 def add_html_page(session: pytest.Session, run: Run, path: Path) -> None:

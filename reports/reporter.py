@@ -22,7 +22,6 @@ class Reporter:
     def __init__(self, run: Run, folder: Path | None) -> None:
         self.run = run
         self.folder = folder
-        self._problem = ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -67,11 +66,11 @@ class Reporter:
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
         except OSError as error:
-            self._problem = f"the report cannot be written to {self.folder}: {error.strerror}"
+            self.run.unwritten = f"the report cannot be written to {self.folder}: {error.strerror}"
             session.exitstatus = session.exitstatus or 3
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        report = self._problem or (str(self.folder / "report.html") if self.folder else "")
+        report = self.run.unwritten or (str(self.folder / "report.html") if self.folder else "")
         terminalreporter.section("conformance")
         for line in summary(self.run.document(), report):
             terminalreporter.write_line(line)

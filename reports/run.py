@@ -53,6 +53,7 @@ class Run:
     executions: int = 0
     unreachable: str = ""
     interrupted: bool = False
+    unwritten: str = ""
     finished: datetime | None = None
 
     def rows(self) -> list[tuple[Requirement, RowResult]]:

@@ -23,6 +23,15 @@ def prepare(folder: Path) -> None:
     probe.unlink()
 
 
+def writable(folder: Path) -> Path | None:
+    """The folder, made where it is missing; None where it cannot be written."""
+    try:
+        prepare(folder)
+    except OSError:
+        return None
+    return folder
+
+
 def write(path: Path, text: str) -> None:
     """Write a whole file at once, readable by its owner alone. Raises OSError."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")

@@ -21,6 +21,13 @@ def is_loopback(base_url: str) -> bool:
         return base_url == EMBEDDED or host == "localhost"
 
 
+def in_one_form(text: str) -> str:
+    """The address as requests are sent to it: scheme and host in lower case (RFC 3986 section 6.2.2.1), no slash at the
+    end."""
+    origin = re.match(r"[A-Za-z]+://[^/]*", text)
+    return (text[: origin.end()].lower() + text[origin.end() :] if origin else text).removesuffix("/")
+
+
 def address_problems(text: str, *, insecure: bool) -> Iterator[str]:
     """What is wrong with an address, without repeating it. ``insecure`` permits http:// to other machines."""
     if "@" in text:

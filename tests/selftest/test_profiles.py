@@ -629,6 +629,8 @@ requests: {createPix: {json: {a: ["{accountId}"]}}}
 allow: [transfer]
 transactions: {prepare: {operation: transferP2p, json: {a: "{Key}"}, code_at: /a}}
 => transactions.prepare.json: unknown placeholder {Key}; did you mean "{key}"?
+known_failures: [{id: executePix.json, reason: a}, {id: executePix.json, reason: b}]
+=> known_failures: executePix.json: stands 2 times; keep one
 """
 
 
@@ -636,6 +638,18 @@ transactions: {prepare: {operation: transferP2p, json: {a: "{Key}"}, code_at: /a
 def test_keys_that_do_not_go_together(text, message):
     """What two keys say together is checked too."""
     assert refusal(GOOD + text) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [("HTTP://LocalHost:8080/Api/", "http://localhost:8080/Api"), ("https://[::A]/x", "https://[::a]/x")],
+)
+def test_an_address_has_one_form(given, address, tmp_path):
+    """Letter case of scheme and host says nothing; that of the path does."""
+    path = tmp_path / "x.yaml"
+    path.write_text(f"{{base_url: '{given}', auth: {{token_env: A}}, allow: [read]}}")
+
+    assert load(str(path), folder=tmp_path).base_url == address
 
 
 WRITTEN_SECRETS = r"""

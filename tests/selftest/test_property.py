@@ -262,6 +262,18 @@ def test_failing_example_is_kept_without_data_and_tried_first(profile_file, tmp_
     assert MISTAKES["registerPixKey"]["malformed JSON"](first)
 
 
+def test_a_finding_that_cannot_be_kept_is_reported_all_the_same(profile_file, tmp_path: Path):
+    """In a checkout that cannot be written nothing is kept for the next run."""
+    in_the_way = RUNS / profile_file.stem
+    in_the_way.write_text("a file where the folder would be")
+    arguments = ("-m", "property", "-k", "registerPixKey.fuzzing", "--examples=60")
+    service = FallsOver("registerPixKey", "malformed JSON")
+    report = run_apart(service, tmp_path, *arguments, environment=str(profile_file))
+    in_the_way.unlink()
+
+    assert report["verdict"] == "not-robust"
+
+
 def test_what_the_budget_cut_is_said(profile_file, tmp_path: Path):
     """Where limits.requests is spent the report says which item was cut, and after how many requests."""
     text = profile_file.read_text("utf-8")

@@ -21,6 +21,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
+from reports.writing import writable
 from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Sign
 from tests.conformance.generation.settings import GenerationSettings
@@ -50,9 +51,9 @@ class Search:
     def run(self) -> None:
         """Send everything."""
         register_profile(self.settings.cache)
-        folder = self.settings.database
+        folder = writable(self.settings.database) if self.settings.database else None
         store = DirectoryBasedExampleDatabase(folder) if folder else None
-        if folder is not None and folder.exists() and self.settings.replay:
+        if folder is not None and self.settings.replay:
             self._pass(self._sent_and_shown, (Phase.reuse,), store)
         self._pass(self._sent, (Phase.generate,), None)
         found = {sign for signs in self._known.values() for sign in signs}
