@@ -157,13 +157,14 @@ class Door(BaseAdapter):
 
     def _deliver(self, request: requests.PreparedRequest, intent: Intent) -> Sent:
         self.budget.take_request()
-        if (code := self._code(request)) and self._executes(request):
+        executes = self._executes(request)
+        if executes and (code := self._code(request)):
             self.guard.claim(code)
             time.sleep(self.patience.before_execution())
         sent = self._attempt(request, intent)
         for attempt in range(ATTEMPTS):
             repeatable = self._repeatable(request, sent[0])
-            wait = self.patience.wait_before(sent[0], attempt, repeatable=repeatable)
+            wait = self.patience.wait_before(sent[0], attempt, repeatable=repeatable, executes=executes)
             if wait is None:
                 break
             time.sleep(wait)

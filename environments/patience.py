@@ -21,12 +21,17 @@ class Patience:
         self.waited_s = 0.0
         self.between_executions_s = 0.0
 
-    def wait_before(self, exchange: Exchange, attempt: int, *, repeatable: bool) -> float | None:
+    def wait_before(
+        self, exchange: Exchange, attempt: int, *, repeatable: bool, executes: bool = False
+    ) -> float | None:
         """Seconds until the request may go again; None where it must not, need not, or was repeated often enough.
 
-        A refused connection and a 429 say that nothing was done, so they count for every request.
+        A refused connection and a 429 say that nothing was done, so they count for every request but an execution: that
+        goes again only where it never left. The executions after a 429 are slowed down.
         """
         wait = None if attempt >= ATTEMPTS - 1 else self._wanted(exchange, attempt, repeatable)
+        if executes and exchange.response is not None:
+            return None
         if wait is None or wait > LONGEST_WAIT_S or self.waited_s + wait > WHOLE_RUN_S:
             return None
         self.waited_s += wait

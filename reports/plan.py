@@ -75,8 +75,8 @@ def _requests(plan: Plan, profile: Profile) -> Iterator[str]:
     together = min(plan.together, profile.limits.requests)
     yield f"  {'together':<17} {together:>5}  and with repeats at most limits.requests ({profile.limits.requests})"
     yield "  Repeats come on top: a request goes again where the service asks for it (429, 502, 503, 504), once where"
-    yield "  a connection drops or a finding has to be seen twice, one with a real code only after a 429 or a refused"
-    yield "  connection; a read goes again where it shows whether the token has expired."
+    yield "  a connection drops or a finding has to be seen twice, an execution only where the connection was refused;"
+    yield "  a read goes again where it shows whether the token has expired."
 
 
 def _written(profile: Profile) -> Iterator[str]:

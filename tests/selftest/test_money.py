@@ -122,14 +122,15 @@ def test_a_read_is_not_redirected_to_an_execution(tmp_path):
         assert service.executions == []
 
 
-def test_a_429_says_that_nothing_was_done(tmp_path):
-    """An execution that was put off is sent when the service says so, and counts once."""
+def test_an_execution_that_is_put_off_is_not_sent_again(tmp_path):
+    """A 429 says that nothing was done, and when to come again: the next code waits for it, and this one never goes
+    again."""
     with trouble.SlowsAnExecutionDown() as service:
         a_run = Run(service, tmp_path)
-        exchange = a_run.execute()
+        first, again, other = a_run.execute(), a_run.execute(), a_run.execute(OTHER)
 
-    assert exchange.response.status == 200
-    assert (service.executions, a_run.door.executions, a_run.door.unknown_outcomes) == ([CODE, CODE], 1, [])
+    assert [exchange.response and exchange.response.status for exchange in (first, again, other)] == [429, None, 200]
+    assert (service.executions, a_run.door.unknown_outcomes) == ([CODE, OTHER], [])
 
 
 def test_a_refusal_probe_without_an_answer_burns_the_code(tmp_path):
