@@ -25,7 +25,7 @@ from environments.permission import MONEY, ForbiddenError, Permission
 from environments.recording import Intent, Keeper, Unfollowed, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
-from environments.token_trouble import TokenTrouble, turns_away
+from environments.token_trouble import TokenTrouble
 from environments.wire import CONNECT_TIMEOUT_S, Wire, WireSettings
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
@@ -62,7 +62,7 @@ class Door(BaseAdapter):
         self.budget = budget
         self.guard = ExecutionGuard(budget, journal)
         self.patience = Patience()
-        self.token_trouble = TokenTrouble(refresh, accepted=token_accepted)
+        self.token_trouble = TokenTrouble(token, refresh, accepted=token_accepted)
         self._suspicions = Suspicions()
         self._permission = Permission(base_url, allow)
         self._settings, self._token = wire, token
@@ -169,7 +169,8 @@ class Door(BaseAdapter):
                 break
             time.sleep(wait)
             sent = self._again(request, intent) or sent
-        sent = self._with_a_token_that_counts(request, intent, sent)
+        if intent.credential == VALID and self.token_trouble.watch(request, sent[0], self._ask):
+            sent = sent if self._code(request) else self._again(request, intent) or sent
         self._remember(request, intent, sent[0])
         self._silence.notice(sent[0], self._still_answers)
         if self._suspect(sent[0]) and self._repeatable(request, sent[0]) and (again := self._again(request, intent)):
@@ -218,41 +219,18 @@ class Door(BaseAdapter):
     def _unsent(self, request: requests.PreparedRequest, intent: Intent, why: str) -> Sent:
         return recorded(0, intent, request, Failure(FailureKind.LIMIT, why), time.time()), None
 
-    def _with_a_token_that_counts(self, request: requests.PreparedRequest, intent: Intent, sent: Sent) -> Sent:
-        """Where the token was accepted before and is refused now: fetch it again, once; or see whether it expired."""
-        trouble, exchange = self.token_trouble, sent[0]
-        if intent.credential != VALID:
-            return sent
-        trouble.remember(request, exchange)
-        if not trouble.suspects(exchange):
-            return sent
-        asked = self._again(self._witness(), Intent(trouble.witness_operation)) if trouble.may_ask(exchange) else None
-        if not trouble.confirms(exchange, asked[0] if asked else None):
-            return sent
-        before = self._token()
-        if trouble.fetch_again(exchange):
-            request.headers["Authorization"] = str(request.headers["Authorization"]).replace(before, self._token())
-            return sent if self._code(request) else self._again(request, intent) or sent
-        if asked:
-            trouble.expire(exchange)
-        return sent
+    def _ask(self, request: requests.PreparedRequest, operation: str) -> Exchange | None:
+        sent = self._again(request, Intent(operation))
+        return sent[0] if sent else None
 
     def _excused(self, sent: Sent) -> Sent:
-        """What is refused because the token has expired was no good request: the document promises it nothing."""
+        """What is refused because the token has expired was no good request."""
         exchange, raw = sent
-        response = exchange.response if exchange.credential == VALID else None
-        if response is None or not self.token_trouble.expired or not turns_away(response):
+        if exchange.credential != VALID or not self.token_trouble.excuses(exchange):
             return sent
         excused = replace(exchange, good=False)
         self.exchanges[self.exchanges.index(exchange)] = excused
         return excused, raw
-
-    def _witness(self) -> requests.PreparedRequest:
-        witness = self.token_trouble.witness
-        if witness is None:
-            raise LookupError("no read was granted yet")
-        witness.headers["Authorization"] = f"Bearer {self._token()}"
-        return witness
 
     def _remember(self, request: requests.PreparedRequest, intent: Intent, exchange: Exchange) -> None:
         """Keep the last request that was answered and can be sent again: one that only reads, or was refused."""

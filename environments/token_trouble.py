@@ -20,50 +20,78 @@ _MOST_QUESTIONS = 2
 """For each operation that a good request was sent to, and for all mistakes together."""
 
 
+Ask = Callable[[requests.PreparedRequest, str], Exchange | None]
+"""Sends a request to an operation once more."""
+
+
 class TokenTrouble:
     """Watches how the valid token is received. `notes` are said first; `accepted` says that it was valid, in this
-    process or the one that started it, and `expired` that it lasts no more."""
+    process or the one that started it, and `expired` that it lasts no more. `witness` is a harmless request: asked
+    again, it shows whether the token is still accepted."""
 
-    def __init__(self, refresh: Callable[[], bool], *, accepted: bool = False) -> None:
+    def __init__(self, token: Callable[[], str], refresh: Callable[[], bool], *, accepted: bool = False) -> None:
         self.notes: list[str] = []
-        self.expired = False
+        self.accepted, self.expired = accepted, False
         self.witness: requests.PreparedRequest | None = None
-        self.witness_operation = ""
-        self._refresh = refresh
-        self.accepted = accepted
+        self._operation = ""
+        self._token, self._refresh = token, refresh
         self._questions: Counter[str] = Counter()
 
-    def remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
-        """Keep that the token was accepted, and a request that is harmless: asked again, it shows whether it still is.
+    def watch(self, request: requests.PreparedRequest, exchange: Exchange, ask: Ask) -> bool:
+        """See how a request with the valid token was received. Whether it has another token now, fetched again.
 
-        A read that was granted; without one, an invented code that was not refused for the token.
+        Where the token was accepted before and seems to be refused now, the witness is asked; then the token is fetched
+        again, once, or it has expired.
         """
+        self._remember(request, exchange)
+        if not self._suspects(exchange):
+            return False
+        asked = self._asked(exchange, ask)
+        if not self._confirms(exchange, asked):
+            return False
+        before = self._token()
+        if self._fetch_again(exchange):
+            request.headers["Authorization"] = str(request.headers["Authorization"]).replace(before, self._token())
+            return True
+        if asked:
+            self.expired = True
+            self.notes.append(EXPIRED.format(exchange.number))
+        return False
+
+    def excuses(self, exchange: Exchange) -> bool:
+        """Whether the exchange was refused because the token has expired: the document promises it nothing."""
+        return self.expired and exchange.response is not None and turns_away(exchange.response)
+
+    def _remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
+        """A read that was granted is the witness; without one, an invented code that was not refused for the token."""
         status = exchange.response.status if exchange.response else 0
         accepted = bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
         self.accepted |= accepted
-        if accepted and exchange.response is not None and not turns_away(exchange.response):
-            self._lasts_after_all()
-            if exchange.operation in READS:
-                self.witness, self.witness_operation = request.copy(), exchange.operation
-        if accepted and self.witness is None and _names_an_invented_code(exchange):
-            self.witness, self.witness_operation = request.copy(), exchange.operation
+        granted = accepted and exchange.response is not None and not turns_away(exchange.response)
+        if granted and self.expired:  # what is granted after it seemed to have expired was granted with it
+            self.expired = False
+            self.notes.pop()
+        granted_read = granted and exchange.operation in READS
+        if granted_read or (accepted and self.witness is None and _names_an_invented_code(exchange)):
+            self.witness, self._operation = request.copy(), exchange.operation
 
-    def suspects(self, exchange: Exchange) -> bool:
+    def _suspects(self, exchange: Exchange) -> bool:
         """Whether a token that was accepted before seems to be refused: with 401, or by whatever form of refusal a good
         request gets."""
         if exchange.response is None or not self.accepted or self.expired:
             return False
         return exchange.response.status == 401 or (exchange.good and turns_away(exchange.response))
 
-    def may_ask(self, exchange: Exchange) -> bool:
-        """Whether the witness may be asked; a service that refuses for other reasons is not asked each time."""
-        if self.witness is None:
-            return False
+    def _asked(self, exchange: Exchange, ask: Ask) -> Exchange | None:
+        """What the witness is answered; a service that refuses for other reasons is not asked each time."""
         asked_for = exchange.operation if exchange.good else ""
         self._questions[asked_for] += 1
-        return self._questions[asked_for] <= _MOST_QUESTIONS
+        if self.witness is None or self._questions[asked_for] > _MOST_QUESTIONS:
+            return None
+        self.witness.headers["Authorization"] = f"Bearer {self._token()}"
+        return ask(self.witness, self._operation)
 
-    def confirms(self, refused: Exchange, witness: Exchange | None) -> bool:
+    def _confirms(self, refused: Exchange, witness: Exchange | None) -> bool:
         """Whether the token is refused: what was granted is refused now; or it was a 401, and nothing can be asked."""
         if witness is None or witness.response is None:
             return refused.response is not None and refused.response.status == 401 and self.witness is None
@@ -71,7 +99,7 @@ class TokenTrouble:
             return turns_away(witness.response)
         return witness.response.status in (401, 403) or 300 <= witness.response.status < 400
 
-    def fetch_again(self, exchange: Exchange) -> bool:
+    def _fetch_again(self, exchange: Exchange) -> bool:
         """Fetch the token again where its source allows it, once. Whether there is another one now."""
         try:
             if not self._refresh():
@@ -81,17 +109,6 @@ class TokenTrouble:
             return False
         self.notes.append(REFRESHED.format(exchange.number))
         return True
-
-    def expire(self, refused: Exchange) -> None:
-        """The token has expired."""
-        self.expired = True
-        self.notes.append(EXPIRED.format(refused.number))
-
-    def _lasts_after_all(self) -> None:
-        """What is granted after it seemed to have expired was granted with it."""
-        if self.expired:
-            self.expired = False
-            self.notes.pop()
 
 
 def turns_away(response: Response) -> bool:
