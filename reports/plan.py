@@ -10,7 +10,7 @@ import pytest
 
 from environments.permission import MONEY
 from environments.profile import Profile
-from spec.interface import KEY_KINDS, operations
+from spec.interface import KEY_KINDS, MARK, operations
 from spec.redaction import Redactor
 
 UNDOCUMENTED = ""
@@ -81,7 +81,7 @@ def _requests(plan: Plan, profile: Profile) -> Iterator[str]:
 
 def _written(profile: Profile) -> Iterator[str]:
     yield "what is written:"
-    yield from [*_registered(profile), *_prepared(profile)] or ["  nothing"]
+    yield from [*_registered(profile), *_prepared(profile), *_mistaken(profile)] or ["  nothing"]
 
 
 def _registered(profile: Profile) -> Iterator[str]:
@@ -105,6 +105,13 @@ def _prepared(profile: Profile) -> Iterator[str]:
             count = max(1, prepared(profile))
         if operation.id in profile.requests or (prepare and prepare.operation == operation.id):
             yield f"  {operation.id}: {count} with the body of the profile, which may move money by itself"
+
+
+def _mistaken(profile: Profile) -> Iterator[str]:
+    writing = [each.id for each in operations().values() if each.method != "GET" and each.permission in profile.allow]
+    if "fuzz" in profile.allow and writing:
+        yield f"  what the service makes of mistaken requests to {', '.join(writing)},"
+        yield f"  whose keys, payers and payees are nobody's ({MARK}…)"
 
 
 def _money(profile: Profile) -> Iterator[str]:

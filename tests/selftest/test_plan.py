@@ -66,3 +66,10 @@ def test_what_is_not_permitted_is_listed_with_its_permission(tmp_path):
     assert "  executePix        GET /v1/execute/pix/{transactionId}: needs execute in allow" in plan.output
     assert "what is written:\n  nothing\n" in plan.output
     assert "no execution: it needs execute in allow" in plan.output
+
+
+def test_mistaken_requests_are_named_as_writing(planned_and_sent):
+    """A lenient service may take what it should not, so the plan says where that can be."""
+    output = planned_and_sent[0].output
+
+    assert "what the service makes of mistaken requests to registerPixKey, deletePixKey, createPix, " in output
