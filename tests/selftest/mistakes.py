@@ -88,6 +88,7 @@ ARGUMENT: Mapping[str, Trips] = {
 FEWER_ARGUMENTS = (
     "an unknown argument",
     "an over-long argument",
+    "a very long argument",
     "a percent-encoded argument",
     "an encoded slash",
     "NUL",
@@ -144,6 +145,12 @@ REGISTRATION: Mapping[str, Trips] = {
     "an array for account": holds("account", list),
     "an over-long account in the body": matches("account", ".{256}"),
     "an account with NUL in the body": matches("account", "\0"),
+    "a kind with a quote": matches("pixKeyType", "'"),
+    "a kind outside ASCII": matches("pixKeyType", r"[^\0-\x7f]"),
+    "a CPF of letters": lambda r: member(r, "pixKeyType") == "CPF" and not str(member(r, "pixKey")).isdigit(),
+    "a phone without digits": lambda r: (
+        member(r, "pixKeyType") == "PHONE" and not re.search("[0-9]", str(member(r, "pixKey")))
+    ),
     "a key that is no address": lambda r: (
         member(r, "pixKeyType") == "EMAIL" and isinstance(member(r, "pixKey"), str) and "@" not in member(r, "pixKey")
     ),
@@ -155,6 +162,14 @@ TRANSFER: Mapping[str, Trips] = {
     "no value": lacks("value"),
     "an object for value": holds("value", dict),
     "an array for value": holds("value", list),
+    "zero": lambda r: member(r, "value") == 0 and member(r, "value") is not False,
+    "a form": lambda r: "form-urlencoded" in r.header("Content-Type"),
+    "XML": lambda r: "xml" in r.header("Content-Type"),
+    "a byte order mark": lambda r: r.body.startswith(b"\xef\xbb\xbf"),
+    "a trailing comma": lambda r: b",}" in r.body,
+    "a large body": BODY["a large body"],
+    "a member twice": lambda r: r.body.count(b'"value":') > 1,
+    "an unknown member": BODY["an unknown member"],
     "a huge value": lambda r: isinstance(member(r, "value"), int | float) and member(r, "value") > 10**30,
 }
 BETWEEN: Mapping[str, Trips] = {
@@ -168,6 +183,8 @@ BETWEEN: Mapping[str, Trips] = {
     "an over-long payer": matches("from", ".{256}"),
     "a payer with NUL": matches("from", "\0"),
     "a payee with NUL": matches("to", "\0"),
+    "a payee with a quote": matches("to", "'"),
+    "a payer outside ASCII": matches("from", r"[^\0-\x7f]"),
 }
 CREDENTIAL: Mapping[str, Trips] = {
     "no Authorization": lambda r: "authorization" not in r.headers,
@@ -192,7 +209,11 @@ SIX = {name: BODY[name] for name in list(BODY)[:10]}
 OF_THE_REQUEST: Mapping[str, Mapping[str, Trips]] = {
     "executePix": {**ARGUMENT, **QUERY},
     "registerPixKey": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **BODY, **REGISTRATION, **QUERY},
-    "deletePixKey": {**SIX, "an unknown account": ARGUMENT["an unknown argument"], "a null key": is_null("pixKey"),
+    "deletePixKey": {**SIX, "an over-long key": matches("pixKey", ".{256}"), "a large body": BODY["a large body"],
+                     "a very long argument": ARGUMENT["a very long argument"],
+                     "malformed JSON at an account that is known": lambda r: (
+                         not is_json(r) and bool(r.body) and not argument(r).startswith(b"pixconf-")
+                     ), "an unknown account": ARGUMENT["an unknown argument"], "a null key": is_null("pixKey"),
                      "a number for key": holds("pixKey", int), "an array for key": holds("pixKey", list),
                      "a key with NUL": matches("pixKey", "\0")},
     "listPixKeys": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},

@@ -21,6 +21,7 @@ from spec.exchange import Request as SentRequest
 from spec.exchange import Response as Answer
 from spec.interface import KEY_KINDS, MARK, operations
 from spec.strict_json import read_json
+from tests.conformance.generation.classes import TEXTS, UNREADABLE
 from tests.selftest.generated import PLUGINS, ROOT, Logs, generate, run_apart
 from tests.selftest.proof.mutants.robustness import JSON
 from tests.selftest.proof.trial import try_service
@@ -90,16 +91,18 @@ def test_only_the_keys_of_the_profile_are_registered(sent):
 
 
 def test_nothing_is_deleted_from_an_account_but_named_keys(sent):
-    """A deletion at an account of the profile names a key of the profile or a marked one."""
+    """A deletion at an account of the profile names a key of the profile or a marked one, or is no JSON."""
     own = {key.key for key in PROFILE.pix_keys if key.key}
     at_home = [
         seen
         for seen in under(sent, "/v1/pix/keys/", "DELETE")
         if unquote(seen.path.rsplit("/", 1)[-1]) in PROFILE.accounts
     ]
-    keys = [_object(seen.body).get("pixKey") for seen in at_home]
+    unreadable = {TEXTS[name] for name in UNREADABLE}
+    keys = [_object(seen.body).get("pixKey") for seen in at_home if seen.body not in unreadable]
 
     assert keys
+    assert [text for text in unreadable if read_json(text).readable] == []
     assert [key for key in keys if not isinstance(key, str) or not (key in own or MARK in key)] == []
 
 

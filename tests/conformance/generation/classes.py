@@ -8,7 +8,7 @@ from typing import Any
 from environments.authorization import MISTAKEN_CREDENTIALS
 from spec.interface import MARK, operations
 from tests.conformance.generation.cases import JSON, Case
-from tests.conformance.generation.harmless import as_bytes, marked, marked_bytes
+from tests.conformance.generation.harmless import KINDS, as_bytes, marked, marked_bytes
 
 LONG, LONGER, LONGEST = 300, 5_000, 70_000
 """Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB."""
@@ -40,6 +40,7 @@ ARGUMENTS: Mapping[str, str | bytes] = {
 EVERYWHERE = (
     "unknown",
     "over-long",
+    "very long",
     "with a slash",
     "percent-encoded twice",
     "with NUL",
@@ -84,10 +85,13 @@ TEXTS: Mapping[str, bytes] = {
 }
 """Bodies that are no object, no JSON or no text."""
 ANYWHERE = (
-    "empty", "cut short", "NaN", "no UTF-8", "an array", "a text", "null", "a number", "an empty object",
-    "very deeply nested",
+    "empty", "cut short", "a trailing comma", "NaN", "no UTF-8", "a byte order mark", "an array", "a text", "null",
+    "a number", "an empty object", "very deeply nested",
 )  # fmt: skip
 """Those that every operation with a body gets; the registration gets them all."""
+UNREADABLE = ("cut short", "no UTF-8")
+"""Those that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever is
+there."""
 VALUES: Mapping[str, Any] = {
     "null": None,
     "a boolean": True,
@@ -96,12 +100,13 @@ VALUES: Mapping[str, Any] = {
     "an empty text": "",
     "an object": {},
     "an array": [],
+    "zero": 0,
     "a huge number": 10**40,
 }
 """Values of every kind."""
 OTHER_KINDS: Mapping[bool, tuple[str, ...]] = {
     True: ("null", "a number", "text", "an empty text", "an object", "an array"),
-    False: ("null", "a boolean", "a number", "a huge number", "text", "an empty text", "an object", "an array"),
+    False: ("null", "a boolean", "a number", "zero", "a huge number", "text", "an empty text", "an object", "an array"),
 }
 """What stands in place of a text, and of anything else."""
 STRINGS: Mapping[str, str] = {
@@ -117,9 +122,12 @@ STRINGS: Mapping[str, str] = {
     "a blank text": f"{MARK} ",
 }
 """Texts that are hard to hold."""
-HARDEST = ("an over-long text", "text outside ASCII", "text with NUL", "text with half a surrogate pair")
+HARDEST = (
+    "an over-long text", "a very long text", "text outside ASCII", "text with NUL", "text with quotes",
+    "text with half a surrogate pair",
+)  # fmt: skip
 """Those that every operation with a body gets; the registration and the deletion get them all."""
-OVERFLOWING = ("an over-long text", "text with NUL")
+OVERFLOWING = ("an over-long text", "text outside ASCII", "text with NUL", "text with quotes")
 """Those that every other member with a text gets: what a column cannot hold."""
 CONTENT_TYPES: Mapping[str, str | None] = {
     "missing": None,
@@ -133,6 +141,8 @@ CONTENT_TYPES: Mapping[str, str | None] = {
     "over-long": f"{JSON}; a={'x' * LONG}",
 }
 
+COMMON_TYPES = ("missing", "text/plain", "a form", "XML")
+"""Those that every operation with a body gets; the registration gets them all."""
 CREDENTIALS = ("no header", "a wrong token", *MISTAKEN_CREDENTIALS)
 """What stands in place of the valid token; the registration and the list of accounts get them all."""
 COMMON_CREDENTIALS = CREDENTIALS[:3]
@@ -175,6 +185,12 @@ def string_cases(
     """The body with the named member a text that is hard to hold."""
     for what in texts:
         yield Case(operation, name, what, argument, as_bytes({**body, name: STRINGS[what]}))
+
+
+def kind_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
+    """The body with a key that is none of its kind, for each kind."""
+    for kind in KINDS:
+        yield Case(operation, "pixKey", f"no {kind}", argument, as_bytes({**body, "pixKeyType": kind}))
 
 
 def shape_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:

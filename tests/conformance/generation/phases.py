@@ -113,17 +113,20 @@ class Generation:
             yield from self._body_classes(operation, place, form)
 
     def _body_classes(self, operation: str, place: str | None, form: Mapping[str, Any]) -> Iterator[Case]:
-        of_keys = operation in (REGISTERED, "deletePixKey")
-        yield from classes.text_cases(operation, place, classes.TEXTS if operation == REGISTERED else classes.ANYWHERE)
+        registers, deletes = operation == REGISTERED, operation == "deletePixKey"
+        yield from classes.text_cases(operation, place, classes.TEXTS if registers else classes.ANYWHERE)
         yield from classes.value_cases(operation, place, form)
-        where = self.profile.accounts[0] if operation == "deletePixKey" and self.profile.accounts else place
-        texts = classes.STRINGS if of_keys else classes.HARDEST
-        yield from classes.string_cases(operation, where, form, _HARDEST[operation], texts)
+        own = self.profile.accounts[0] if deletes and self.profile.accounts else place
+        if own != place:
+            yield from classes.text_cases(operation, own, classes.UNREADABLE)
+        texts = classes.STRINGS if registers or deletes else classes.HARDEST
+        yield from classes.string_cases(operation, own, form, _HARDEST[operation], texts)
         for name in (name for name, good in form.items() if isinstance(good, str) and name != _HARDEST[operation]):
             yield from classes.string_cases(operation, place, form, name, classes.OVERFLOWING)
-        if of_keys:
-            yield from classes.shape_cases(operation, place, form)
-        types = tuple(classes.CONTENT_TYPES) if operation == REGISTERED else ("missing",)
+        yield from classes.shape_cases(operation, own, form)
+        if registers:
+            yield from classes.kind_cases(operation, place, form)
+        types = tuple(classes.CONTENT_TYPES) if registers else classes.COMMON_TYPES
         yield from classes.content_type_cases(operation, place, as_bytes(form), types)
 
     def _search(self, operation: str, findings: Findings) -> None:
