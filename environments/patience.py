@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from environments.authorization import VALID
 from spec.exchange import Exchange, FailureKind, Response
 
 ATTEMPTS = 6
@@ -46,7 +47,12 @@ class Patience:
         status = exchange.response.status
         if status == 429:
             return self._slow_down(_or(retry_after(exchange.response), 0.5 * 2**attempt))
-        return _or(retry_after(exchange.response), 0.1 * 2**attempt) if status in _BUSY and repeatable else None
+        if status not in _BUSY or not repeatable:
+            return None
+        asked, mistaken = retry_after(exchange.response), exchange.credential == VALID and not exchange.good
+        if asked is None and mistaken and attempt:
+            return None  # a gateway may give up on every mistake of a sort
+        return _or(asked, 0.1 * 2**attempt)
 
     def _slow_down(self, wait: float) -> float:
         self.between_executions_s = max(self.between_executions_s, min(wait, LONGEST_WAIT_S))

@@ -186,6 +186,10 @@ BETWEEN: Mapping[str, Trips] = {
     "a payee with a quote": matches("to", "'"),
     "a payer outside ASCII": matches("from", r"[^\0-\x7f]"),
 }
+READ_AFTER_THE_BODY: Mapping[str, Trips] = {
+    f"{name}, and a key": lambda r, trips=ARGUMENT[name]: trips(r) and isinstance(member(r, "pixKey"), str)
+    for name in ("an over-long argument", "NUL", "not ASCII", "a quote", "an encoded slash")
+}
 CREDENTIAL: Mapping[str, Trips] = {
     "no Authorization": lambda r: "authorization" not in r.headers,
     "an empty Authorization": lambda r: r.headers.get("authorization") == "",
@@ -208,8 +212,8 @@ QUERY: Mapping[str, Trips] = {"a query": lambda r: bool(r.query)}
 SIX = {name: BODY[name] for name in list(BODY)[:10]}
 OF_THE_REQUEST: Mapping[str, Mapping[str, Trips]] = {
     "executePix": {**ARGUMENT, **QUERY},
-    "registerPixKey": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **BODY, **REGISTRATION, **QUERY},
-    "deletePixKey": {**SIX, "an over-long key": matches("pixKey", ".{256}"), "a large body": BODY["a large body"],
+    "registerPixKey": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **READ_AFTER_THE_BODY, **BODY, **REGISTRATION, **QUERY},
+    "deletePixKey": {**SIX, **READ_AFTER_THE_BODY, "an over-long key": matches("pixKey", ".{256}"), "a large body": BODY["a large body"],
                      "a very long argument": ARGUMENT["a very long argument"],
                      "malformed JSON at an account that is known": lambda r: (
                          not is_json(r) and bool(r.body) and not argument(r).startswith(b"pixconf-")

@@ -149,19 +149,19 @@ COMMON_CREDENTIALS = CREDENTIALS[:3]
 """Those that every operation gets."""
 
 
-def argument_cases(operation: str, names: Iterable[str] = ARGUMENTS) -> Iterator[Case]:
-    """Path arguments that are nobody's."""
+def argument_cases(operation: str, body: bytes | None, names: Iterable[str] = ARGUMENTS) -> Iterator[Case]:
+    """Path arguments that are nobody's, with a body that can be read: a service may read that first."""
     name = operations()[operation].argument or ""
     for what in names:
-        yield Case(operation, name, what, ARGUMENTS[what])
+        yield Case(operation, name, what, ARGUMENTS[what], body)
     for what, raw in RAW_ARGUMENTS.items():
-        yield Case(operation, name, what, raw, raw=True)
+        yield Case(operation, name, what, raw, body, raw=True)
 
 
-def query_cases(operation: str, argument: str | None) -> Iterator[Case]:
+def query_cases(operation: str, argument: str | None, body: bytes | None) -> Iterator[Case]:
     """Queries that nobody documented."""
     for what, query in QUERIES.items():
-        yield Case(operation, "query", what, argument, query=query)
+        yield Case(operation, "query", what, argument, body, query=query)
 
 
 def text_cases(operation: str, argument: str | None, names: Iterable[str] = TEXTS) -> Iterator[Case]:

@@ -56,6 +56,7 @@ class Findings:
     accepted: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     cut: str = ""
+    kept: set[Sign] = field(default_factory=set)
     _known: int = 0
 
     def __post_init__(self) -> None:
@@ -83,12 +84,26 @@ class Findings:
         return found + [self._deviating(row, seed, fail_on) for row in rows]
 
     def _deviating(self, row: str, seed: int, fail_on: Collection[str]) -> RowResult:
-        signs = sorted((sign for sign in self.shown if sign.row == row), key=lambda sign: self.shown[sign].case.size)
+        signs = sorted(self._distinct(row), key=lambda sign: self.shown[sign].case.size)
         parts = [self._told(sign) for sign in signs[:_MOST_NAMED]]
         parts += [f"{len(signs) - _MOST_NAMED} more"] if len(signs) > _MOST_NAMED else []
         numbers = tuple(self.shown[sign].exchange.number for sign in signs)
         verdict = deviation(ledger()[row].level, fail_on)
-        return RowResult(row, verdict, f"{'; '.join(parts)} (again with --seed={seed})", numbers)
+        again = (
+            "kept from an earlier run, again without --seed" if set(signs) <= self.kept else f"again with --seed={seed}"
+        )
+        return RowResult(row, verdict, f"{'; '.join(parts)} ({again})", numbers)
+
+    def _distinct(self, row: str) -> list[Sign]:
+        """The signs of a row; without what several members show together, where one of them shows it alone."""
+        signs = [sign for sign in self.shown if sign.row == row]
+        alone = {(sign.where, sign.message) for sign in signs}
+        parts = {sign: sign.where.split(", ") for sign in signs}
+        return [
+            sign
+            for sign in signs
+            if len(parts[sign]) == 1 or not any((part, sign.message) in alone for part in parts[sign])
+        ]
 
     def _told(self, sign: Sign) -> str:
         shown = self.shown[sign]

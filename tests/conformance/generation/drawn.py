@@ -33,11 +33,13 @@ _BREAKAGES = st.sampled_from(
 )
 
 
-def arguments(operation: str) -> SearchStrategy[Case]:
+def arguments(operation: str, body: bytes | None) -> SearchStrategy[Case]:
     """Path arguments of all of Unicode and of bytes that are no text, with the mark of the suite."""
     name = operations()[operation].argument or ""
-    texts = st.builds(lambda text, raw: Case(operation, name, "text", marked(text), raw=raw), _TEXT, st.booleans())
-    data = st.binary(max_size=8).map(lambda data: Case(operation, name, "bytes", marked_bytes(data)))
+    texts = st.builds(
+        lambda text, raw: Case(operation, name, "text", marked(text), body, raw=raw), _TEXT, st.booleans()
+    )
+    data = st.binary(max_size=8).map(lambda data: Case(operation, name, "bytes", marked_bytes(data), body))
     return st.one_of(texts, texts, data)
 
 

@@ -100,17 +100,16 @@ class Generation:
 
         place = next(iter(self._places(operation)), None)
         form = self._form(operation)
-        yield from classes.query_cases(operation, place)
-        if operations()[operation].argument:
-            yield from classes.argument_cases(
-                operation, classes.ARGUMENTS if operation == "executePix" else classes.EVERYWHERE
-            )
-        credentials = classes.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else classes.COMMON_CREDENTIALS
         body = as_bytes(form) if form else None
+        yield from classes.query_cases(operation, place, body)
+        if operations()[operation].argument:
+            names = classes.ARGUMENTS if operation == "executePix" else classes.EVERYWHERE
+            yield from classes.argument_cases(operation, body, names)
+        credentials = classes.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else classes.COMMON_CREDENTIALS
         yield from classes.credential_cases(operation, place, body, credentials)
-        yield from coverage_cases(operation, place if form else None)
         if form:
             yield from self._body_classes(operation, place, form)
+        yield from coverage_cases(operation, place if form else None, form)
 
     def _body_classes(self, operation: str, place: str | None, form: Mapping[str, Any]) -> Iterator[Case]:
         registers, deletes = operation == REGISTERED, operation == "deletePixKey"
@@ -136,16 +135,19 @@ class Generation:
         from tests.conformance.generation.search import Search
 
         places = self._places(operation)
-        strategies = [schema.fuzzing_cases(operation, places if operation in _FORMS else ())]
+        form = self._form(operation)
+        strategies = [schema.fuzzing_cases(operation, places if form else (), form)]
         if operations()[operation].argument:
-            strategies.append(drawn.arguments(operation))
-        if form := self._form(operation):
+            strategies.append(drawn.arguments(operation, as_bytes(form) if form else None))
+        if form:
             strategies += [drawn.bodies(operation, places, form)] * 2
         else:
             strategies.append(drawn.queries(operation, places))
         name = f"{operation}.{FUZZING}"
         send = lambda case: self._send(case, findings)  # noqa: E731 - a method cannot be given the findings
-        Search(name, st.one_of(strategies), send, self.settings).run()
+        search = Search(name, st.one_of(strategies), send, self.settings)
+        search.run()
+        findings.kept = search.kept
 
     def _places(self, operation: str) -> list[str]:
         """Path arguments that a mistaken request may go to: where it can harm nothing."""

@@ -7,7 +7,7 @@ to vary, and other methods and headers are never sent.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -23,7 +23,7 @@ from schemathesis.generation.feedback import NO_FEEDBACK
 from schemathesis.generation.meta import CoverageScenario
 from schemathesis.schemas import APIOperation
 
-from spec.interface import OPENAPI
+from spec.interface import OPENAPI, operations
 from tests.conformance.generation.cases import JSON, Case
 from tests.conformance.generation.harmless import as_bytes, harmless, marked
 
@@ -31,6 +31,7 @@ NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal"
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
 UNTYPED = ("transferExternal", "transferInternal", "transferP2p")
 """Operations whose members have no type: what is positive to the schema is a body of nulls."""
+Form = Mapping[str, Any] | None
 _CUT = (CoverageScenario.OBJECT_REQUIRED_AND_OPTIONAL, CoverageScenario.OBJECT_ONLY_REQUIRED)
 """Subsets of the members: they showed nothing that no other case shows."""
 
@@ -45,8 +46,8 @@ def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
     return {operation.definition.raw["operationId"]: operation for operation in found}
 
 
-def coverage_cases(operation: str, argument: str | None) -> Iterator[Case]:
-    """The coverage phase: boundary values of the schema. `argument` is the place of a body."""
+def coverage_cases(operation: str, argument: str | None, form: Form) -> Iterator[Case]:
+    """The coverage phase: boundary values of the schema. `argument` is the place of a body, `form` a good one."""
     source = _operations()[operation]
     cases = source.schema.iter_coverage_cases(
         source,
@@ -56,26 +57,34 @@ def coverage_cases(operation: str, argument: str | None) -> Iterator[Case]:
     for case in cases:
         data = case.meta.phase.data
         if data.scenario not in _CUT:
-            yield _case(operation, case, argument, data.parameter or "body", data.description)
+            yield _case(operation, case, argument, form, data.description)
 
 
-def fuzzing_cases(operation: str, places: Sequence[str]) -> SearchStrategy[Case]:
+def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchStrategy[Case]:
     """The fuzzing phase: positive data, and negative data where the schema can be broken."""
     source = _operations()[operation]
     modes = list(GenerationMode) if operation in NEGATIVE_IS_POSSIBLE else [GenerationMode.POSITIVE]
     drawn = st.one_of([source.as_strategy(generation_mode=mode, feedback=NO_FEEDBACK) for mode in modes])
     argument = st.sampled_from(places) if places else st.none()
-    return st.builds(lambda case, where: _case(operation, case, where, "body", "of the schema"), drawn, argument)
+    return st.builds(lambda case, where: _case(operation, case, where, form, "of the schema"), drawn, argument)
 
 
-def _case(operation: str, case: SchemaCase[Any], place: str | None, where: str, what: str) -> Case:
+def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form, what: str) -> Case:
     if place is None and case.path_parameters:
         place = marked(unquote(str(next(iter(case.path_parameters.values())))))
     headers = {name.lower(): value for name, value in (case.headers or {}).items()}
     content_type = headers.get("content-type", JSON)
     if not (content_type.isascii() and content_type.isprintable()):
         content_type = JSON
-    return Case(operation, where, what, place, _body(case.body), content_type)
+    where = _unusual(case.body, form) if form else operations()[operation].argument or "query"
+    return Case(operation, where, what.removeprefix(f"{where}: "), place, _body(case.body), content_type)
+
+
+def _unusual(body: Any, form: Mapping[str, Any]) -> str:
+    """The members that are missing, or of another kind than in a good body; else the body as a whole."""
+    sent = body if isinstance(body, dict) else {}
+    names = [name for name, good in form.items() if name not in sent or type(sent[name]) is not type(good)]
+    return ", ".join(sorted(names)) if sent and names else "body"
 
 
 def _body(body: Any) -> bytes | None:

@@ -45,6 +45,7 @@ class Search:
     send: Callable[[Case], set[Sign]]
     settings: GenerationSettings
     _known: dict[Case, set[Sign]] = field(default_factory=dict)
+    _new: set[Sign] = field(default_factory=set)
     _room: int = 0
     _classes: dict[Sign, type[Shows]] = field(default_factory=dict)
 
@@ -55,11 +56,20 @@ class Search:
         store = DirectoryBasedExampleDatabase(folder) if folder else None
         if folder is not None and self.settings.replay:
             self._pass(self._sent_and_shown, (Phase.reuse,), store)
-        self._pass(self._sent, (Phase.generate,), None)
+        self._pass(self._drawn, (Phase.generate,), None)
         found = {sign for signs in self._known.values() for sign in signs}
         self._room = SHRINKING_SENDS
         for sign in sorted(found, key=repr)[:MOST_SHRUNK]:
             self._shrink(sign, store)
+
+    @property
+    def kept(self) -> set[Sign]:
+        """What only the kept examples of earlier runs showed: the seed does not lead to it."""
+        return {sign for signs in self._known.values() for sign in signs} - self._new
+
+    def _drawn(self, case: Case) -> None:
+        self._sent(case)
+        self._new |= self._known[case]
 
     def _sent(self, case: Case) -> None:
         if case not in self._known:
