@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from spec.interface import MARK
 from spec.redaction import masks
 from spec.redaction.detectors import detect
 from spec.redaction.encodings import Reading, fold, readings
@@ -76,10 +77,13 @@ class Engine:
         return self.knowledge.whole(text) or self.redact(text)
 
     def mask(self, text: str) -> str:
-        """A personal text: its placeholder where it is a known value, else its shape; placeholders stay."""
+        """A personal text: its placeholder where it is a known value, else its shape; placeholders stay, and what the
+        suite invented, which is nobody's."""
         known = self.knowledge.whole(text)
         if known:
             return known
+        if text.startswith(MARK):
+            return self.redact(text)
         if "<" not in text or not self.knowledge.placeholder.search(text):
             return masks.mask(text)
         pieces = self.knowledge.placeholder.split(text)

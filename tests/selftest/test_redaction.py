@@ -663,3 +663,15 @@ class TestCurl:
         line = pen.curl("POST", "https://host/", [("Content-Type", "text/plain")], body)
 
         assert shell_words(line)[3:] == [b"-H", b"Content-Type: text/plain", b"--data-raw", body, b"https://host/"]
+
+
+@pytest.mark.parametrize(
+    "key", ["pixconf-\0", "pixconf-ação-π", "pixconf-" + "x" * 300, "pixconf-\ud800", "pixconf-'; --"]
+)
+def test_what_the_suite_invented_stays_as_it_was_sent(key):
+    """An invented key is nobody's, and a curl line with a masked one would ask for something else."""
+    body = json.dumps({"pixKey": key, "name": "Maria"})
+    shown = only(secret=TOKEN).body(body.encode(), "application/json")
+
+    assert json.loads(shown)["pixKey"] == key
+    assert "Maria" not in shown

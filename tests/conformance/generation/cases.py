@@ -11,6 +11,7 @@ from spec.exchange import Exchange
 JSON = "application/json"
 UNRESERVED_BY_US = ";,:@&=+$!'()*~"
 """Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
+_NOT_RUNNABLE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,10 @@ class Case:
 
     @property
     def size(self) -> int:
-        """How large the request is; of two cases that show the same the smaller one is shown."""
-        return len(self.argument or "") + len(self.body or b"") + len(self.query)
+        """How large the request is; of two cases that show the same the smaller one is shown, and one without NUL, which
+        no shell can pass on."""
+        body = self.body or b""
+        return len(self.argument or "") + len(body) + len(self.query) + _NOT_RUNNABLE * (b"\0" in body)
 
     def send(self, client: Client) -> Exchange:
         """Send it."""
