@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from environments.client import Client
-from environments.door import Door, UnreachableError
+from environments.door import GONE, Door, UnreachableError
 from environments.opening import BUDGET, Share, open_client, open_door, redactor_of
 from environments.probe import Preflight, probe
 from environments.profile import Profile, ProfileError, load
@@ -315,7 +315,7 @@ def pytest_fixture_setup() -> Iterator[Any]:
     try:
         result = yield
     except UnreachableError as error:
-        raise NotExercised(f"the target cannot be spoken to any more: {error}") from None
+        raise NotExercised(GONE.format(error)) from None
     return result
 
 

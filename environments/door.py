@@ -31,9 +31,12 @@ from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
 from spec.reading import is_refusal
 
-__all__ = ["STANDING", "Door", "ForbiddenError", "Intent", "UnreachableError"]
+__all__ = ["GONE", "STANDING", "Door", "ForbiddenError", "Intent", "UnreachableError"]
 
 Sent = tuple[Exchange, requests.Response | None]
+
+
+GONE = "the target cannot be spoken to any more: {}"
 
 
 class UnreachableError(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from environments.door import STANDING, Door, UnreachableError
+from environments.door import GONE, STANDING, Door, UnreachableError
 from environments.profile import Profile
 from reports.evidence import evidence, outline
 from reports.explaining import explained
@@ -112,7 +112,7 @@ class Watcher:
                 raise
             return True
         except UnreachableError as error:
-            raise NotExercised(f"the target cannot be spoken to any more: {error}") from None
+            raise NotExercised(GONE.format(error)) from None
         return result
 
     def _xfail_if_known(self, recording: Recording) -> None:
@@ -148,10 +148,7 @@ class Watcher:
         elif isinstance(error, pytest.skip.Exception):
             recording.verdict, recording.message = NOT_EXERCISED, str(error)
         elif isinstance(error, UnreachableError):
-            recording.verdict, recording.message = (
-                NOT_EXERCISED,
-                f"the target cannot be spoken to any more: {error}",
-            )
+            recording.verdict, recording.message = NOT_EXERCISED, GONE.format(error)
         elif not recording.failing:
             recording.verdict, recording.message = "error", f"{call.when}: {type(error).__name__}: {error}"
 

@@ -17,7 +17,6 @@ from spec.strict_json import read_json
 from tests.conformance.generation.cases import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
-GONE = "the target cannot be spoken to any more: {}"
 _MOST_NAMED = 12
 
 

@@ -26,13 +26,11 @@ def run_sequences(world: World, wanted: GenerationSettings) -> None:
         max_examples=min(MOST_SEQUENCES, wanted.drawn),
         stateful_step_count=STEPS,
     )
-    with world.while_reachable():
-        for key in world.keys[:1]:  # whatever the machine draws, one key comes and goes
-            world.register(key)
-            world.tidy()
+    for key in world.keys[:1]:  # whatever the machine draws, one key comes and goes
+        world.register(key)
+        world.tidy()
     run_state_machine_as_test(machine, settings=bounds)
-    with world.while_reachable():
-        world.execute_twice()
+    world.execute_twice()
 
 
 def _machine(world: World) -> type[RuleBasedStateMachine]:
@@ -44,32 +42,26 @@ def _machine(world: World) -> type[RuleBasedStateMachine]:
         @rule(place=places)
         def register(self, place: int) -> None:
             for key in world.keys[place : place + 1]:
-                with world.while_reachable():
-                    world.register(key)
+                world.register(key)
 
         @rule(place=places)
         def delete(self, place: int) -> None:
             for key in world.keys[place : place + 1]:
-                with world.while_reachable():
-                    world.delete(key)
+                world.delete(key)
 
         @rule()
         def list_keys(self) -> None:
-            with world.while_reachable():
-                world.list()
+            world.list()
 
         @rule()
         def read_the_balance(self) -> None:
-            with world.while_reachable():
-                world.read_balance()
+            world.read_balance()
 
         @rule()
         def execute_twice(self) -> None:
-            with world.while_reachable():
-                world.execute_twice()
+            world.execute_twice()
 
         def teardown(self) -> None:
-            with world.while_reachable():
-                world.tidy()
+            world.tidy()
 
     return KeysAndMoney

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from environments.client import Client
-from environments.door import UnreachableError
+from environments.door import GONE, UnreachableError
 from environments.profile import Profile
 from spec.interface import MARK, operations
 from tests.conformance.generation import classes
 from tests.conformance.generation.cases import Case
-from tests.conformance.generation.collecting import GONE, Findings
+from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.harmless import as_bytes, harmless, marked
 from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations
 from tests.conformance.generation.settings import GenerationSettings

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from environments.client import Client
-from environments.door import UnreachableError
+from environments.door import GONE, UnreachableError
 from environments.profile import PixKey, Profile
 from reports.recording import Finding
 from spec.exchange import Exchange
@@ -18,13 +19,27 @@ from spec.redaction import Redactor
 from spec.rules import Outcome
 from tests.conformance.executions import prepare
 from tests.conformance.generation.cases import Case
-from tests.conformance.generation.collecting import GONE, Findings
+from tests.conformance.generation.collecting import Findings
 from tests.conformance.operations import code_in
 from tests.conformance.registrations import Registrar
 
 MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
 Numbers = Mapping[str, Decimal]
+P = ParamSpec("P")
+
+
+def _step(act: Callable[Concatenate[World, P], None]) -> Callable[Concatenate[World, P], None]:
+    """A step that a target which is gone cuts short: what was learned until then is judged."""
+
+    @wraps(act)
+    def taken(world: World, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            act(world, *args, **kwargs)
+        except UnreachableError as error:
+            world.findings.cut = world.findings.cut or GONE.format(error)
+
+    return taken
 
 
 @dataclass
@@ -50,6 +65,7 @@ class World:
             return []
         return [key for key in self.profile.pix_keys if key.type != "RANDOM"]
 
+    @_step
     def register(self, key: PixKey) -> None:
         """Register a key that may be registered already."""
         if self.registrar is None or self._over:
@@ -60,6 +76,7 @@ class World:
             self.registrations[key.key] = exchange
             self.touched[key.key] = key
 
+    @_step
     def delete(self, key: PixKey) -> None:
         """Delete a key if this machine registered it."""
         exchange = self.registrations.get(key.key)
@@ -70,6 +87,7 @@ class World:
         if gone:
             del self.registrations[key.key]
 
+    @_step
     def list(self) -> None:
         """List the keys and see which of those that the machine touched are among them."""
         exchange = self._read("listPixKeys", self.profile.accounts[0])
@@ -80,10 +98,12 @@ class World:
             state = "registered" if key in self.registrations else "deleted"
             self.listings[f"a {state} key is {'listed' if key in body else 'not listed'}"] = exchange
 
+    @_step
     def read_balance(self) -> None:
         """Read a balance, as any other step may come between."""
         self._read("getBalance", self.profile.accounts[0])
 
+    @_step
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
         if self.transfers >= MOST_TRANSFERS or self._over or "execute" not in self.profile.allow:
@@ -111,20 +131,13 @@ class World:
             if second is not None:
                 self.twice = _told(first, second, moved, _changes(between, self._balances()))
 
+    @_step
     def tidy(self) -> None:
         """Delete what is still registered, and look whether it is gone."""
         self.list()
         for key in list(self.registrations):
             self.delete(self.touched[key])
         self.list()
-
-    @contextmanager
-    def while_reachable(self) -> Iterator[None]:
-        """For one step: a target that is gone cuts the traffic, and what was learned until then is judged."""
-        try:
-            yield
-        except UnreachableError as error:
-            self.findings.cut = self.findings.cut or GONE.format(error)
 
     @property
     def _over(self) -> bool:
