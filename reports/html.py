@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from reports.headline import HEADLINES, scope
 from reports.run import Run
-from reports.terminal import HEADLINES, scope
 from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, TESTED, WARN, deviation
 from spec.ledger import LEVELS, ledger
 

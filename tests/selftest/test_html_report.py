@@ -15,9 +15,9 @@ import pytest
 
 from environments.profile import load
 from reports import html, proven
+from reports.headline import HEADLINES
 from reports.html import HtmlPage, summary_html
 from reports.run import Run
-from reports.terminal import HEADLINES
 from reports.verdicts import FAIL, NOT_EXERCISED, OBSERVED, PASS, WARN, RowResult, RunVerdict
 from spec.ledger import ledger
 
