@@ -117,6 +117,7 @@ class Profile:
     tls: Tls = field(default_factory=Tls)
     proxy: str | None = None
     insecure: bool = False
+    base_url_is_exact: bool = False
     journal: Path | None = None
     allow: frozenset[str] = frozenset({"read"})
     accounts: tuple[str, ...] = field(default=(), repr=False)
@@ -142,12 +143,13 @@ def load(environment: str, *, folder: Path, base_url: str | None = None) -> Prof
 
 def _redirected(profile: Profile, base_url: str) -> Profile:
     """The profile with the address of ``--base-url``. What is allowed on the sandbox stays local."""
-    if problem := next(address_problems(base_url, insecure=profile.insecure), None):
+    address = in_one_form(base_url)
+    if problem := next(_address_problems(profile, address), None):
         raise ProfileError(f"--base-url: {problem}")
-    if profile.base_url == EMBEDDED and not is_loopback(base_url):
+    if profile.base_url == EMBEDDED and not is_loopback(address):
         reason = f"{shown(profile.path)} is for the embedded sandbox, and its permissions and data stay there"
         raise ProfileError(f"--base-url: {reason}; name the profile of this target with --environment")
-    return replace(profile, base_url=in_one_form(base_url))
+    return replace(profile, base_url=address)
 
 
 def _built(path: Path, data: dict[str, Any]) -> Profile:
@@ -192,17 +194,21 @@ def _whole(number: Any) -> Any:
 def _problems(profile: Profile) -> Iterator[str]:
     """What no single key shows, and what the disk shows."""
     if profile.base_url != EMBEDDED:
-        yield from (f"base_url: {p}" for p in address_problems(profile.base_url, insecure=profile.insecure))
+        yield from (f"base_url: {p}" for p in _address_problems(profile, profile.base_url))
         if profile.auth == Auth():
             yield "auth: missing; expected one of token_env, token_command and token_file"
     if profile.proxy:
-        yield from (f"proxy: {p}" for p in address_problems(profile.proxy, insecure=True))
+        yield from (f"proxy: {p}" for p in address_problems(profile.proxy, insecure=True, exact=True))
     yield from _missing_files(profile)
     yield from _header_problems(profile)
     for entry, times in Counter(entry.id for entry in profile.known_failures).items():
         if times > 1:
             yield f"known_failures: {entry}: stands {times} times; keep one"
     yield from _body_problems(profile)
+
+
+def _address_problems(profile: Profile, base_url: str) -> Iterator[str]:
+    return address_problems(base_url, insecure=profile.insecure, exact=profile.base_url_is_exact)
 
 
 def _missing_files(profile: Profile) -> Iterator[str]:

@@ -28,16 +28,28 @@ def in_one_form(text: str) -> str:
     return (text[: origin.end()].lower() + text[origin.end() :] if origin else text).removesuffix("/")
 
 
-def address_problems(text: str, *, insecure: bool) -> Iterator[str]:
-    """What is wrong with an address, without repeating it. ``insecure`` permits http:// to other machines."""
+def address_problems(text: str, *, insecure: bool, exact: bool = False) -> Iterator[str]:
+    """What is wrong with an address. ``insecure`` permits http:// to other machines, ``exact`` a path that ends in /v1.
+
+    Only an address that the reports would show is repeated: one that holds no more than host, port and path.
+    """
     if "@" in text:
         yield "an address with a user name or password; secrets are named, never written: leave them out"
     elif set(text) & set("?#"):
         yield "an address with a query or a fragment; leave out what follows ? or #"
+    elif not exact and (shorter := _without_version(text)):
+        remedy = f"write {shorter}, or say base_url_is_exact: true in the profile if the paths start with /v1/v1"
+        yield f"ends in /v1, with which every path of the interface document starts already: {remedy}"
     elif not _ADDRESS.fullmatch(text) or not _has_a_port_number(text):
         yield "not an address; expected http(s)://host[:port][/prefix]"
     elif text.startswith("http:") and not insecure and not is_loopback(text):
         yield "http:// sends the token in clear text; use https://, or say insecure: true in the profile"
+
+
+def _without_version(text: str) -> str:
+    """The address without the /v1 at its end, in any letter case; empty where there is none, or no address is left."""
+    shorter = re.sub(r"(?i)(/+v1)+/*$", "", text)
+    return in_one_form(shorter) if shorter != text and _ADDRESS.fullmatch(shorter) else ""
 
 
 def _has_a_port_number(text: str) -> bool:

@@ -416,6 +416,10 @@ limits: {examples: 0}
 => limits.examples: expected a whole number of examples from 1
 insecure: please
 => insecure: expected true or false, not text
+base_url_is_exact: 1
+=> base_url_is_exact: expected true or false, not a number
+base_url_is_exact:
+=> base_url_is_exact: expected true or false, not nothing
 correlation_header: X Id
 => correlation_header: expected the name of a header, such as X-Request-Id
 journal: [a]
@@ -513,6 +517,7 @@ WRONG_ADDRESSES = [
     ("ftp://bank.example", ADDRESS),
     ("https://", ADDRESS),
     ("https:///v1", ADDRESS),
+    ("https://bank.example/a b/v1", ADDRESS),
     ("https://bank.example:0", ADDRESS),
     ("https://bank.example:99999", ADDRESS),
     ("https://bank.example:port", ADDRESS),
@@ -528,6 +533,20 @@ WRONG_ADDRESSES = [
     ("http://127.0.0.1.bank.example", CLEAR),
 ]
 
+TWICE = (
+    "ends in /v1, with which every path of the interface document starts already: write {}, "
+    "or say base_url_is_exact: true in the profile if the paths start with /v1/v1"
+)
+WITH_THE_VERSION = [
+    ("https://bank.example/v1", "https://bank.example"),
+    ("https://bank.example/v1/", "https://bank.example"),
+    ("https://bank.example/v1//", "https://bank.example"),
+    ("HTTPS://Bank.example/Pix/V1", "https://bank.example/Pix"),
+    ("https://bank.example:8443/pix/v1/v1/", "https://bank.example:8443/pix"),
+    ("http://bank.example/v1", "http://bank.example"),
+    ("http://[::1]:8080/v1", "http://[::1]:8080"),
+]
+
 
 class TestAddresses:
     @pytest.mark.parametrize(("address", "message"), WRONG_ADDRESSES, ids=str)
@@ -539,6 +558,26 @@ class TestAddresses:
     def test_override(self, address, message):
         """The address of --base-url is checked as the profile's own is."""
         assert refusal(GOOD, base_url=address) == f"--base-url: {message}"
+
+    @pytest.mark.parametrize(("given", "corrected"), WITH_THE_VERSION)
+    def test_the_version_at_the_end(self, given, corrected):
+        """An address that ends in /v1 is refused with the one that is meant, in the profile and in --base-url."""
+        message = TWICE.format(corrected)
+
+        assert refusal(f'base_url: "{given}"\nauth: {{token_env: PIX_TOKEN}}') == f"base_url: {message}"
+        assert refusal(GOOD, base_url=given) == f"--base-url: {message}"
+
+    @pytest.mark.parametrize("address", ["https://bank.example/v1", "https://bank.example/pix/V1"])
+    def test_an_exact_address(self, address):
+        """The profile may say that the paths of its service start with /v1/v1."""
+        exact = "auth: {token_env: PIX_TOKEN}\nbase_url_is_exact: true\nbase_url: "
+
+        assert loaded(exact + address).base_url == address
+        assert loaded(exact + "https://bank.example", base_url=f"{address}/").base_url == address
+
+    def test_a_proxy_that_ends_in_the_version(self):
+        """The paths of the interface document do not go below the address of a proxy."""
+        assert loaded(f"{GOOD}proxy: http://proxy.example/v1").proxy == "http://proxy.example/v1"
 
     @pytest.mark.parametrize(
         ("address", "message"), [("http://me:s3cr3t@proxy.example", USER), ("proxy.example:3128", ADDRESS)]
@@ -552,6 +591,10 @@ class TestAddresses:
         [
             ("https://bank.example/", "https://bank.example"),
             ("https://bank.example/pix/sandbox/", "https://bank.example/pix/sandbox"),
+            ("https://bank.example/v1/pix", "https://bank.example/v1/pix"),
+            ("https://bank.example/v10", "https://bank.example/v10"),
+            ("https://bank.example/api-v1", "https://bank.example/api-v1"),
+            ("https://v1", "https://v1"),
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
             ("http://[::1]:8080", "http://[::1]:8080"),
             ("http://localhost", "http://localhost"),
