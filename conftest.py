@@ -22,6 +22,7 @@ from environments.profile import Profile, ProfileError, load
 from environments.target import Target, open_target, target_of_worker
 from reports.first import ordered, unknown_to_all
 from reports.interruption import Interruption, join_parallel_run, stop_parallel_run
+from reports.options import only_explains, only_shows, refuse_options, whole_number
 from reports.pen import Pen
 from reports.plan import Plan, Planner
 from reports.recording import NotExercised
@@ -64,18 +65,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _count(text: str) -> int:
-    return _whole(text, "--examples", least=1)
+    return whole_number(text, "--examples", least=1)
 
 
 def _seed(text: str) -> int:
-    return _whole(text, "--seed", least=0)
-
-
-def _whole(text: str, option: str, *, least: int) -> int:
-    """The number of an option. What it raises is shown in one line; argparse's own error has four."""
-    if not (text.isascii() and text.isdecimal()) or int(text) < least:
-        raise pytest.UsageError(f"{option}: {text!r} is no whole number from {least}")
-    return int(text)
+    return whole_number(text, "--seed", least=0)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -84,10 +78,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "needs(permission): a permission beyond that of the row's operation")
     config.addinivalue_line("markers", "property: generated traffic")
     config.addinivalue_line("markers", "xdist_group(name): tests that one worker of a parallel run takes")
-    if config.getoption("verify_base_url", False):
-        raise pytest.UsageError("--verify-base-url goes around the door; leave it out, the target is probed anyway")
-    if only_selftests(config):
+    if only_selftests(config) or only_explains(config):
         return
+    refuse_options(config)
     try:
         _configure(config, _profile(config))
     except ProfileError as error:
@@ -97,6 +90,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def _configure(config: pytest.Config, profile: Profile) -> None:
     if config.getoption("plan"):
         _configure_plan(config, profile)
+        return
+    if only_shows(config):
+        config.pluginmanager.register(Watcher(profile, redactor_of(profile)), "conformance-watcher")
         return
     before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
     config.add_cleanup(partial(_set_umask, before))
@@ -239,7 +235,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Probe the target once, before the first test."""
     config = session.config
-    if REPORTER in config.stash and session.items and not config.option.collectonly:
+    if REPORTER in config.stash and session.items:
         _probe(config)
 
 

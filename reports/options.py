@@ -1,0 +1,47 @@
+"""Options of pytest in a conformance run: those that are refused, and those that only show something."""
+
+from __future__ import annotations
+
+import pytest
+
+_REFUSED = {
+    "verify_base_url": "--verify-base-url goes around the door; leave it out, the target is probed anyway",
+    "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
+    "xmlpath": "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR",
+}
+_EXPLAINS = ("help", "markers")
+_SHOWS = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
+
+
+def whole_number(text: str, option: str, *, least: int) -> int:
+    """The number of an option. What it raises is shown in one line; argparse's own error has four."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        raise pytest.UsageError(f"{option}: {text!r} is no whole number from {least}")
+    return int(text)
+
+
+def refuse_options(config: pytest.Config) -> None:
+    """UsageError for an option of pytest that a conformance run does not take, wherever it was given."""
+    if hasattr(config, "workerinput"):  # in a worker it is the controller that has set them
+        return
+    for name, why in _REFUSED.items():
+        if config.getoption(name, None):
+            raise pytest.UsageError(why)
+    if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
+        raise pytest.UsageError(
+            "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
+        )
+
+
+def only_explains(config: pytest.Config) -> bool:
+    """Whether pytest explains itself: --help and --markers collect nothing."""
+    return _any(config, _EXPLAINS)
+
+
+def only_shows(config: pytest.Config) -> bool:
+    """Whether tests are listed and none is run: no target is opened, and nothing is written."""
+    return _any(config, _SHOWS)
+
+
+def _any(config: pytest.Config, names: tuple[str, ...]) -> bool:
+    return any(config.getoption(name, None) not in (None, False) for name in names)

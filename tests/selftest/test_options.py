@@ -1,0 +1,96 @@
+"""Options of pytest in a conformance run: some are refused, and some only list tests, which opens and writes nothing."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+
+import pytest
+
+from reports.writing import RUNS
+from tests.selftest.services.running import ROOT, command, environment, run, write_profile
+from tests.selftest.services.serving import Raw
+
+LISTS = ["--collect-only", "--fixtures", "--fixtures-per-test", "--setup-plan", "--help", "--markers", "--cache-show"]
+
+
+@pytest.mark.parametrize("option", [*LISTS, "--co -n2"])
+def test_what_only_lists_opens_and_writes_nothing(option, tmp_path):
+    """No token is fetched, no request is sent, no folder is made, and `latest` stays where it is."""
+    with Raw() as service:
+        token = ["touch", str(tmp_path / "token-was-fetched")]
+        profile = write_profile(tmp_path, service.base_url, auth={"token_command": token})
+        result = run(profile, *option.split())
+
+    assert (result.status, service.seen) == (0, [])
+    assert "CONFORMANT" not in result.output
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["profile.yaml"]
+
+
+def test_listing_moves_no_latest(tmp_path):
+    """Without --report-dir, too, the folder of reports is as it was; pytest keeps nothing of it either."""
+    profile = write_profile(tmp_path, "embedded", auth=None)
+    profile = profile.rename(tmp_path / f"listed-{secrets.token_hex(4)}.yaml")
+    line = [part for part in command(profile, "--collect-only") if not part.startswith("--report-dir")]
+    done = subprocess.run(line, cwd=ROOT, env=environment(), capture_output=True, text=True)
+
+    assert "test_execution.py::" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == [profile.name]
+    assert not (RUNS / profile.stem).exists()
+
+
+def test_a_wrong_profile_lists_nothing(tmp_path):
+    """Exit status 4 and one line, as in a run."""
+    result = run(write_profile(tmp_path, "bank.example"), "--collect-only")
+
+    assert result.status == 4
+    assert result.output.strip() == (
+        f"ERROR: {tmp_path / 'profile.yaml'}: base_url: not an address; expected http(s)://host[:port][/prefix]"
+    )
+
+
+HTML = "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR"
+JUNIT = "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR"
+SETUP = "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        ("--html=x.html", HTML),
+        ("--junitxml=x.xml", JUNIT),
+        ("--junit-xml=x.xml", JUNIT),
+        ("--setup-only", SETUP),
+        ("--collect-only --html=x.html", HTML),
+        ("-n2 --junitxml=x.xml", JUNIT),
+    ],
+)
+@pytest.mark.parametrize("given", ["on the command line", "in PYTEST_ADDOPTS"])
+def test_an_option_that_goes_past_the_report_is_refused(option, line, given, tmp_path):
+    """Exit status 4, one line that says what to use instead, and no request."""
+    variables = {"PYTEST_ADDOPTS": option} if given == "in PYTEST_ADDOPTS" else {}
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url), *([] if variables else option.split()), **variables)
+
+    assert (result.status, service.seen) == (4, [])
+    assert result.output.strip() == f"ERROR: {line}"
+    assert not result.folder.exists()
+
+
+def test_an_option_of_the_ini_file_is_refused(tmp_path):
+    """What a project adds to every command line counts as given."""
+    with Raw() as service:
+        plugins = "--import-mode=importlib --disable-plugin-autoload -p pytest_base_url.plugin"
+        result = run(write_profile(tmp_path, service.base_url), "-o", f"addopts={plugins} --junitxml=x.xml")
+
+    assert (result.status, result.output.strip(), service.seen) == (4, f"ERROR: {JUNIT}", [])
+
+
+def test_self_tests_may_write_both(tmp_path):
+    """The suite's own tests give no verdict, and have no report of their own."""
+    files = [f"--html={tmp_path / 'x.html'}", f"--junitxml={tmp_path / 'x.xml'}"]
+    line = command(write_profile(tmp_path, "embedded", auth=None), *files, "tests/selftest/test_patience.py")
+    done = subprocess.run(line, cwd=ROOT, env=environment(), capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout
+    assert {"x.html", "x.xml"} <= {path.name for path in tmp_path.iterdir()}
