@@ -295,7 +295,7 @@ def _probe(config: pytest.Config) -> None:
         found = Preflight(str(error))
     run.first += [redactor.text(note) for note in found.notes]
     if found.unreachable:
-        run.unreachable = found.unreachable
+        run.unreachable = redactor.text(found.unreachable)
         why = f"{run.base_url} cannot be spoken to: {found.unreachable}; this is no verdict on the service"
         pytest.exit(redactor.text(why), returncode=7)
 

@@ -1,29 +1,55 @@
-"""junit.xml from the result model: one test case a requirement."""
+"""junit.xml from the result model: one test case a requirement, and one for the run itself."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import SystemOut
 
-from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE, WARN
+from reports.headline import HEADLINES
+from reports.verdicts import (
+    CONFORMANT,
+    FAIL,
+    NON_CONFORMANT,
+    NOT_EXERCISED,
+    NOT_ROBUST,
+    OUT_OF_SCOPE,
+    UNTESTABLE,
+    WARN,
+)
+
+_ON_THE_SERVICE = (CONFORMANT, NON_CONFORMANT, NOT_ROBUST)
+"""Verdicts of a run that came to its end: what is wrong with the service stands in cases of its own."""
 
 
-def junit(document: dict[str, Any]) -> str:
-    """The text of junit.xml for the content of a conformance.json. Known failures count as skipped."""
+def junit(document: dict[str, Any], unreachable: str = "") -> str:
+    """The text of junit.xml for the content of a conformance.json. Known failures count as skipped.
+
+    Elements and attributes are those of junit-10.xsd of Jenkins, which GitLab reads too.
+    """
     suite = TestSuite(f"pix-conformance {document['environment']['name']}")
     suite.timestamp = document["started"]
-    for row in document["requirements"]:
-        suite.add_testcase(_case(row))
-    suite.time = document["duration_s"]
+    cases = [_case(row, unreachable) for row in document["requirements"]]
+    suite.add_testcases([_run_case(document, unreachable, fails=any(case.is_failure for case in cases)), *cases])
     xml = JUnitXml()
     xml.add_testsuite(suite)
     text = xml.tostring()
     return text.decode("utf-8") if isinstance(text, bytes) else str(text)
 
 
-def _case(row: dict[str, Any]) -> TestCase:
+def _run_case(document: dict[str, Any], unreachable: str, *, fails: bool) -> TestCase:
+    """The run: an error where its verdict is none on the service, and where no other case says why it is not green."""
+    case = TestCase("run", classname="pix-conformance", time=document["duration_s"])
+    verdict = document["verdict"]
+    if verdict not in _ON_THE_SERVICE or (document["exit_status"] and not fails):
+        error = Error(HEADLINES[verdict], verdict)
+        error.text = "\n".join(filter(None, [unreachable, *document["notes"]]))
+        case.result = [error]
+    return case
+
+
+def _case(row: dict[str, Any], unreachable: str) -> TestCase:
     case = TestCase(row["id"], classname=row["operation"] or "general", time=0)
     verdict, message = row["verdict"], row["message"]
     if verdict == FAIL and "known_failure" not in row:
@@ -33,9 +59,14 @@ def _case(row: dict[str, Any]) -> TestCase:
     elif verdict == FAIL:
         case.result = [Skipped(f"known failure: {row['known_failure']}: {message}")]
     elif verdict in (NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE):
-        case.result = [Skipped(f"{verdict}: {message}")]
+        case.result = [Skipped(f"{verdict}: {message or _untold(verdict, unreachable)}")]
     elif verdict == WARN or message:
         output = SystemOut()
         output.text = f"{verdict}: {message}"
         case.append(output)
     return case
+
+
+def _untold(verdict: str, unreachable: str) -> str:
+    """Why a requirement was not tested, where nothing was found for it."""
+    return "the profile does not permit it" if verdict == OUT_OF_SCOPE else unreachable or "no test reached it"

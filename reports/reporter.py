@@ -62,7 +62,7 @@ class Reporter:
         document = self.run.document()
         try:
             write(self.folder / "conformance.json", json.dumps(document, indent=1) + "\n")
-            write(self.folder / "junit.xml", junit(document))
+            write(self.folder / "junit.xml", junit(document, self.run.unreachable))
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
         except OSError as error:
