@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,17 @@ def selection(config: pytest.Config) -> Selection:
         rows += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
     marked = [f"-m {config.option.markexpr}"] if config.option.markexpr else []
     return Selection(" ".join([*rows, *marked]) or None, narrowed=bool(rows))
+
+
+def requirements(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
+    """The ids of the requirements whose tests use one of the fixtures, of what pytest's own deselection left."""
+    markers = [item.get_closest_marker("requirement") for item in items if uses(item, *fixtures)]
+    return frozenset(marker.args[0] for marker in markers if marker is not None)
+
+
+def uses(item: pytest.Item, *fixtures: str) -> bool:
+    """Whether a test uses one of the fixtures, directly or through another one."""
+    return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def _path(config: pytest.Config, argument: str) -> Path:

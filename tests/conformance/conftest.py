@@ -9,6 +9,7 @@ import pytest
 from environments.client import Client
 from environments.profile import Profile
 from reports.recording import NotExercised
+from reports.selection import requirements
 from reports.watcher import Watcher
 from spec.exchange import Exchange
 from spec.reading import gives_result
@@ -16,14 +17,16 @@ from tests.conformance.executions import Executions
 from tests.conformance.generation.phases import Generation
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.operations import Traffic
+from tests.conformance.reach import reach_of
 from tests.conformance.registrar import Registrar, Registrations
 from tests.conformance.registrations import NOTHING_TO_DELETE
 
 
 @pytest.fixture(scope="session")
-def traffic(client: Client, profile: Profile, watcher: Watcher, token: str) -> Traffic:
-    """What this run sends, each part once."""
-    return Traffic(client, profile, token, watcher)
+def traffic(request: pytest.FixtureRequest, client: Client, profile: Profile, watcher: Watcher, token: str) -> Traffic:
+    """What this run sends for the selected requirements, each part once."""
+    reach = reach_of(requirements(request.session.items, "traffic"), profile)
+    return Traffic(client, profile, token, watcher, reach)
 
 
 @pytest.fixture(scope="session")

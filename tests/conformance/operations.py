@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from environments.client import NOTHING, Client, invented
 from environments.probe import asks_for_a_certificate
-from environments.profile import Profile, fill
+from environments.profile import Prepare, Profile, RequestBody, Transactions, fill
 from reports.recording import Finding, NotExercised
 from reports.watcher import Watcher
 from spec.exchange import Exchange
@@ -18,26 +19,27 @@ from spec.rules import Outcome
 from tests.conformance import malformed
 from tests.conformance.executions import Executions, execute, prepare
 from tests.conformance.fingerprint import indistinguishable
+from tests.conformance.reach import READS, Reach, permits
 from tests.conformance.registrar import Registrar, Registrations
 from tests.conformance.registrations import NOTHING_TO_DELETE, register_all
 
-READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
 PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 WITH_A_BODY = ("deletePixKey", *PREPARING)
 
 
 class Traffic:
-    """Everything that one run sends, arranged by operation. Each part is sent once, when it is first asked for."""
+    """What one run sends, arranged by operation: each part once, when it is first asked for, and no operation that the
+    selection does not reach."""
 
-    def __init__(self, client: Client, profile: Profile, token: str, watcher: Watcher) -> None:
-        self.client, self.profile, self.token = client, profile, token
+    def __init__(self, client: Client, profile: Profile, token: str, watcher: Watcher, reach: Reach) -> None:
+        self.client, self.profile, self.token, self.reach = client, profile, token, reach
         self._watcher = watcher
         self._visits: dict[str, list[Exchange]] = {}
         self._existence: dict[str, Finding] = {}
 
     def permitted(self, operation: str) -> bool:
-        """Whether the profile allows the operation."""
-        return operations()[operation].permission in self.profile.allow
+        """Whether the profile allows the operation, and the selection reaches it."""
+        return operation in self.reach.operations
 
     @cached_property
     def account(self) -> str:
@@ -50,12 +52,13 @@ class Traffic:
     def preparations(self) -> list[Exchange]:
         """The transfers that were prepared as transactions.prepare says."""
         room = self.profile.limits.executions - len(self.profile.transactions.codes)
-        return prepare(self.client, self.profile, max(0, room)) if self.permitted("executePix") else []
+        return prepare(self.client, self.profile, max(0, room)) if self.reach.spends_codes else []
 
     @cached_property
     def executions(self) -> Executions:
-        """Refusals and executions."""
-        return execute(self.client, self.profile, self.prepared_codes, self.token)
+        """Refusals and executions; without a real code where no selected requirement needs one."""
+        profile = self.profile if self.reach.spends_codes else replace(self.profile, transactions=Transactions())
+        return execute(self.client, profile, self.prepared_codes, self.token)
 
     @cached_property
     def prepared_codes(self) -> list[str]:
@@ -90,13 +93,19 @@ class Traffic:
         prepared = [seen for seen in self.preparations if seen.operation == operation]
         if prepared:
             return prepared
-        body = self.profile.requests.get(operation)
+        body = self._body_of(operation)
         if body is None:
             return [self.client.send(operation, json={})]
         account = self.profile.accounts[0] if self.profile.accounts else ""
         key = self.profile.pix_keys[0] if self.profile.pix_keys else None
         filled = fill(body.json, account=account, key=key.key if key else "", type=key.type if key else "")
         return [self.client.send(operation, json=filled, good=True)]
+
+    def _body_of(self, operation: str) -> RequestBody | Prepare | None:
+        """A valid body: the one of the profile, or that of a transfer which a whole run would prepare and execute."""
+        plan = self.profile.transactions.prepare
+        prepares = plan is not None and plan.operation == operation and permits(self.profile, "executePix")
+        return self.profile.requests.get(operation) or (plan if prepares else None)
 
     @cached_property
     def incomplete_registrations(self) -> dict[str, Exchange]:
@@ -236,9 +245,9 @@ class Traffic:
 
     @cached_property
     def whole(self) -> list[Exchange]:
-        """Every exchange of the run, once all that the profile permits was sent."""
+        """Every exchange of the run, once everything was sent to the operations that the selection is about."""
         for operation in operations():
-            if self.permitted(operation):
+            if operation in self.reach.subjects:
                 self._send_all(operation)
         self._settle_mistakes()
         return self.client.door.exchanges

@@ -12,7 +12,8 @@ from tests.conformance.executions import EVERY_CODE, FIRST_CODE
 from tests.conformance.extras import alternatives
 from tests.conformance.generation.phases import POSITIVE, Generation
 from tests.conformance.generation.settings import GenerationSettings
-from tests.conformance.operations import PREPARING, READS, WITH_A_BODY
+from tests.conformance.operations import PREPARING, WITH_A_BODY
+from tests.conformance.reach import READS
 from tests.conformance.refused_kinds import CONTROLS, MOST_EXPLAINED
 from tests.conformance.registrar import PATIENCE_S
 from tests.conformance.registrations import FOR_EVERY_KIND, NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS

@@ -9,7 +9,8 @@ import pytest
 from spec.interface import operations
 from spec.reading import code_of, is_refusal
 from tests.conformance.judging import NotExercised, each, observe, requirement
-from tests.conformance.operations import PREPARING, READS
+from tests.conformance.operations import PREPARING
+from tests.conformance.reach import READS
 
 
 @pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))

@@ -7,26 +7,35 @@ import pytest
 from environments.client import Client
 from environments.profile import Profile
 from reports.recording import assert_rows
+from reports.selection import requirements
 from reports.watcher import Watcher
 from spec.rules import Outcome
 from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.generation.world import World
 from tests.conformance.judging import NotExercised, observe, requirement
+from tests.conformance.reach import reach_of
 from tests.conformance.registrar import Registrar
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
 
 
 @pytest.fixture(scope="module")
-def world(client: Client, profile: Profile, watcher: Watcher, generation_settings: GenerationSettings) -> World:
+def world(
+    request: pytest.FixtureRequest,
+    client: Client,
+    profile: Profile,
+    watcher: Watcher,
+    generation_settings: GenerationSettings,
+) -> World:
     """What the state machine saw."""
     if not profile.accounts:
         raise NotExercised("no account: supply accounts")
     from tests.conformance.generation.machine import run_sequences
 
-    registrar = Registrar(client, profile, watcher.settled) if "register-keys" in profile.allow else None
-    seen = World(client, profile, registrar, watcher.redactor, Findings(client.door))
+    reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
+    registrar = Registrar(client, profile, watcher.settled) if "registerPixKey" in reach.operations else None
+    seen = World(client, profile, registrar, watcher.redactor, Findings(client.door), reach)
     run_sequences(seen, generation_settings)
     return seen
 
@@ -43,7 +52,7 @@ def test_second_execution(world: World):
 def test_keys_come_and_go(world: World):
     """Whether a registered key is listed, and whether a deleted one is gone."""
     if not world.listings:
-        raise NotExercised("no key was registered and listed")
+        raise NotExercised(f"no key was registered and listed{world.reach.note}")
     observe("; ".join(sorted(world.listings)), *world.listings.values())
 
 
@@ -51,7 +60,7 @@ def test_keys_come_and_go(world: World):
 def test_balance_follows(world: World):
     """Whether the balance follows an execution."""
     if not world.followed:
-        raise NotExercised("no transfer was executed between two readings of a balance")
+        raise NotExercised(f"no transfer was executed between two readings of a balance{world.reach.note}")
     observe(f"the balance {' and '.join(sorted(world.followed))} an execution", *world.followed.values())
 
 

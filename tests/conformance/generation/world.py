@@ -21,6 +21,7 @@ from tests.conformance.executions import prepare
 from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Findings
 from tests.conformance.operations import code_in
+from tests.conformance.reach import Reach
 from tests.conformance.registrations import Registrar
 
 MOST_TRANSFERS = 1
@@ -51,6 +52,7 @@ class World:
     registrar: Registrar | None
     redactor: Redactor
     findings: Findings
+    reach: Reach
     registrations: dict[str, Exchange] = field(default_factory=dict)
     touched: dict[str, PixKey] = field(default_factory=dict)
     listings: dict[str, Exchange] = field(default_factory=dict)
@@ -90,6 +92,8 @@ class World:
     @_step
     def list(self) -> None:
         """List the keys and see which of those that the machine touched are among them."""
+        if not self.keys:
+            return
         exchange = self._read("listPixKeys", self.profile.accounts[0])
         if exchange is None or not succeeded(exchange) or exchange.response is None:
             return
@@ -106,7 +110,7 @@ class World:
     @_step
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
-        if self.transfers >= MOST_TRANSFERS or self._over or "execute" not in self.profile.allow:
+        if self.transfers >= MOST_TRANSFERS or self._over or not may_execute(self.reach):
             return
         self.transfers += 1
         plan = self.profile.transactions.prepare
@@ -149,7 +153,7 @@ class World:
         return exchange if exchange.response is not None else None
 
     def _read(self, operation: str, account: str) -> Exchange | None:
-        if "read" not in self.profile.allow or self._over:
+        if operation not in self.reach.operations or self._over:
             return None
         exchange = self.client.send(operation, account, good=True)
         self._take(operation, exchange)
@@ -166,6 +170,11 @@ class World:
 
     def _take(self, operation: str, exchange: Exchange, *, good: bool = True) -> None:
         self.findings.take(Case(operation, "in a sequence", "good" if good else "again", good=good), exchange)
+
+
+def may_execute(reach: Reach) -> bool:
+    """Whether the machine executes a transfer: where an execution was asked for, and what a balance shows of it."""
+    return reach.spends_codes and ("getBalance" in reach.operations or "getBalance" in reach.denied)
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:

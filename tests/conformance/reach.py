@@ -1,0 +1,88 @@
+"""What a selection may send: the operations that its requirements are about, and what these need first.
+
+With every selection go the preflight (listAccounts, and getBalance of an account that the list does not show) and the
+reads that are repeated to see whether the token has expired. A path beside the documented ones belongs to the operation
+that it is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from environments.profile import Profile
+from spec.interface import operations
+from spec.ledger import ledger
+
+READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
+PREPARE = "transactions.prepare"
+"""Stands for the operation that the profile names there."""
+PREREQUISITES: Mapping[str, tuple[str, ...]] = {
+    "registerPixKey": ("deletePixKey", "listPixKeys"),  # what is registered is deleted; what is listed is left alone
+    "deletePixKey": ("registerPixKey", "listPixKeys"),  # only what was registered is deleted
+    "executePix": (PREPARE,),  # where the profile supplies no code, or too few
+}
+"""What the requests of an operation need first, or after."""
+WITNESSES: Mapping[str, tuple[str, ...]] = {
+    "exists": READS,  # a request is known to be valid by an account that a read accepts
+    "token.accepted": READS,  # a token is known to be valid by a read that wants it
+    "repeated": ("getBalance",),  # whether money moves again is seen in a balance
+}
+"""What a requirement needs beside, by its name without the operation."""
+WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
+"""Requirements that synthetic transaction codes show: nothing is executed or prepared for them."""
+OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
+"""Where the requirements of no operation are seen: at the first of these that the profile permits, and nowhere where
+money may move."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the selected requirements need: operations that the profile permits, and those that it does not.
+
+    `subjects` are the operations that the requirements are about; `spends_codes`: one needs a real transaction code.
+    """
+
+    subjects: frozenset[str]
+    operations: frozenset[str]
+    denied: frozenset[str]
+    spends_codes: bool
+
+    @property
+    def note(self) -> str:
+        """Says in a message that a selection, and not the service, left something out; empty where it did not."""
+        missing = [operation for operation in operations() if operation not in self.operations | self.denied]
+        return f" (the selection leaves out {', '.join(missing)})" if missing else ""
+
+
+def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
+    """What these requirements may send to the target of the profile."""
+    subjects = {operation for requirement in requirements for operation in _subjects(requirement, profile)}
+    needed = subjects.union(*(prerequisites(requirement, profile) for requirement in requirements))
+    permitted = frozenset(operation for operation in needed if permits(profile, operation))
+    spends = any(requirement.startswith("executePix.") for requirement in set(requirements) - set(WITHOUT_A_CODE))
+    return Reach(permitted & subjects, permitted, frozenset(needed) - permitted, spends and "executePix" in permitted)
+
+
+def prerequisites(requirement: str, profile: Profile) -> Iterator[str]:
+    """What a requirement needs beside the operation that it is about."""
+    operation = ledger()[requirement].operation or ""
+    yield from WITNESSES.get(requirement.removeprefix(f"{operation}."), ())
+    for name in () if requirement in WITHOUT_A_CODE else PREREQUISITES.get(operation, ()):
+        prepare = profile.transactions.prepare
+        if name != PREPARE:
+            yield name
+        elif prepare:
+            yield prepare.operation
+
+
+def permits(profile: Profile, operation: str) -> bool:
+    """Whether the profile allows the operation."""
+    return operations()[operation].permission in profile.allow
+
+
+def _subjects(requirement: str, profile: Profile) -> tuple[str, ...]:
+    operation = ledger()[requirement].operation
+    if operation is not None:
+        return (operation,)
+    return next((harmless for harmless in OF_NO_OPERATION if permits(profile, harmless[0])), ())

@@ -1,0 +1,130 @@
+"""A selection sends the operations that its requirements are about and what these need first, and nothing else.
+
+What was sent is what the service itself has seen. The samples are tried by default; PIX_PROOF=exhaustive tries every
+requirement.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from environments.permission import MONEY
+from environments.profile import load
+from environments.sandbox.service import Service
+from spec.interface import operations
+from spec.ledger import ledger
+from tests.conformance.reach import READS, reach_of
+from tests.selftest.proof.trial import try_service
+from tests.selftest.services.running import ROOT
+
+EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
+SANDBOX = load("sandbox", folder=ROOT / "environments")
+TESTED = [row.id for row in ledger().values() if not row.untestable]
+SAMPLE = (
+    "executePix.id.present", "executePix.exists", "executePix.token.accepted", "executePix.token.scheme",
+    "executePix.repeated", "executePix.refusal", "registerPixKey.status", "registerPixKey.token.required",
+    "deletePixKey.exists", "listPixKeys.shape", "getBalance.shape", "listAccounts.serverError", "createPix.status",
+    "transferP2p.exists", "general.versionPrefix", "general.codeValues",
+)  # fmt: skip
+"""One of each entry of the table, and of each way in which a test asks for traffic."""
+PREFLIGHT = {"listAccounts"}
+ALL_TESTS = ("-m", "property or not property", "--examples=2")
+TARGETED = ("-m", "not property")
+
+
+class Logs(Service):
+    """The sandbox, which keeps what was sent to which operation, and which codes and keys had an effect."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = Counter()
+        self.executed = []
+        self.registered = []
+
+    def finish(self, request, operation, response):
+        if operation:
+            self.sent[operation] += 1
+        if operation == "executePix" and b'"DONE"' in response.body:
+            self.executed.append(request.path)
+        if operation == "registerPixKey" and response.status == 200:
+            self.registered.append(request.body)
+        return response
+
+
+def exactly(requirement):
+    """The -k expression that takes this requirement alone: -k takes every id that holds the text, in any letter case."""
+    others = [other for other in TESTED if requirement.lower() in other.lower() and other != requirement]
+    return " and not ".join([requirement, *others])
+
+
+def select(*options):
+    """Run a selection against the sandbox. What it saw, and the verdicts."""
+    service = Logs()
+    return service, try_service(service, *options)
+
+
+@pytest.fixture(scope="module")
+def whole_run():
+    """The verdicts of a run that nothing was left out of, generated traffic apart."""
+    return select(*TARGETED)[1].rows
+
+
+@pytest.mark.parametrize("requirement", TESTED if EXHAUSTIVE else SAMPLE)
+def test_a_requirement_sends_what_the_table_says(requirement):
+    """Selected alone, with its generated traffic, it sends to its own operation and to its prerequisites."""
+    service, trial = select(*ALL_TESTS, "-k", exactly(requirement))
+
+    assert set(service.sent) <= reach_of({requirement}, SANDBOX).operations | PREFLIGHT
+    assert (trial.exit_status, trial.errors) == (0, ())
+
+
+@pytest.mark.parametrize("requirement", TESTED if EXHAUSTIVE else SAMPLE)
+def test_a_requirement_alone_gets_its_verdict_of_a_whole_run(requirement, whole_run):
+    """What it reaches is enough to judge it."""
+    _, trial = select(*TARGETED, "-k", exactly(requirement))
+    expected = {} if requirement == "executePix.repeated" else {requirement: whole_run[requirement].verdict}
+
+    assert {name: result.verdict for name, result in trial.rows.items()} == expected
+
+
+@pytest.mark.parametrize("options", [TARGETED, ALL_TESTS], ids=["targeted", "with generated traffic"])
+@pytest.mark.parametrize(
+    ("keyword", "reached"),
+    [
+        ("listAccounts", {"listAccounts"}),
+        ("registerPixKey", {"listAccounts", "registerPixKey", "deletePixKey", "listPixKeys", "getBalance"}),
+        ("executePix", {"listAccounts", "createPix", "executePix", "getBalance"}),
+        ("executePix.unknownCode", {"listAccounts", "executePix"}),
+        ("getBalance.shape", {"listAccounts", "getBalance"}),
+        ("listPixKeys.shape", {"listAccounts", "listPixKeys"}),
+        ("transferExternal or transferP2p", {"listAccounts", "transferExternal", "transferP2p"}),
+        ("general.", set(READS)),
+    ],
+)
+def test_a_group_sends_to_its_operations_alone(keyword, reached, options):
+    """Reads do not write, registrations do not execute, executions do not register."""
+    service, trial = select(*options, "-k", keyword)
+
+    assert set(service.sent) <= reached
+    assert bool(service.executed) is (keyword == "executePix")
+    assert bool(service.registered) is (keyword == "registerPixKey")
+    assert trial.errors == ()
+
+
+def test_a_whole_run_reaches_every_operation():
+    """Nothing is left out of a run that was not narrowed."""
+    service, trial = select(*TARGETED)
+
+    assert set(service.sent) == set(operations())
+    assert (trial.exit_status, len(service.executed), len(set(service.executed))) == (0, 6, 6)
+
+
+def test_where_only_money_is_permitted_a_requirement_of_no_operation_moves_none():
+    """It is seen at an operation that moves no money, or not at all."""
+    reach = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
+
+    assert (reach.operations, reach.spends_codes) == (frozenset(), False)
