@@ -100,8 +100,13 @@ def _success_is_true(response: Response) -> bool:
     """What the result says decides; a member elsewhere counts only where it is spelled and typed as documented."""
     said = _text_of(data_of(response), "Success")
     if said is not None:
-        return said.strip().casefold() == "true"
-    return any(item.get("Success") in ("true", True) for item in _objects(response.json.value))
+        return _is_true(said)
+    return any(_is_true(item["Success"]) for item in _objects(response.json.value) if "Success" in item)
+
+
+def _is_true(said: object) -> bool:
+    """The text true, in any letter case, or the boolean."""
+    return isinstance(said, str | bool) and str(said).strip().casefold() == "true"
 
 
 def _text_of(members: Mapping[str, Any] | None, name: str) -> str | None:

@@ -58,7 +58,8 @@ _SINGLE: Mapping[str, AnswerRule] = {
     "executePix.status.example": of_data(members.value("status", str, members.one_of("status", ("DONE",)))),
     "executePix.error.example": of_data(members.error_example),
     "registerPixKey.Success.text": of_data(members.value("Success", str, members.text)),
-    "registerPixKey.Success.example": of_data(members.value("Success", str, members.one_of("Success", ("true",)))),
+    "registerPixKey.Success.letterCase": of_data(members.lower_case),
+    "registerPixKey.Success.example": of_data(members.value("Success", str, members.success_example)),
     "registerPixKey.fields.upperCase": of_data(members.upper_case(operations()["registerPixKey"].result)),
 }
 

@@ -13,6 +13,7 @@ from spec.rules.judgement import HOLDS, Judgement, deviates, hidden, kind_of
 from spec.rules.names import listed
 from spec.strict_json import folded, is_integer, is_number
 
+_BOOLEANS = ("true", "false")
 MemberRule = Callable[[Mapping[str, Any]], Judgement]
 _IS: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
@@ -110,7 +111,18 @@ def partly(document: str) -> str:
 
 
 def text(value: str) -> str:
-    return "" if value in ("true", "false") else "Success is neither the text true nor the text false"
+    return "" if value.lower() in _BOOLEANS else "Success is neither the text true nor the text false"
+
+
+def lower_case(data: Mapping[str, Any]) -> Judgement:
+    member = find(data, "Success")
+    if member is None or not isinstance(member[1], str) or member[1].lower() not in _BOOLEANS:
+        return hidden("Success is neither the text true nor the text false")
+    return HOLDS if member[1] in _BOOLEANS else deviates("Success is not in lower-case letters")
+
+
+def success_example(value: str) -> str:
+    return one_of("Success", ("true",))(value.lower())
 
 
 def one_of(name: str, values: tuple[str, ...]) -> Callable[[str], str]:

@@ -230,7 +230,11 @@ class Traffic:
     def _refuses_all_alike(self, sibling: Exchange) -> bool:
         """Whether registrations, too, are refused like an unknown path: then a key that is not there yet is as well."""
         found = self.registrations
-        refused = [seen for seen in (*found.undocumented, *found.fresh) if seen.response and is_refusal(seen.response)]
+        refused = [
+            seen
+            for seen in (*found.undocumented, *found.other_names, *found.fresh)
+            if seen.response and is_refusal(seen.response)
+        ]
         return all(indistinguishable(seen, sibling) for seen in refused)
 
     def _deletes_no_listed_key(self, seen: Exchange) -> bool:

@@ -34,6 +34,7 @@ class Registrations:
     refusals: list[Exchange] = field(default_factory=list)
     other_schemes: list[Exchange] = field(default_factory=list)
     undocumented: list[Exchange] = field(default_factory=list)
+    other_names: list[Exchange] = field(default_factory=list)
     lower_case: list[Exchange] = field(default_factory=list)
     numeric: list[Exchange] = field(default_factory=list)
     kinds: dict[str, Finding] = field(default_factory=dict)
@@ -48,7 +49,7 @@ class Registrations:
     @property
     def declined(self) -> list[Exchange]:
         """Registration results that were given to a kind that is not documented: a 200 with code 0 and Success."""
-        others = (*self.undocumented, *self.lower_case, *self.numeric)
+        others = (*self.undocumented, *self.other_names, *self.lower_case, *self.numeric)
         return [replace(seen, good=True) for seen in others if _carries_result(seen)]
 
     @property

@@ -66,12 +66,13 @@ def _undocumented(registrar: Registrar, keys: Iterable[PixKey]) -> None:
     for index, kind in enumerate(UNDOCUMENTED_KINDS):
         key = own[index % len(own)]
         exchange = registrar.register(replace(key, type=kind), good=False)
-        registrar.found.undocumented.append(exchange)
+        found = registrar.found.other_names if kind == OTHER_NAME_OF_RANDOM else registrar.found.undocumented
+        found.append(exchange)
         registrar.settle(exchange, key)
     for key in keys:
         if key.type == "RANDOM":
             exchange = registrar.register(replace(key, type=OTHER_NAME_OF_RANDOM), good=False)
-            registrar.found.undocumented.append(exchange)
+            registrar.found.other_names.append(exchange)
             registrar.settle(exchange, key)
 
 

@@ -22,7 +22,14 @@ from tests.conformance.judging import (
 
 STANDING = ("serverError", "stackTrace", "connection")
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
-OF_ANY_RESULT = ("Success.type", "Success.text", "Message.type", "Key.type", "DocumentNumber.type")
+OF_ANY_RESULT = (
+    "Success.type",
+    "Success.text",
+    "Success.letterCase",
+    "Message.type",
+    "Key.type",
+    "DocumentNumber.type",
+)
 
 
 def _of_good_answers(what):
@@ -95,6 +102,15 @@ def test_undocumented_kind_is_not_registered(registrations):
     cite(*(granted or registrations.undocumented))
 
     assert not granted, "a key of a kind that is not documented is registered"
+
+
+@requirement("registerPixKey.pixKeyType.EVP")
+def test_another_name_of_random_is_not_registered(registrations):
+    """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
+    granted = [seen for seen in registrations.other_names if registered(seen)]
+    cite(*(granted or registrations.other_names))
+
+    assert not granted, "a key of the type EVP is registered"
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")

@@ -7,7 +7,7 @@ import pytest
 from spec.exchange import FailureKind
 from spec.ledger import ledger
 from spec.masking import is_fully_hidden, is_fully_visible
-from spec.reading import gives_result, is_refusal, may_be_registered
+from spec.reading import gives_result, is_refusal, may_be_registered, registered
 from spec.rules import RULES, Outcome, judge
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
@@ -105,7 +105,17 @@ def test_success_has_status_200(status):
     assert deviating(execution(status=status), "executePix.") == {"executePix.status"}
 
 
-@pytest.mark.parametrize("text", ["True", "TRUE", "yes", "1", "", " true", "ok"])
+@pytest.mark.parametrize("text", ["True", "TRUE", "tRuE", "False", "FALSE"])
+def test_success_in_another_letter_case(text):
+    """It warns alone, and counts as what it says."""
+    exchange = registration({**REGISTRATION, "Success": text})
+    found = deviating(exchange, "registerPixKey.")
+
+    assert found - {"registerPixKey.Success.example"} == {"registerPixKey.Success.letterCase"}
+    assert ("registerPixKey.Success.example" in found) == (text.lower() == "false") != registered(exchange)
+
+
+@pytest.mark.parametrize("text", ["yes", "1", "", " true", "ok"])
 def test_success_is_the_text_true_or_false(text):
     """Any other text breaks the textual boolean."""
     found = deviating(registration({**REGISTRATION, "Success": text}), "registerPixKey.")
@@ -262,6 +272,9 @@ def test_fully_hidden():
         ({"code": 5, "data": {"result": EXECUTION}}, False),
         ({"code": 5, "status": "DONE"}, False),
         ({"code": 5, "data": {"Success": "true"}}, False),
+        ({"code": 5, "data": {"Success": "True"}}, False),
+        ({"code": 5, "data": {"key": {"Success": "TRUE"}}}, False),
+        ({"code": 5, "data": {"Success": "False"}}, True),
         ({"code": 5, "data": {"Success": "false"}}, True),
         (b"<html>", False),
         (b"", False),
@@ -282,6 +295,7 @@ def test_refusals_with_status_200(body, refused):
         (execution({"id": "x", "status": "REFUSED", "error": "no"}, good=False), False),
         (registration(good=False), True),
         (registration({**REGISTRATION, "Success": "false"}, good=False), False),
+        (registration({**REGISTRATION, "Success": "True"}, good=False), True),
         (answer("executePix", b"<html>login</html>", good=False), False),
     ],
 )

@@ -14,7 +14,7 @@ from tests.selftest.proof.mutants.robustness import DROPPED, PLAIN, TRACE, Falls
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
 _RULES_OF_VALUES = {
     "executePix": ("id.matches", "date.unit", "document.masked", "document.partly", "type.kind", "*.example"),
-    "registerPixKey": ("Success.text", "Success.example"),
+    "registerPixKey": ("Success.text", "Success.letterCase", "Success.example"),
 }
 _EXACT_NAMES = {
     "executePix": ("id.matches", "date.unit", "accountType.meaning", "status.values", "error.example"),

@@ -36,7 +36,7 @@ _RESULT = ("*.present", "*.type", "*.spelling", "*.example", "fields.*")
 _EXECUTION = ("document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit")
 _OF = {
     "executePix": (*_RESULT, *_EXECUTION),
-    "registerPixKey": (*_RESULT, "Success.text"),
+    "registerPixKey": (*_RESULT, "Success.text", "Success.letterCase"),
     "deletePixKey": (),
 }
 

@@ -25,7 +25,7 @@ _MISSING_HIDES = {
     "executePix.type": ("kind", "example"),
     "executePix.status": ("example", "values"),
     "executePix.error": ("example",),
-    "registerPixKey.Success": ("text", "example"),
+    "registerPixKey.Success": ("text", "letterCase", "example"),
     "registerPixKey.Key": ("example",),
 }
 """What a missing field hides beyond its own type and spelling."""
@@ -35,7 +35,7 @@ _WRONG_TYPE_HIDES = {
     "executePix.document": ("masked", "partly"),
     "executePix.type": ("kind", "example"),
     "executePix.status": ("example",),
-    "registerPixKey.Success": ("text", "example"),
+    "registerPixKey.Success": ("text", "letterCase", "example"),
 }
 _EXAMPLE_WARNS = ("executePix.error", "registerPixKey.Key")
 """Fields of which one value is shown, and it is null."""

@@ -52,7 +52,7 @@ for _kind in KEY_KINDS:
         )
 
 _UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
-for _name in ("EVP", "IBAN", "PASSPORT", "CELLPHONE"):
+for _name in ("IBAN", "PASSPORT", "CELLPHONE"):
     lie(
         "kind accepted",
         f"Registers{_name}",
@@ -63,11 +63,19 @@ for _name in ("EVP", "IBAN", "PASSPORT", "CELLPHONE"):
     )
 lie(
     "kind accepted",
+    "RegistersEVP",
+    "Keys of the kind EVP are registered.",
+    RegistersAnyKind,
+    warns=("registerPixKey.pixKeyType.EVP",),
+    takes=lambda self, kind: kind == "EVP",
+)
+lie(
+    "kind accepted",
     "RegistersEveryKind",
     "Keys of any kind are registered.",
     RegistersAnyKind,
     _UNDOCUMENTED,
-    warns=("registerPixKey.pixKeyType.letterCase",),
+    warns=("registerPixKey.pixKeyType.letterCase", "registerPixKey.pixKeyType.EVP"),
     takes=lambda self, kind: True,
 )
 lie(
@@ -76,6 +84,7 @@ lie(
     "Keys of any kind in capital letters are registered.",
     RegistersAnyKind,
     _UNDOCUMENTED,
+    warns=("registerPixKey.pixKeyType.EVP",),
     takes=lambda self, kind: kind.isupper(),
 )
 lie(

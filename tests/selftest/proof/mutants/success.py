@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.selftest.proof.mutants.making import UNREGISTERED, SomeRegistrations, lie
 
 TEXTS = {
-    "Yes": "yes", "Capitalised": "True", "AllCaps": "TRUE", "One": "1", "Empty": "", "Ok": "OK",
+    "Yes": "yes", "One": "1", "Empty": "", "Ok": "OK",
     "Padded": " true ", "Quoted": '"true"', "Sim": "sim",
 }  # fmt: skip
-_READ_AS_TRUE = ("Capitalised", "AllCaps", "Padded")
+_CASE = ("registerPixKey.Success.letterCase",)
 for _name, _text in TEXTS.items():
     lie(
         "Success of another text",
@@ -17,11 +17,11 @@ for _name, _text in TEXTS.items():
         SomeRegistrations,
         "registerPixKey.Success.text",
         warns=("registerPixKey.Success.example",),
-        hides=() if _name in _READ_AS_TRUE else UNREGISTERED,
+        hides=_CASE if _name == "Padded" else (*_CASE, *UNREGISTERED),
         meant=lambda self, registration: True,
         change=lambda self, data, text=_text: data | {"Success": text},
     )
-for _name, _text in {"No": "no", "Capitalised": "False", "Empty": "", "Zero": "0", "Pending": "pending"}.items():
+for _name, _text in {"No": "no", "Empty": "", "Zero": "0", "Pending": "pending"}.items():
     lie(
         "Success of another text",
         f"Failure{_name}",
@@ -30,6 +30,21 @@ for _name, _text in {"No": "no", "Capitalised": "False", "Empty": "", "Zero": "0
         "registerPixKey.Success.text",
         meant=lambda self, registration: not registration.accepted,
         change=lambda self, data, text=_text: data | {"Success": text},
+    )
+for _name, _changed, _meant in (
+    ("SuccessCapitalised", str.capitalize, lambda self, registration: True),
+    ("SuccessInCapitals", str.upper, lambda self, registration: True),
+    ("SuccessCapitalisedForEmail", str.capitalize, lambda self, registration: registration.key.kind == "EMAIL"),
+    ("FailureCapitalised", str.capitalize, lambda self, registration: not registration.accepted),
+):
+    lie(
+        "Success in another letter case",
+        _name,
+        f"Success is written with {_changed.__name__}().",
+        SomeRegistrations,
+        warns=_CASE,
+        meant=_meant,
+        change=lambda self, data, changed=_changed: data | {"Success": changed(data["Success"])},
     )
 for _name, _value in {"Boolean": False, "Null": None, "Integer": 0}.items():
     lie(
