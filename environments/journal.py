@@ -5,7 +5,7 @@ Each event is keyed by a digest of origin and code (`record`). A journal that ca
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from environments.record import JournalError, Record
@@ -36,6 +36,19 @@ class Journal(Record):
             return
         with self._lock:
             self._refuse(code, in_this_run)
+
+    def sent_before(self, codes: Iterable[str]) -> frozenset[str]:
+        """Those of the codes that an earlier run sent; nothing is written. Raises JournalError or OSError."""
+        if not self.across_runs or not self._path.exists():
+            return frozenset()
+        return frozenset(code for code in codes if self._is_refused(code))
+
+    def _is_refused(self, code: str) -> bool:
+        try:
+            self._refuse(code, in_this_run=False)
+        except AlreadySentError:
+            return True
+        return False
 
     def claim(self, code: str, *, once_more: bool = False) -> None:
         """Write down that the code is about to be sent. Raises JournalError, or OSError if it cannot be written."""

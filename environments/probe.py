@@ -19,7 +19,7 @@ from spec.exchange import Exchange, FailureKind, Response
 from spec.reading import is_refusal
 
 MOST_SKEW_S = 60
-_MOST_ACCOUNTS = 20
+MOST_ACCOUNTS = 20
 _ASKS_FOR_A_CERTIFICATE = (495, 496)
 
 
@@ -90,7 +90,7 @@ def _unknown_accounts(client: Client, listed: Exchange, profile: Profile) -> Ite
     if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
         return
     shown = listed.response.body.decode("utf-8", "replace")
-    for place, account in enumerate(profile.accounts[:_MOST_ACCOUNTS], 1):
+    for place, account in enumerate(profile.accounts[:MOST_ACCOUNTS], 1):
         if re.search(rf"(?<![0-9A-Za-z]){re.escape(account)}(?![0-9A-Za-z])", shown):
             continue
         balance = client.send("getBalance", account, good=True).response
