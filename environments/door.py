@@ -229,7 +229,10 @@ class Door(BaseAdapter):
     def _excused(self, sent: Sent) -> Sent:
         """What is refused because the token has expired was no good request."""
         exchange, raw = sent
-        if exchange.credential != VALID or not self.token_trouble.excuses(exchange):
+        if exchange.credential != VALID:
+            self.token_trouble.see_bad(exchange)
+            return sent
+        if not self.token_trouble.excuses(exchange):
             return sent
         excused = replace(exchange, good=False)
         self.exchanges[self.exchanges.index(exchange)] = excused

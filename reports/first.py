@@ -35,8 +35,8 @@ def said_first(door: Door) -> Iterator[str]:
     preflight = "read" in door.allow
     yield from _certificate_refused(door.exchanges, said=preflight)
     yield from () if preflight else (line for seen in door.exchanges[:1] for line in skewed(seen))
-    yield from _token_refused(mine)
-    yield from _codes_refused([seen for seen in door.exchanges if seen.operation == "executePix" and seen.good])
+    if any(seen.response and not is_refusal(seen.response) for seen in mine):
+        yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.good])
 
 
 def ordered(lines: Iterable[str]) -> list[str]:
@@ -68,13 +68,6 @@ def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterat
     refused = [bool(seen.response and asks_for_a_certificate(seen.response)) for seen in exchanges]
     if any(refused) and not (refused[0] and said):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
-
-
-def _token_refused(exchanges: Sequence[Exchange]) -> Iterator[str]:
-    statuses = {seen.response.status for seen in exchanges if seen.response}
-    if statuses and all(status in (401, 403) or 300 <= status < 400 for status in statuses):
-        shown = ", ".join(str(status) for status in sorted(statuses))
-        yield f"the token was refused by every operation ({shown}): the set-up is at fault, check auth"
 
 
 def _codes_refused(executed: Sequence[Exchange]) -> Iterator[str]:

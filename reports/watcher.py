@@ -13,12 +13,13 @@ from reports.evidence import evidence, outline
 from reports.explaining import explained
 from reports.first import said_first
 from reports.generated import Generated
+from reports.grants import Grants
 from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
 from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
-from spec.reading import is_refusal, may_be_registered, registered
+from spec.reading import may_be_registered, registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
@@ -62,8 +63,13 @@ class Watcher:
             "left_behind": [self.redactor.text(line) for line in self._left_behind()],
             "generated": self.generated.data(),
             "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
-            "accepted": sorted(_accepted(door.exchanges if door else [])),
+            "grants": self._grants().data(),
         }
+
+    def _grants(self) -> Grants:
+        grants = Grants()
+        grants.see(self.door.exchanges if self.door else ())
+        return grants
 
     def _left_behind(self) -> Iterator[str]:
         """The keys that were registered and not deleted, and those of which nobody knows."""
@@ -216,8 +222,3 @@ def _sent(exchange: Exchange) -> str:
 def _plain(message: str) -> str:
     """The message of an assertion without what pytest adds to it."""
     return message.split("\nassert ")[0].strip()
-
-
-def _accepted(exchanges: list[Exchange]) -> set[str]:
-    """The operations that accepted anything."""
-    return {seen.operation for seen in exchanges if seen.operation and seen.response and not is_refusal(seen.response)}

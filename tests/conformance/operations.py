@@ -14,7 +14,7 @@ from reports.recording import Finding, NotExercised
 from reports.watcher import Watcher
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.reading import is_refusal, succeeded
+from spec.reading import is_page, is_refusal, succeeded
 from spec.rules import Outcome
 from tests.conformance import malformed
 from tests.conformance.executions import Executions, execute, prepare
@@ -221,7 +221,7 @@ class Traffic:
             if self.permitted(read):
                 self.visit(read)
         granted = [
-            other for other in self.client.door.exchanges if other.operation not in ("", operation) and succeeded(other)
+            other for other in self.client.door.exchanges if other.operation not in ("", operation) and _grants(other)
         ]
         if operations()[operation].argument is None:
             return bool(granted) or bool(seen.response and seen.response.status == 404)
@@ -263,6 +263,11 @@ class Traffic:
                 malformed.send_malformed(self.client, operation, self.profile)
         except NotExercised:  # an account is missing: the tests of the operation say so
             return
+
+
+def _grants(exchange: Exchange) -> bool:
+    """Whether a valid request was granted, and not turned away with a page."""
+    return succeeded(exchange) and exchange.response is not None and not is_page(exchange.response)
 
 
 def _argument(exchange: Exchange) -> str | None:
