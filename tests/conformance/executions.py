@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import cycle
 
-from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
+from environments.authorization import OTHER_SCHEMES
 from environments.client import Client, invented
 from environments.door import UnreachableError
 from environments.profile import Profile, fill
 from spec.exchange import Exchange
 from spec.reading import gives_result, is_refusal, succeeded
 from tests.conformance.extras import EXTRA_HEADERS
-
-FIRST_CODE = tuple(BAD_CREDENTIALS)
-EVERY_CODE = ("no header", "a wrong token")
-"""The first code is refused with every bad credential; each later one with these and one more in turn."""
+from tests.conformance.wrong_tokens import of_code
 
 
 @dataclass
@@ -49,10 +45,8 @@ def execute(client: Client, profile: Profile, prepared: list[str], token: str) -
         found.missing = "no transaction code: supply transactions.codes or transactions.prepare"
     with suppress(UnreachableError):  # what was learned until then is judged
         _try_invented_code(client, found)
-        others = cycle(name for name in BAD_CREDENTIALS if name not in EVERY_CODE)
         for index, code in enumerate(codes):
-            names = FIRST_CODE if index == 0 else (*EVERY_CODE, next(others))
-            if not any(_spent(client, code, name, token, found) for name in names):
+            if not any(_spent(client, code, name, found) for name in of_code(token, index, len(codes))):
                 _execute_one(client, code, code in prepared, found)
     return found
 
@@ -69,18 +63,19 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
 
 
 def _try_invented_code(client: Client, found: Executions) -> None:
+    """The right token comes last, and wrong ones with a real code right behind it."""
     code = invented()
-    found.unknown = client.send("executePix", code)
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token")
     found.other_schemes = [client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES]
+    found.unknown = client.send("executePix", code)
 
 
-def _spent(client: Client, code: str, credential: str, token: str, found: Executions) -> bool:
+def _spent(client: Client, code: str, credential: str, found: Executions) -> bool:
     """Send a refusal probe. Whether the code is spent by it. What was not answered once is not asked again.
 
     Whether a credential breaks the service is seen a second time with an invented code.
     """
-    if not is_bad(credential, token) or credential in found.unanswered:
+    if credential in found.unanswered:
         return False
     exchange = client.send("executePix", code, credential=credential)
     found.refusals.append(exchange)
