@@ -14,7 +14,6 @@ from environments.journal import Journal
 from environments.profile import Profile, is_loopback
 from environments.target import Target
 from environments.wire import WireSettings
-from environments.wrong_tokens import personal_claims, wrong_tokens
 from spec.interface import personal_fields
 from spec.redaction import Redactor
 
@@ -72,23 +71,9 @@ def open_door(
 
 def _journal(profile: Profile, target: Target, share: Share, kept: Path, resend: Container[str]) -> Journal:
     """For loopback, where no later run is to be kept from a code, the journal goes with the run."""
-    outlives = _outlives(profile, target.base_url)
+    outlives = profile.journal is not None or not is_loopback(target.base_url)
     path = profile.journal or (kept if outlives else share.folder) / "journal.jsonl"
     return Journal(path, origin=target.base_url, run=share.run, across_runs=outlives, resend=resend)
-
-
-def _outlives(profile: Profile, base_url: str) -> bool:
-    return profile.journal is not None or not is_loopback(base_url)
-
-
-def codes_sent_before(profile: Profile, *, kept: Path, resend: Container[str] = ()) -> frozenset[str]:
-    """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises JournalError, or
-    OSError."""
-    path = profile.journal or kept / "journal.jsonl"
-    journal = Journal(
-        path, origin=profile.base_url, run="", across_runs=_outlives(profile, profile.base_url), resend=resend
-    )
-    return journal.sent_before(profile.transactions.codes)
 
 
 def _wire_settings(profile: Profile) -> WireSettings:
@@ -122,17 +107,7 @@ def redactor_of(profile: Profile, target: Target | None = None) -> Redactor:
         "key": [key.key for key in profile.pix_keys if key.key],
         "code": profile.transactions.codes,
     }
-    redactor = Redactor(secrets=_secrets(profile, target) if target else {}, values=values, fields=personal_fields())
-    if target:
-        learn_token(redactor, target.token())
-    return redactor
-
-
-def learn_token(redactor: Redactor, token: str) -> None:
-    """Hide a token, the wrong ones that are made from it, and what it says of a person."""
-    redactor.learn("token", token)
-    redactor.learn("another token", *wrong_tokens(token).values())
-    redactor.learn_personal(*personal_claims(token))
+    return Redactor(secrets=_secrets(profile, target) if target else {}, values=values, fields=personal_fields())
 
 
 def _secrets(profile: Profile, target: Target) -> dict[str, str]:

@@ -97,15 +97,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class KnownFailure:
-    """A requirement that is known to fail, up to and including the day ``until``.
-
-    ``strict``: that it holds again fails the run, where it is a warning otherwise.
-    """
+    """A row that is known to fail, up to and including the day ``until``."""
 
     id: str
     reason: str
     until: date | None = None
-    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +126,6 @@ class Profile:
     requests: Mapping[str, RequestBody] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     fail_on: frozenset[str] = frozenset({"documented", "robustness"})
-    min_coverage: float | None = None
     known_failures: tuple[KnownFailure, ...] = ()
 
 

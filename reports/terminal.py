@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reports.first import UNKNOWN
-from reports.headline import headline, run_line
+from reports.headline import HEADLINES, scope
 from reports.verdicts import FAIL, INCOMPLETE, NOT_EXERCISED, NOT_ROBUST
 
 
@@ -14,8 +14,8 @@ def summary(document: dict[str, Any], report: str) -> Iterator[str]:
     """The lines that close a run."""
     unknown = [note for note in document["notes"] if note.startswith(UNKNOWN)]
     yield from (f"! {note}" for note in unknown)
-    yield str(headline(document))
-    yield run_line(document)
+    yield HEADLINES[document["verdict"]]
+    yield scope(document)
     yield from (f"! {note}" for note in document["notes"] if note not in unknown)
     for level, verdicts in document["counts"].items():
         yield f"  {level:<12} " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())

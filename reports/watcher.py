@@ -13,13 +13,12 @@ from reports.evidence import evidence, outline
 from reports.explaining import explained
 from reports.first import said_first
 from reports.generated import Generated
-from reports.grants import Grants
 from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
 from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
-from spec.reading import may_be_registered, registered
+from spec.reading import is_refusal, may_be_registered, registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
@@ -60,16 +59,11 @@ class Watcher:
             "executions": door.executions if door else 0,
             "unreachable": self.redactor.text(door.unreachable) if door else "",
             "first": [self.redactor.text(line) for line in (said_first(door) if door else ())],
-            "left_behind": [self.redactor.text(line) for line in self._left_behind()],
+            "left_behind": [self.redactor.text(line) for line in (*self._left_behind(), *self._not_executed())],
             "generated": self.generated.data(),
             "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
-            "grants": self._grants().data(),
+            "accepted": sorted(_accepted(door.exchanges if door else [])),
         }
-
-    def _grants(self) -> Grants:
-        grants = Grants()
-        grants.see(self.door.exchanges if self.door else ())
-        return grants
 
     def _left_behind(self) -> Iterator[str]:
         """The keys that were registered and not deleted, and those of which nobody knows."""
@@ -78,6 +72,10 @@ class Watcher:
                 yield f"exchange {exchange.number}: a key was registered and not deleted: {_sent(exchange)}"
             elif may_be_registered(exchange):
                 yield f"exchange {exchange.number}: a key may be registered ({exchange.summary}): {_sent(exchange)}"
+
+    def _not_executed(self) -> Iterator[str]:
+        """The transfers that were prepared, and wait for their execution."""
+        yield from self.door.guard.prepared.not_executed() if self.door else ()
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         row = requirement_of(item)
@@ -222,3 +220,8 @@ def _sent(exchange: Exchange) -> str:
 def _plain(message: str) -> str:
     """The message of an assertion without what pytest adds to it."""
     return message.split("\nassert ")[0].strip()
+
+
+def _accepted(exchanges: list[Exchange]) -> set[str]:
+    """The operations that accepted anything."""
+    return {seen.operation for seen in exchanges if seen.operation and seen.response and not is_refusal(seen.response)}
