@@ -7,7 +7,6 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 
 from environments.client import Client
 from environments.door import GONE, Door, UnreachableError
-from environments.opening import BUDGET, Share, open_client, open_door, redactor_of
+from environments.opening import BUDGET, Share, codes_sent_before, open_client, open_door, redactor_of
 from environments.probe import Preflight, probe
 from environments.profile import Profile, ProfileError, load
 from environments.target import Target, open_target, target_of_worker
@@ -24,7 +23,7 @@ from reports.first import ordered, unknown_to_all
 from reports.interruption import Interruption, join_parallel_run, stop_parallel_run
 from reports.options import only_explains, only_shows, refuse_options, whole_number
 from reports.pen import Pen
-from reports.plan import Plan, Planner
+from reports.plan import Planner
 from reports.recording import NotExercised
 from reports.reporter import Reporter
 from reports.run import Run
@@ -33,7 +32,7 @@ from reports.watcher import Watcher
 from reports.writing import RUNS, prepare, run_folder
 from spec.ledger import ledger
 from tests.conformance.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
-from tests.conformance.planning import generated, targeted
+from tests.conformance.planning import planned
 
 EVERY_CODE = "*"
 
@@ -121,12 +120,11 @@ def _configure_plan(config: pytest.Config, profile: Profile) -> None:
     config.option.dist = "no"
     redactor = redactor_of(profile)
     settings = _generation_settings(config, profile, seed=0, replay=False)
-
-    def planned(generates: bool) -> Plan:
-        return replace(targeted(profile), generated=generated(profile, settings) if generates else {})
-
+    resend = _codes_to_resend(config, profile)
+    sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
+    plan = partial(planned, profile=profile, settings=settings, sent_before=sent_before)
     config.pluginmanager.register(Watcher(profile, redactor), "conformance-watcher")
-    config.pluginmanager.register(Planner(profile, redactor, planned), "conformance-planner")
+    config.pluginmanager.register(Planner(profile, redactor, plan), "conformance-planner")
 
 
 def _profile(config: pytest.Config) -> Profile:

@@ -18,7 +18,7 @@ from requests.adapters import BaseAdapter
 
 from environments.authorization import VALID
 from environments.budget import Budget, OverBudgetError
-from environments.execution import ExecutionGuard, KeptBackError
+from environments.execution import ExecutionGuard
 from environments.journal import AlreadySentError, Journal, JournalError
 from environments.patience import ATTEMPTS, Patience
 from environments.permission import MONEY, ForbiddenError, Permission
@@ -63,7 +63,7 @@ class Door(BaseAdapter):
         self.exchanges: list[Exchange] = []
         self._keeper = Keeper()
         self.budget = budget
-        self.guard = ExecutionGuard(budget, journal, token)
+        self.guard = ExecutionGuard(budget, journal)
         self.patience = Patience()
         self.token_trouble = TokenTrouble(token, refresh, accepted=token_accepted)
         self._suspicions = Suspicions()
@@ -95,8 +95,8 @@ class Door(BaseAdapter):
 
     @property
     def executions(self) -> int:
-        """How many transfers this process executed, with whatever credential, those included of which nobody knows."""
-        return len(self.guard.executed) + len(self.guard.unknown)
+        """How many real codes this process sent with the valid token."""
+        return self.guard.count
 
     @property
     def unknown_outcomes(self) -> list[int]:
@@ -147,9 +147,10 @@ class Door(BaseAdapter):
         if self._silence.is_dead(intent.operation):
             return self._unsent(request, intent, f"{intent.operation} gave no answer twice and is not asked again")
         try:
-            code = self._code(request)
-            return self._deliver_code(request, intent, code) if code else self._deliver(request, intent)
-        except (OverBudgetError, AlreadySentError, KeptBackError) as error:
+            if code := self._code(request):
+                self.guard.refuse(code)
+            return self._deliver(request, intent)
+        except (OverBudgetError, AlreadySentError) as error:
             return self._unsent(request, intent, str(error))
         except JournalError as error:
             self.guard.journal_trouble = str(error)
@@ -157,24 +158,12 @@ class Door(BaseAdapter):
             self.guard.journal_trouble = f"the journal cannot be written ({error.strerror}): check journal"
         return self._unsent(request, intent, self.guard.journal_trouble)
 
-    def _deliver_code(self, request: requests.PreparedRequest, intent: Intent, code: str) -> Sent:
-        """Send a real code, one at a time in all processes. Waiting comes first; then room is taken, and it is sent."""
-        executes = self._executes(request)
-        with self.guard.turn():
-            self.guard.refuse(code, executes=executes)
-            if executes:
-                time.sleep(self.patience.before_execution())
-            self.budget.take_request()
-            self.guard.claim(code, executes=executes)
-            sent = self._deliver_now(request, intent, executes=executes)
-            self.guard.release(sent[0], executes=executes)
-        return sent
-
     def _deliver(self, request: requests.PreparedRequest, intent: Intent) -> Sent:
         self.budget.take_request()
-        return self._deliver_now(request, intent)
-
-    def _deliver_now(self, request: requests.PreparedRequest, intent: Intent, *, executes: bool = False) -> Sent:
+        executes = self._executes(request)
+        if executes and (code := self._code(request)):
+            self.guard.claim(code)
+            time.sleep(self.patience.before_execution())
         sent = self._attempt(request, intent)
         for attempt in range(ATTEMPTS):
             repeatable = self._repeatable(request, sent[0])
@@ -240,7 +229,10 @@ class Door(BaseAdapter):
     def _excused(self, sent: Sent) -> Sent:
         """What is refused because the token has expired was no good request."""
         exchange, raw = sent
-        if exchange.credential != VALID or not self.token_trouble.excuses(exchange):
+        if exchange.credential != VALID:
+            self.token_trouble.see_bad(exchange)
+            return sent
+        if not self.token_trouble.excuses(exchange):
             return sent
         excused = replace(exchange, good=False)
         self.exchanges[self.exchanges.index(exchange)] = excused

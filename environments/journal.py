@@ -5,28 +5,16 @@ Each event is keyed by a digest of origin and code (`record`). A journal that ca
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterable
 from pathlib import Path
-
-from filelock import FileLock
 
 from environments.record import JournalError, Record
 
-__all__ = ["REFUSED", "AlreadySentError", "Journal", "JournalError"]
-
-
-REFUSED = "refused 401"
-"""The event of a code that was refused with the token of the run: the token was at fault."""
+__all__ = ["AlreadySentError", "Journal", "JournalError"]
 
 
 class AlreadySentError(JournalError):
-    """A code was sent, and is not sent again. The text says when and what to do; `earlier` is what came of it in an
-    earlier run, as the journal says, and empty where this one sent it."""
-
-    def __init__(self, text: str, earlier: str = "") -> None:
-        super().__init__(text)
-        self.earlier = earlier
+    """The journal says that this code was sent. The text says when and what to do."""
 
 
 class Journal(Record):
@@ -40,15 +28,7 @@ class Journal(Record):
         self, path: Path, *, origin: str, run: str, across_runs: bool = True, resend: Container[str] = ()
     ) -> None:
         super().__init__(path, origin=origin, run=run)
-        self._turn = FileLock(f"{path}.turn", mode=0o600)
         self.across_runs, self._resend = across_runs, resend
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """While a real code is sent, no other process sends one. OSError where the folder cannot be written."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._turn:
-            yield
 
     def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:
         """Raises AlreadySentError where an earlier run sent the code, or this one; JournalError, OSError."""
@@ -56,6 +36,19 @@ class Journal(Record):
             return
         with self._lock:
             self._refuse(code, in_this_run)
+
+    def sent_before(self, codes: Iterable[str]) -> frozenset[str]:
+        """Those of the codes that an earlier run sent; nothing is written. Raises JournalError or OSError."""
+        if not self.across_runs or not self._path.exists():
+            return frozenset()
+        return frozenset(code for code in codes if self._is_refused(code))
+
+    def _is_refused(self, code: str) -> bool:
+        try:
+            self._refuse(code, in_this_run=False)
+        except AlreadySentError:
+            return True
+        return False
 
     def claim(self, code: str, *, once_more: bool = False) -> None:
         """Write down that the code is about to be sent. Raises JournalError, or OSError if it cannot be written."""
@@ -80,23 +73,11 @@ class Journal(Record):
 
     def _refuse(self, code: str, in_this_run: bool) -> None:
         digest = self._digest(code)
-        events = [event for event in self._events(digest) if event["digest"] == digest]
-        if in_this_run and any(event["run"] == self._run for event in events):
-            raise AlreadySentError("this run has sent this code")
-        earlier = [event for event in events if event["run"] != self._run]
-        if earlier and self.across_runs and code not in self._resend:
-            raise AlreadySentError(_sent_before(earlier), earlier[-1]["event"])
-
-
-def _sent_before(events: list[dict[str, str]]) -> str:
-    """What to do with a code that an earlier run sent; `events` is not empty."""
-    last = events[-1]
-    if last["event"] == REFUSED:
-        return (
-            f"the journal says that this code was refused 401 at {last['at']}: with another token, send it again with "
-            "--resend-code"
-        )
-    return (
-        f"the journal says that this code was sent at {events[0]['at']}: prepare a new one, or send it again with "
-        "--resend-code"
-    )
+        earlier = self.across_runs and code not in self._resend
+        for event in self._events(digest):
+            own = event["run"] == self._run
+            if event["digest"] == digest and (in_this_run if own else earlier):
+                raise AlreadySentError(
+                    f"the journal says that this code was sent at {event['at']}: prepare a new one, or send it "
+                    "again with --resend-code"
+                )

@@ -71,9 +71,23 @@ def open_door(
 
 def _journal(profile: Profile, target: Target, share: Share, kept: Path, resend: Container[str]) -> Journal:
     """For loopback, where no later run is to be kept from a code, the journal goes with the run."""
-    outlives = profile.journal is not None or not is_loopback(target.base_url)
+    outlives = _outlives(profile, target.base_url)
     path = profile.journal or (kept if outlives else share.folder) / "journal.jsonl"
     return Journal(path, origin=target.base_url, run=share.run, across_runs=outlives, resend=resend)
+
+
+def _outlives(profile: Profile, base_url: str) -> bool:
+    return profile.journal is not None or not is_loopback(base_url)
+
+
+def codes_sent_before(profile: Profile, *, kept: Path, resend: Container[str] = ()) -> frozenset[str]:
+    """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises JournalError, or
+    OSError."""
+    path = profile.journal or kept / "journal.jsonl"
+    journal = Journal(
+        path, origin=profile.base_url, run="", across_runs=_outlives(profile, profile.base_url), resend=resend
+    )
+    return journal.sent_before(profile.transactions.codes)
 
 
 def _wire_settings(profile: Profile) -> WireSettings:

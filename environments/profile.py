@@ -97,11 +97,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class KnownFailure:
-    """A row that is known to fail, up to and including the day ``until``."""
+    """A requirement that is known to fail, up to and including the day ``until``.
+
+    ``strict``: that it holds again fails the run, where it is a warning otherwise.
+    """
 
     id: str
     reason: str
     until: date | None = None
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,7 @@ class Profile:
     requests: Mapping[str, RequestBody] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     fail_on: frozenset[str] = frozenset({"documented", "robustness"})
+    min_coverage: float | None = None
     known_failures: tuple[KnownFailure, ...] = ()
 
 

@@ -10,7 +10,7 @@ import requests
 from environments.credentials import CredentialError
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
-from spec.reading import is_refusal
+from spec.reading import is_page, is_refusal
 
 REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
 EXPIRED = "the token expired in the middle of the run (exchange {}): get one that lasts longer, or use token_command"
@@ -32,6 +32,7 @@ class TokenTrouble:
     def __init__(self, token: Callable[[], str], refresh: Callable[[], bool], *, accepted: bool = False) -> None:
         self.notes: list[str] = []
         self.accepted, self.expired = accepted, False
+        self._granted = self._pages = False
         self.witness: requests.PreparedRequest | None = None
         self._operation = ""
         self._token, self._refresh = token, refresh
@@ -58,9 +59,17 @@ class TokenTrouble:
             self.notes.append(EXPIRED.format(exchange.number))
         return False
 
+    def see_bad(self, exchange: Exchange) -> None:
+        """Take note of how a bad credential is answered: by a gateway, with a page to log in."""
+        self._pages |= exchange.response is not None and is_page(exchange.response)
+
     def excuses(self, exchange: Exchange) -> bool:
-        """Whether the exchange was refused because the token has expired: the document promises it nothing."""
-        return self.expired and exchange.response is not None and turns_away(exchange.response)
+        """Whether the exchange was refused because the token has expired, or because it was wrong from the start and is
+        answered with a page like a bad credential: the document promises it nothing."""
+        if exchange.response is None:
+            return False
+        wrong = self._pages and not self._granted and is_page(exchange.response)
+        return wrong or (self.expired and turns_away(exchange.response))
 
     def _remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
         """A read that was granted is the witness; without one, an invented code that was not refused for the token."""
@@ -68,6 +77,7 @@ class TokenTrouble:
         accepted = bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
         self.accepted |= accepted
         granted = accepted and exchange.response is not None and not turns_away(exchange.response)
+        self._granted |= granted
         if granted and self.expired:  # what is granted after it seemed to have expired was granted with it
             self.expired = False
             self.notes.pop()

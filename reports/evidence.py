@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from environments.authorization import VALID
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.redaction import Redactor
+from spec.rules.judgement import kind_of
+from spec.strict_json import read_json
 
 
 def evidence(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
@@ -16,6 +20,7 @@ def evidence(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
         "number": exchange.number,
         "operation": exchange.operation or "(a path that nobody documented)",
         "credential": exchange.credential,
+        "input": input_class(exchange),
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
         "request": {
             "method": request.method,
@@ -38,6 +43,29 @@ def evidence(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
     return shown
 
 
+_SPECIAL = re.compile(r"[^A-Za-z0-9._-]")
+_LONG = 1_000
+
+
+def input_class(exchange: Exchange) -> str:
+    """What is unusual about a request whatever the operation: its credential, a body that is no object, the special
+    characters of its path parameter. Empty for others; it holds no value."""
+    if exchange.credential != VALID:
+        return exchange.credential
+    if exchange.request.method == "GET":
+        return _path_class(exchange.request.last_segment)
+    text = read_json(exchange.request.body)
+    if text.error or text.limit:
+        return "no body" if not exchange.request.body else "a body that is not JSON"
+    return "" if isinstance(text.value, dict) else f"a body that is {kind_of(text.value)}"
+
+
+def _path_class(parameter: str) -> str:
+    special = "".join(sorted({"é" if ord(character) > 126 else character for character in _SPECIAL.findall(parameter)}))
+    long = "a long path parameter" if len(parameter) > _LONG else ""
+    return f"{long} {special!r}" if special else long
+
+
 def outline(exchange: Exchange) -> dict[str, Any]:
     """One exchange in the same shape and without its content: nothing in it needs redaction."""
     operation = operations().get(exchange.operation)
@@ -45,6 +73,7 @@ def outline(exchange: Exchange) -> dict[str, Any]:
         "number": exchange.number,
         "operation": exchange.operation,
         "credential": exchange.credential,
+        "input": input_class(exchange),
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
         "request": {
             "method": exchange.request.method,

@@ -1,8 +1,9 @@
-"""Why a test failed, for a person at a terminal: the statement, what was found, what was sent and what came back."""
+"""Why tests failed, for a person at a terminal: each cause once, with its statement and the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reports.evidence import evidence
 from reports.verdicts import RowResult
@@ -10,10 +11,69 @@ from spec.exchange import Exchange
 from spec.ledger import ledger
 from spec.redaction import Redactor
 
+Explained = list[list[str]]
+"""The failing requirements of one test, each with what was found and the whole explanation: plain data."""
 
-def explained(failing: Sequence[RowResult], exchanges: Mapping[int, Exchange], redactor: Redactor, most: int) -> str:
+
+def explained(
+    failing: Sequence[RowResult], exchanges: Mapping[int, Exchange], redactor: Redactor, most: int
+) -> Explained:
     """The failing rows of one test, each with at most `most` exchanges as evidence; redacted."""
-    return redactor.text("\n".join(line for result in failing for line in _lines(result, exchanges, redactor, most)))
+    return [
+        [result.id, redactor.text(result.message), redactor.text("\n".join(_lines(result, exchanges, redactor, most)))]
+        for result in failing
+    ]
+
+
+def whole(explanations: Explained) -> str:
+    """All that one test has to say."""
+    return "\n".join(text for *_, text in explanations)
+
+
+def shorten(reports: Iterable[Any]) -> None:
+    """The failing reports in one line each, for pytest's short summary, which shows all of them on a CI server."""
+    for report in reports:
+        if explanations := getattr(report, "explained", ()):
+            report.longrepr = "; ".join(f"{row}: {message}" for row, message, _ in explanations)
+
+
+class Once:
+    """Of many failing reports, those that tell of a cause first, each reduced to the causes that it tells of."""
+
+    def __init__(self, findings: Iterable[Mapping[str, Any]]) -> None:
+        self._cause = {row: finding["cause"] for finding in findings for row in _rows(finding)}
+
+    def told(self, reports: Sequence[Any]) -> list[Any]:
+        """The reports that are shown: every cause is told once, by the test of its leading requirement if that failed.
+
+        A report without an explanation of ours, such as an error of the suite, is shown as it is.
+        """
+        teller = self._tellers(reports)
+        return [report for report in reports if self._reduced(report, teller)]
+
+    def _tellers(self, reports: Sequence[Any]) -> dict[str, tuple[str, str]]:
+        """For each cause the test and the requirement that tell it."""
+        found: dict[str, tuple[str, str]] = {}
+        for report in reports:
+            for row, *_ in getattr(report, "explained", ()):
+                cause = self._cause.get(row, row)
+                if cause not in found or (row == cause != found[cause][1]):
+                    found[cause] = report.nodeid, row
+        return found
+
+    def _reduced(self, report: Any, teller: Mapping[str, tuple[str, str]]) -> bool:
+        explanations = getattr(report, "explained", None)
+        if not explanations:
+            return True
+        mine = [one for one in explanations if teller[self._cause.get(one[0], one[0])] == (report.nodeid, one[0])]
+        if mine:
+            report.longrepr = whole(mine)
+        return bool(mine)
+
+
+def _rows(finding: Mapping[str, Any]) -> Iterator[str]:
+    yield from finding["requirements"]
+    yield from finding["follows"]
 
 
 def _lines(result: RowResult, exchanges: Mapping[int, Exchange], redactor: Redactor, most: int) -> Iterator[str]:
@@ -35,5 +95,7 @@ def _told(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
     yield f"exchange {exchange.number}: {shown['request']['method']} {shown['request']['url'][:2000]}"
     if shown["request"]["body"]:
         yield f"  sent: {shown['request']['body'][:500]}"
-    yield f"  came: {came}"
-    yield f"  again: {shown['curl']}"
+    yield f"  got: {came}"
+    first, *others = shown["curl"].splitlines()
+    yield f"  reproduce: {first}"
+    yield from (f"  {line}" for line in others)

@@ -1,32 +1,129 @@
-"""The headline of a run, for the terminal and the page: the verdict in one line, and what it covers in another."""
+"""The headline of a run, for the terminal and the page: the verdict, what it rests on, and what was left out."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from reports.verdicts import TESTED
+from reports.verdicts import (
+    CONFORMANT,
+    FAIL,
+    INCOMPLETE,
+    INTERNAL_ERROR,
+    INTERRUPTED,
+    NON_CONFORMANT,
+    NOT_ROBUST,
+    NOTHING_SELECTED,
+    UNREACHABLE,
+    by_level,
+    listed,
+)
+from spec.ledger import ledger
 
-HEADLINES = {
-    "conformant": "CONFORMANT: every documented statement that was tested holds",
-    "non-conformant": "NON-CONFORMANT: the service breaks what the document states",
-    "not-robust": "NOT ROBUST: no documented statement fails, but a client's mistake breaks the service",
-    "incomplete": "INCOMPLETE: nothing failed, but not everything in scope was tested",
-    "unreachable": "UNREACHABLE: the target could not be spoken to; this is no verdict on the service",
-    "interrupted": "INTERRUPTED: the run was stopped; what is below was found until then",
-    "nothing-selected": "NOTHING SELECTED: no conformance test matches",
-    "internal-error": "INTERNAL ERROR: the suite failed; this is no verdict on the service",
+PERMISSIONS = {
+    "read": "read",
+    "register-keys": "register keys",
+    "delete-keys": "delete keys",
+    "create-pix": "create PIX transactions",
+    "transfer": "prepare transfers",
+    "execute": "execute transfers",
+    "fuzz": "send generated requests",
+}
+"""Every permission of a profile, as people say it."""
+_MOST_EXCEPTED = 2
+_NO_VERDICT = {
+    UNREACHABLE: "the target could not be spoken to; this is no verdict on the service",
+    NOTHING_SELECTED: "no conformance test matches",
+    INTERNAL_ERROR: "the suite failed; this is no verdict on the service",
 }
 
 
-def scope(document: dict[str, Any]) -> str:
-    """What the verdict covers, in one sentence."""
+@dataclass(frozen=True)
+class Headline:
+    """`word` is the verdict, `scope` what was permitted and selected, `sentence` what the verdict rests on."""
+
+    word: str
+    scope: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(filter(None, (self.word, self.scope)))}: {self.sentence}"
+
+
+def headline(document: Mapping[str, Any]) -> Headline:
+    """The headline of a conformance.json."""
+    verdict = document["verdict"]
+    word = verdict.replace("-", " ").upper() if verdict != NON_CONFORMANT else "NON-CONFORMANT"
+    if verdict in _NO_VERDICT:
+        return Headline(word, "", _NO_VERDICT[verdict])
+    known = _known(document)
+    if verdict == CONFORMANT and known:
+        word += f" except {counted(known, 'known failure')}"
+    scope = [permitted(document["environment"]["allow"])]
+    scope += [f"only {document['selection']}"] if document["selection"] else []
+    return Headline(word, ", ".join(scope), "; ".join(_sentence(document, known)))
+
+
+def run_line(document: Mapping[str, Any]) -> str:
+    """Where the run went, and how much it sent."""
     environment, traffic = document["environment"], document["traffic"]
-    tested = sum(row["verdict"] in TESTED for row in document["requirements"])
-    allowed = ", ".join(environment["allow"]) or "nothing"
-    selected = f"; only {document['selection']}" if document["selection"] else ""
     seed = f"; generated with --seed={document['generated']['seed']}" if document["generated"]["refused"] else ""
-    return (
-        f"{tested} of {len(document['requirements'])} statements tested at {environment['name']} "
-        f"({environment['base_url']}) with {allowed} allowed: {traffic['requests']} requests, "
-        f"{traffic['executions']} executions{seed}{selected}"
-    )
+    sent = f"{counted(traffic['requests'], 'request')}, {counted(traffic['executions'], 'execution')}"
+    return f"{environment['name']} at {environment['base_url']}: {sent}{seed}"
+
+
+def permitted(allow: Collection[str]) -> str:
+    """What the profile permits, in words for people: `read only`, `read and register keys`."""
+    missing = [words for name, words in PERMISSIONS.items() if name not in allow]
+    given = [words for name, words in PERMISSIONS.items() if name in allow]
+    if not missing:
+        return "everything permitted"
+    if len(missing) <= _MOST_EXCEPTED:
+        return f"everything permitted except to {listed(missing)}"
+    return f"{given[0]} only" if len(given) == 1 else listed(given) or "nothing permitted"
+
+
+def coverage_text(document: Mapping[str, Any]) -> str:
+    """How many of the requirements that the run is about were tested: the documented ones, or else the first level."""
+    coverage = document["coverage"]
+    level = next((level for level in coverage if coverage[level]["testable"]), "documented")
+    tested, testable = coverage.get(level, {"tested": 0, "testable": 0}).values()
+    if not testable:
+        return "nothing that was selected can be tested"
+    selected = "selected " if len(document["requirements"]) < len(ledger()) else ""
+    share = f"all {testable}" if tested == testable else f"{tested} of {testable}"
+    return f"{share} {selected}testable {level} requirements tested"
+
+
+def counted(number: int, noun: str, *, none: str = "0") -> str:
+    """`1 request`, `2 requests`; `none` requests where there is none."""
+    return f"{number or none} {noun}{'' if number == 1 else 's'}"
+
+
+def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
+    yield from _reason(document, known)
+    yield coverage_text(document)
+    if document["granted_nothing"] and document["granted"]:
+        yield f"nothing was granted by {listed(document['granted_nothing'])}"
+    yield from document["cut"]
+
+
+def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:
+    verdict = document["verdict"]
+    failing = [row for row in document["requirements"] if row["verdict"] == FAIL and "known_failure" not in row]
+    besides = f", besides {counted(known, 'known failure')}" if known else ""
+    apart = f" except {counted(known, 'known failure')}" if known else ""
+    fails = f"{by_level(row['level'] for row in failing)} {'fails' if len(failing) == 1 else 'fail'}{besides}"
+    if verdict == INTERRUPTED:
+        yield "the run was stopped; what is below was found until then"
+    elif verdict == NOT_ROBUST:
+        yield f"no documented requirement fails, but {fails}"
+    elif failing:
+        yield fails
+    elif verdict == INCOMPLETE:
+        yield f"nothing failed{apart}, but {document['incomplete']}"
+
+
+def _known(document: Mapping[str, Any]) -> int:
+    return sum("known_failure" in row for row in document["requirements"])

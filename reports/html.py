@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from reports.headline import HEADLINES, scope
+from reports.headline import counted, headline, permitted, run_line
 from reports.run import Run
-from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, TESTED, WARN, deviation
+from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, TESTED, WARN, by_level, deviation
 from spec.ledger import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -46,14 +46,13 @@ def summary_html(run: Run) -> str:
     conformance = [row for row in rows if row["level"] != "robustness"]
     untouched = f"the target could not be spoken to: {run.unreachable}" if run.unreachable else "no test reached it"
     weightiest_first = sorted(rows, key=lambda row: row["level"] not in run.profile.fail_on)
-    word, _, sentence = HEADLINES[document["verdict"]].partition(": ")
     page = _template().render(
         document=document,
-        word=word,
-        sentence=sentence,
-        scope=scope(document),
+        headline=headline(document),
+        run_line=run_line(document),
+        permitted=permitted(document["environment"]["allow"]),
         unreachable=run.unreachable,
-        tiles={"Conformance": _tile(conformance), "Robustness": _tile(robustness)},
+        tiles={"Conformance": _tile(conformance, "documented"), "Robustness": _tile(robustness, "robustness")},
         levels=_levels(document["counts"], run.profile.fail_on),
         verdicts=ORDER,
         proof=document["suite"]["proof"],
@@ -67,6 +66,7 @@ def summary_html(run: Run) -> str:
         exchanges=run.exchanges,
         shown=_shown(run, rows),
         deviating=_deviating(rows),
+        counted_by_level=lambda found: by_level(row["level"] for row in found),
     )
     return visible(page)
 
@@ -88,16 +88,24 @@ def _template() -> Template:
     return environment.get_template("report.html")
 
 
-def _tile(rows: list[Row]) -> tuple[str, str]:
-    """Whether any of the rows failed, as the word of a verdict, and the same in one sentence."""
-    tally = Counter(row["verdict"] for row in rows)
-    tested = sum(tally[verdict] for verdict in TESTED)
-    failed = tally[FAIL]
-    known = sum(row["verdict"] == FAIL and "known_failure" in row for row in rows)
-    said = f"{failed or 'No'} {'failures' if failed > 1 else 'failure'} in {tested} tested statements"
-    if not tested:
-        return NOT_EXERCISED, "Nothing was tested"
-    return (FAIL if failed else "pass"), said + (f" ({known} known)" if known else "")
+def _tile(rows: list[Row], level: str) -> tuple[str, str]:
+    """Whether any of the rows failed, as the word of a verdict, and the same in one sentence for each level: that one,
+    and others that have failures."""
+    known = sum("known_failure" in row for row in rows)
+    failing = [row for row in rows if row["verdict"] == FAIL and "known_failure" not in row]
+    levels = [name for name in LEVELS if name == level or any(row["level"] == name for row in failing)]
+    said = "; ".join(filter(None, (_of_level(rows, failing, name) for name in levels)))
+    if not said:
+        return NOT_EXERCISED, f"No {level} requirement was tested"
+    return (FAIL if failing else "pass"), said + (f"; {counted(known, 'known failure')}" if known else "")
+
+
+def _of_level(rows: list[Row], failing: list[Row], level: str) -> str:
+    tested = sum(row["level"] == level and row["verdict"] in TESTED for row in rows)
+    failed = sum(row["level"] == level for row in failing)
+    return (
+        f"{counted(failed, 'failure', none='No')} in {counted(tested, f'tested {level} requirement')}" if tested else ""
+    )
 
 
 def _levels(counts: dict[str, dict[str, int]], fail_on: Iterable[str]) -> list[dict[str, Any]]:
@@ -138,9 +146,15 @@ def _by_heading(rows: list[Row]) -> list[dict[str, Any]]:
     return [{"heading": heading, "rows": found, "tally": _tally(found)} for heading, found in groups.items()]
 
 
-def _tally(rows: list[Row]) -> dict[str, int]:
-    tally = Counter(row["verdict"] for row in rows)
-    return {verdict: tally[verdict] for verdict in ORDER if tally[verdict]}
+def _tally(rows: list[Row]) -> list[tuple[str, str]]:
+    """The rows counted by verdict, and by level within it: `12 documented pass`."""
+    tally = Counter((row["verdict"], row["level"]) for row in rows)
+    return [
+        (verdict, f"{tally[verdict, level]} {level} {verdict.replace('-', ' ')}")
+        for verdict in ORDER
+        for level in LEVELS
+        if tally[verdict, level]
+    ]
 
 
 def _deviating(rows: list[Row]) -> dict[int, list[Row]]:

@@ -7,7 +7,6 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import SystemOut
 
-from reports.headline import HEADLINES
 from reports.verdicts import (
     CONFORMANT,
     FAIL,
@@ -43,7 +42,7 @@ def _run_case(document: dict[str, Any], unreachable: str, *, fails: bool) -> Tes
     case = TestCase("run", classname="pix-conformance", time=document["duration_s"])
     verdict = document["verdict"]
     if verdict not in _ON_THE_SERVICE or (document["exit_status"] and not fails):
-        error = Error(HEADLINES[verdict], verdict)
+        error = Error(document["headline"], verdict)
         error.text = "\n".join(filter(None, [unreachable, *document["notes"]]))
         case.result = [error]
     return case

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from environments.budget import shares
 from environments.permission import MONEY
-from environments.profile import Profile
+from environments.profile import Profile, is_loopback
+from reports.selection import selection
+from reports.spending import Spending, spending_lines
 from spec.interface import KEY_KINDS, MARK, operations
 from spec.redaction import Redactor
 
@@ -20,10 +21,24 @@ UNDOCUMENTED = ""
 
 @dataclass(frozen=True)
 class Plan:
-    """The most requests by operationId, without repetitions; `generated` are the property tests' share of them."""
+    """The most requests by operationId, without repetitions; `generated` are the property tests' share of them.
+
+    `denied` are operations that the selection is about and the profile does not permit; `bodies` is how many valid
+    bodies go to operations that may move money, `mistakes` are the operations that write and get mistaken requests.
+    `registers`: the keys of the profile; `generates`: malformed or generated requests. `spending` is None where nothing
+    is to be executed, `follows` says that a sequence of generated traffic executes a transfer of its own.
+    """
 
     targeted: Mapping[str, int]
     generated: Mapping[str, int] = field(default_factory=dict)
+    denied: frozenset[str] = frozenset()
+    bodies: Mapping[str, int] = field(default_factory=dict)
+    mistakes: tuple[str, ...] = ()
+    registers: bool = False
+    generates: bool = False
+    spending: Spending | None = None
+    follows: bool = False
+    journal_trouble: str = ""
 
     def most(self, operation: str) -> int:
         """Requests to an operation, targeted and generated ones."""
@@ -38,41 +53,42 @@ class Plan:
 class Planner:
     """In place of a run: nothing is sent, the plan of what was selected is printed."""
 
-    def __init__(self, profile: Profile, redactor: Redactor, planned: Callable[[bool], Plan]) -> None:
+    def __init__(self, profile: Profile, redactor: Redactor, planned: Callable[[Sequence[pytest.Item]], Plan]) -> None:
         self._profile, self._redactor, self._planned = profile, redactor, planned
-        self._generates = False
+        self.plan = Plan({})
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        self._generates = any(item.get_closest_marker("property") for item in session.items)
+        self.plan = self._planned(session.items)
         return True
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         terminalreporter.section("plan")
-        for line in plan_lines(self._planned(self._generates), self._profile, self._redactor):
+        for line in plan_lines(self.plan, self._profile, self._redactor, selection(config).text):
             terminalreporter.write_line(line)
 
 
-def plan_lines(plan: Plan, profile: Profile, redactor: Redactor) -> Iterator[str]:
-    """The plan for people, redacted."""
+def plan_lines(plan: Plan, profile: Profile, redactor: Redactor, selected: str | None = None) -> Iterator[str]:
+    """The plan for people, redacted. `selected` is what the user narrowed the run to."""
     lines = (
-        *_requests(plan, profile),
-        *_written(profile),
-        *_money(profile),
-        *_out_of_scope(profile),
+        *_requests(plan, profile, f"only {selected}, " if selected else ""),
+        *_written(plan, profile),
+        *_money(plan, profile),
+        *_out_of_scope(plan, profile),
         *_budgets(profile),
     )
     return (redactor.text(line) for line in lines)
 
 
-def _requests(plan: Plan, profile: Profile) -> Iterator[str]:
-    yield f"nothing was sent; a run with {profile.path} would send to {profile.base_url}, at most:"
+def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
+    yield f"nothing was sent; a run with {profile.path} would send to {profile.base_url}, {selected}at most:"
     for operation in operations().values():
-        if operation.permission in profile.allow:
+        if plan.most(operation.id):
             share = plan.generated.get(operation.id, 0)
             generated = f", {share} of them generated" if share else ""
             yield f"  {operation.id:<17} {plan.most(operation.id):>5}  {operation.method} {operation.path}{generated}"
-    yield f"  {'paths beside them':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
+    if plan.most(UNDOCUMENTED):
+        yield f"  {'paths beside them':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
     together = min(plan.together, profile.limits.requests)
     yield f"  {'together':<17} {together:>5}  and with repeats at most limits.requests ({profile.limits.requests})"
     yield "  Repeats come on top: a request goes again where the service asks for it (429, 502, 503, 504), once where"
@@ -80,13 +96,13 @@ def _requests(plan: Plan, profile: Profile) -> Iterator[str]:
     yield "  a read goes again where it shows whether the token has expired."
 
 
-def _written(profile: Profile) -> Iterator[str]:
+def _written(plan: Plan, profile: Profile) -> Iterator[str]:
     yield "what is written:"
-    yield from [*_registered(profile), *_prepared(profile), *_mistaken(profile)] or ["  nothing"]
+    yield from [*_registered(plan, profile), *_prepared(plan), *_mistaken(plan)] or ["  nothing"]
 
 
-def _registered(profile: Profile) -> Iterator[str]:
-    if "register-keys" not in profile.allow or not profile.accounts:
+def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
+    if not plan.registers or not profile.accounts:
         return
     deletes = "delete-keys" in profile.allow and "deletePixKey" in profile.requests
     after = "deleted again at once" if deletes else "left behind: nothing says how to delete it"
@@ -97,52 +113,51 @@ def _registered(profile: Profile) -> Iterator[str]:
         yield "  a RANDOM key whose value the service does not answer is left behind"
 
 
-def _prepared(profile: Profile) -> Iterator[str]:
-    for operation in operations().values():
-        if operation.permission not in ("create-pix", "transfer") or operation.permission not in profile.allow:
-            continue
-        count, prepare = 1, profile.transactions.prepare
-        if prepare and prepare.operation == operation.id:
-            count = max(1, prepared(profile))
-        if operation.id in profile.requests or (prepare and prepare.operation == operation.id):
-            yield f"  {operation.id}: {count} with the body of the profile, which may move money by itself"
+def _prepared(plan: Plan) -> Iterator[str]:
+    for operation, count in plan.bodies.items():
+        yield f"  {operation}: {count} with the body of the profile, which may move money by itself"
 
 
-def _mistaken(profile: Profile) -> Iterator[str]:
-    writing = [each.id for each in operations().values() if each.method != "GET" and each.permission in profile.allow]
-    if "fuzz" in profile.allow and writing:
-        yield f"  what the service makes of mistaken requests to {', '.join(writing)},"
+def _mistaken(plan: Plan) -> Iterator[str]:
+    if plan.mistakes:
+        yield f"  what the service makes of mistaken requests to {', '.join(plan.mistakes)},"
         yield f"  whose keys, payers and payees are nobody's ({MARK}…)"
 
 
-def _money(profile: Profile) -> Iterator[str]:
+def _money(plan: Plan, profile: Profile) -> Iterator[str]:
     yield "what moves money:"
-    codes = profile.transactions.codes[: profile.limits.executions]
-    if "execute" not in profile.allow:
-        yield "  no execution: it needs execute in allow"
-    elif not codes and not prepared(profile):
-        yield "  no execution: there is no code in transactions.codes, and no transactions.prepare"
-    else:
-        shown = ", ".join([*codes, *[f"{prepared(profile)} that the run prepares"] * bool(prepared(profile))])
-        yield f"  each once, unless the journal says that it was sent: {shown}"
-        yield from (f"  {left_out}" for left_out in [shares(profile).left_out] if left_out)
+    yield from (f"  {line}" for line in (*_executed(plan, profile), *_followed(plan, profile)))
 
 
-def prepared(profile: Profile) -> int:
-    """How many codes a run prepares for itself."""
-    return shares(profile).prepared if "execute" in profile.allow else 0
+def _executed(plan: Plan, profile: Profile) -> Iterator[str]:
+    if "executePix" in plan.denied:
+        yield "no execution: it needs execute in allow"
+    elif plan.journal_trouble:
+        yield f"no execution: {plan.journal_trouble}"
+    elif plan.spending == Spending():
+        yield "no execution: there is no code in transactions.codes, and no transactions.prepare"
+    elif plan.spending is not None:
+        yield from spending_lines(plan.spending, profile.limits.executions)
+    elif not plan.follows:
+        yield "no execution: nothing that was selected needs one"
 
 
-def _out_of_scope(profile: Profile) -> Iterator[str]:
-    missing = [operation for operation in operations().values() if operation.permission not in profile.allow]
+def _followed(plan: Plan, profile: Profile) -> Iterator[str]:
+    if plan.follows:
+        times = "twice" if is_loopback(profile.base_url) else "once"
+        yield f"one more that the run prepares, {times}, where limits.executions has room, to see a balance follow"
+
+
+def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
+    missing = [operation for operation in operations().values() if operation.id in plan.denied]
     yield "out of scope:" if missing else "out of scope: no operation"
     for operation in missing:
         money = ", which moves money or may" if operation.permission in MONEY else ""
         yield f"  {operation.id:<17} {operation.method} {operation.path}: needs {operation.permission} in allow{money}"
-    if "fuzz" not in profile.allow:
+    if plan.generates and "fuzz" not in profile.allow:
         yield "  generated and malformed requests: need fuzz in allow"
     absent = [kind for kind in KEY_KINDS if kind not in {key.type for key in profile.pix_keys}]
-    if absent and "register-keys" in profile.allow:
+    if absent and plan.registers:
         yield f"  keys of the kind {', '.join(absent)}: need one in pix_keys"
 
 

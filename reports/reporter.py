@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reports.explaining import Once, shorten
 from reports.html import add_html_page
 from reports.junit import junit
 from reports.run import Run
@@ -22,6 +23,7 @@ class Reporter:
     def __init__(self, run: Run, folder: Path | None) -> None:
         self.run = run
         self.folder = folder
+        self._failed: list[Any] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -55,6 +57,7 @@ class Reporter:
         if exitstatus in (0, 1, 6, 7):
             session.exitstatus = self.run.verdict().exit_status
         self._write_files(session)
+        self._tell_each_cause_once(session)
 
     def _write_files(self, session: pytest.Session) -> None:
         if self.folder is None:
@@ -69,8 +72,18 @@ class Reporter:
             self.run.unwritten = f"the report cannot be written to {self.folder}: {error.strerror}"
             session.exitstatus = session.exitstatus or 3
 
+    def _tell_each_cause_once(self, session: pytest.Session) -> None:
+        """pytest shows the tests that tell of a cause first; its counts and its short summary are of all of them."""
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and terminal.stats.get("failed"):
+            self._failed = terminal.stats["failed"]
+            terminal.stats["failed"] = Once(self.run.document()["findings"]).told(self._failed)
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         report = self.run.unwritten or (str(self.folder / "report.html") if self.folder else "")
+        if self._failed:
+            shorten(self._failed)
+            terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
         for line in summary(self.run.document(), report):
             terminalreporter.write_line(line)

@@ -8,22 +8,27 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from environments.profile import Profile
+from reports.causes import findings
+from reports.first import ordered
 from reports.generated import Generated
+from reports.grants import Grants
+from reports.headline import headline
 from reports.proven import proof_line
 from reports.verdicts import (
-    INCOMPLETE,
     NOT_EXERCISED,
+    NOTHING_TESTED,
     OUT_OF_SCOPE,
-    TESTED,
     UNTESTABLE,
     KnownFailureProblem,
     RowResult,
     RunVerdict,
     counts,
+    coverage,
     merged,
     run_verdict,
     with_known_failures,
 )
+from spec.interface import operations
 from spec.ledger import Requirement, ledger
 
 VERSION = "0.1.0"
@@ -48,7 +53,7 @@ class Run:
     seed: int = 0
     examples: int = 0
     generated: Generated = field(default_factory=Generated)
-    accepted: set[str] = field(default_factory=set)
+    grants: Grants = field(default_factory=Grants)
     requests: int = 0
     executions: int = 0
     unreachable: str = ""
@@ -73,13 +78,25 @@ class Run:
             interrupted=self.interrupted,
             errors=len(self.errors),
             problems=self.problems(),
-            whole=not self.narrowed,
+            ungranted=self.grants.lacking(self.operations),
+            min_coverage=self.profile.min_coverage,
         )
-        problems = [problem.message for problem in self.problems()]
-        if found.name == INCOMPLETE and not any(result.verdict in TESTED for _, result in self.rows()):
-            problems.append("nothing was tested: see what is out of scope, and what to add to allow")
-        notes = [*self.first, *problems, *self.generated.notes(self.accepted), *self.errors]
-        return RunVerdict(found.name, found.exit_status, tuple(dict.fromkeys(notes)))
+        return RunVerdict(found.name, found.exit_status, found.why, self._notes(found))
+
+    def _notes(self, found: RunVerdict) -> tuple[str, ...]:
+        """What is said of the run as a whole, each line once, the most important first."""
+        token = () if self.unreachable else self.grants.notes(self.profile.auth)
+        lines = ordered([*self.errors, *token, *self.first, *(problem.message for problem in self.problems())])
+        if found.why == NOTHING_TESTED:
+            lines.append(f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow")
+        lines += self.generated.notes(self.grants.granted)
+        return tuple(dict.fromkeys(lines))
+
+    @property
+    def operations(self) -> set[str]:
+        """The operations that the run is about: those of its rows, or all of them for a row of no operation."""
+        named = {row.operation for row, _ in self.rows()}
+        return set(operations()) if None in named else {operation for operation in named if operation}
 
     def add(self, traffic: Mapping[str, Any]) -> None:
         """What one process sent, as `Watcher.traffic` gives it."""
@@ -90,7 +107,7 @@ class Run:
         self.exchanges.update({exchange["number"]: exchange for exchange in traffic.get("exchanges", [])})
         self.left_behind += traffic.get("left_behind", [])
         self.generated.add(traffic.get("generated", {}))
-        self.accepted.update(traffic.get("accepted", []))
+        self.grants.add(traffic.get("grants", {}))
 
     def close(self) -> None:
         """The tests are over; the results stand."""
@@ -121,8 +138,9 @@ class Run:
     def document(self) -> dict[str, Any]:
         """The content of conformance.json."""
         verdict, rows = self.verdict(), self.rows()
+        shown = [_row(row, result) for row, result in rows]
         finished = self.finished or datetime.now(UTC)
-        return {
+        document: dict[str, Any] = {
             "suite": {"version": VERSION, "proof": proof_line()},
             "environment": {
                 "name": self.profile.name,
@@ -132,23 +150,40 @@ class Run:
             "started": self.started.isoformat(timespec="seconds").replace("+00:00", "Z"),
             "duration_s": round((finished - self.started).total_seconds(), 2),
             "verdict": verdict.name,
+            "incomplete": verdict.why,
             "exit_status": verdict.exit_status,
             "selection": self.selection,
             "notes": list(verdict.notes),
             "traffic": {"requests": self.requests, "executions": self.executions},
-            "generated": {"seed": self.seed, "examples": self.examples, **self.generated.data()},
+            "generated": {"seed": self.seed, "examples": self.examples, **self._generated()},
             "counts": counts(rows),
-            "requirements": [_row(row, result) for row, result in rows],
+            "coverage": coverage(rows),
+            "cut": [],
+            "granted": sorted(self.grants.granted),
+            "granted_nothing": [name for name in self.grants.asked(self.operations) if name not in self.grants.granted],
+            "findings": self._findings(shown),
+            "requirements": shown,
             "observations": self.observations,
             "left_behind": self.left_behind,
             "exchanges": [_outline(self.exchanges[number]) for number in sorted(self.exchanges)],
         }
+        return document | {"headline": str(headline(document))}
+
+    def _findings(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The findings, each with a line that sends again what shows it, where the evidence has one."""
+        inputs = {number: str(seen.get("input", "")) for number, seen in self.exchanges.items()}
+        found = findings(rows, inputs)
+        for finding in found:
+            lines = (self.exchanges[number].get("curl") for number in finding["exchanges"] if number in self.exchanges)
+            finding["reproduce"] = next((line for line in lines if line), "")
+        return found
+
+    def _generated(self) -> dict[str, Any]:
+        return {**self.generated.data(), "notes": list(self.generated.notes(self.grants.granted))}
 
 
 def missing_permission(row: Requirement, allow: Collection[str]) -> str:
     """Why the profile keeps a row out of scope, with what would have been sent; empty where it does not."""
-    from spec.interface import operations
-
     operation = operations().get(row.operation or "")
     if operation is None or operation.permission in allow:
         return ""

@@ -1,4 +1,4 @@
-"""The last lines of a run on the terminal: verdict, counts, failing rows, where the report lies."""
+"""The last lines of a run on the terminal: what explains everything, the verdict, the findings, and then the rest."""
 
 from __future__ import annotations
 
@@ -6,30 +6,72 @@ from collections.abc import Iterator
 from typing import Any
 
 from reports.first import UNKNOWN
-from reports.headline import HEADLINES, scope
-from reports.verdicts import FAIL, INCOMPLETE, NOT_EXERCISED, NOT_ROBUST
+from reports.headline import headline, run_line
+from reports.verdicts import FAIL, NOT_EXERCISED, WARN
+
+MOST_FIRST = 5
+"""Lines before the verdict: the first finding is to be seen on one screen with it."""
+_MOST_NAMED = 3
 
 
 def summary(document: dict[str, Any], report: str) -> Iterator[str]:
     """The lines that close a run."""
-    unknown = [note for note in document["notes"] if note.startswith(UNKNOWN)]
-    yield from (f"! {note}" for note in unknown)
-    yield HEADLINES[document["verdict"]]
-    yield scope(document)
-    yield from (f"! {note}" for note in document["notes"] if note not in unknown)
+    first, later = _notes(document)
+    yield from (f"! {note}" for note in first)
+    yield str(headline(document))
+    yield run_line(document)
+    for finding in document["findings"]:
+        if finding["verdict"] == FAIL:
+            yield from _finding(finding)
+    for finding in document["findings"]:
+        if finding["verdict"] == WARN:
+            yield f"WARN {finding['cause']}{_more(finding['requirements'][1:])}: {finding['message']}"
+    yield from _untested(document)
+    yield from (f"left behind: {item}" for item in document["left_behind"])
+    yield from (f"note: {note}" for note in later)
     for level, verdicts in document["counts"].items():
         yield f"  {level:<12} " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-    for row in document["requirements"]:
-        if row["verdict"] == FAIL:
-            known = f" [known: {row['known_failure']}]" if "known_failure" in row else ""
-            yield f"FAIL {row['id']}{known}"
-            yield f"     {row['text']} ({row['section']})"
-            yield f"     {row['message']}"
-    if document["verdict"] in (INCOMPLETE, NOT_ROBUST):
-        yield from _untested(document)
-    yield from (f"left behind: {item}" for item in document["left_behind"])
     if report:
         yield f"report: {report}"
+
+
+def _notes(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """What is said before the verdict, and what can wait: outcomes that nobody knows come before all else."""
+    generated = document["generated"]["notes"]
+    notes = sorted(document["notes"], key=lambda note: (note in generated, not note.startswith(UNKNOWN)))
+    urgent = [note for note in notes if note not in generated][:MOST_FIRST]
+    return urgent, notes[len(urgent) :]
+
+
+def _finding(finding: dict[str, Any]) -> Iterator[str]:
+    known = f" [known: {finding['known_failure']}]" if "known_failure" in finding else ""
+    yield f"FAIL {finding['cause']}{known}"
+    yield f"     {finding['text']} ({finding['section']})"
+    yield f"     {finding['message']}"
+    if finding["requirements"][1:]:
+        yield f"     also: {', '.join(finding['requirements'][1:])}"
+    if finding["exchanges"]:
+        yield f"     {_exchanges(finding['exchanges'])}"
+    if finding["reproduce"]:
+        first, *others = finding["reproduce"].splitlines()
+        yield f"     reproduce: {first}"
+        yield from (f"     {line}" for line in others)
+    if finding["follows"]:
+        yield f"     follows from it: {', '.join(finding['follows'])}"
+
+
+def _exchanges(numbers: list[int]) -> str:
+    shown = ", ".join(str(number) for number in numbers[:_MOST_NAMED])
+    more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
+    return f"exchange{'s' if numbers[1:] else ''} {shown}{more}"
+
+
+def _more(ids: list[str]) -> str:
+    return f" ({', '.join(ids[:_MOST_NAMED])}{_and_more(ids)})" if ids else ""
+
+
+def _and_more(ids: list[str]) -> str:
+    return f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
 
 
 def _untested(document: dict[str, Any]) -> Iterator[str]:
@@ -39,5 +81,4 @@ def _untested(document: dict[str, Any]) -> Iterator[str]:
         if row["level"] in ("documented", "robustness"):
             reasons.setdefault(row["message"] or "no test reached it", []).append(row["id"])
     for reason, ids in reasons.items():
-        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
-        yield f"not exercised: {', '.join(ids[:3])}{more}: {reason}"
+        yield f"not exercised: {', '.join(ids[:_MOST_NAMED])}{_and_more(ids)}: {reason}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -24,6 +24,7 @@ INCOMPLETE, UNREACHABLE, INTERRUPTED, INTERNAL_ERROR = (
     "internal-error",
 )
 NOTHING_SELECTED = "nothing-selected"
+NOTHING_TESTED = "nothing was tested"
 EXIT_STATUS = {
     CONFORMANT: 0,
     NON_CONFORMANT: 1,
@@ -57,10 +58,11 @@ class KnownFailureProblem:
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """The verdict of a run, the process' exit status, and the lines that are said first."""
+    """The verdict of a run, the process' exit status, why it is incomplete, and the lines that are said first."""
 
     name: str
     exit_status: int
+    why: str = ""
     notes: tuple[str, ...] = field(default=())
 
 
@@ -89,6 +91,19 @@ def counts(rows: Iterable[tuple[Requirement, RowResult]]) -> dict[str, dict[str,
     }
 
 
+def coverage(rows: Iterable[tuple[Requirement, RowResult]]) -> dict[str, dict[str, int]]:
+    """For each level how many rows an exchange can show, and how many were tested."""
+    rows = list(rows)
+    return {
+        level: {
+            "tested": sum(row.level == level and result.verdict in TESTED for row, result in rows),
+            "testable": sum(row.level == level and not row.untestable for row, _ in rows),
+        }
+        for level in LEVELS
+        if any(row.level == level for row, _ in rows)
+    }
+
+
 def run_verdict(
     rows: Iterable[tuple[Requirement, RowResult]],
     *,
@@ -97,16 +112,14 @@ def run_verdict(
     interrupted: bool = False,
     errors: int = 0,
     problems: Collection[KnownFailureProblem] = (),
-    whole: bool = False,
+    ungranted: str = "",
+    min_coverage: float | None = None,
 ) -> RunVerdict:
-    """The verdict of a run over its rows. `whole`: nothing was left out by the user, so that something was to be
-    tested."""
+    """The verdict of a run over its rows. `ungranted`: which operations granted nothing, where that leaves nothing to
+    rest on; `min_coverage`: the share of the testable documented rows that are to be tested."""
     rows = list(rows)
     failed = [row for row, result in rows if result.verdict == FAIL and not result.known]
-    untested = [
-        row for row, result in rows if result.verdict == NOT_EXERCISED and not result.known and row.level in fail_on
-    ]
-    name = CONFORMANT
+    name, why = CONFORMANT, ""
     if interrupted:
         name = INTERRUPTED
     elif errors:
@@ -117,11 +130,53 @@ def run_verdict(
         name = NON_CONFORMANT
     elif failed:
         name = NOT_ROBUST
-    elif untested or (whole and not any(result.verdict in TESTED for _, result in rows)):
+    elif why := _incomplete(rows, fail_on, ungranted=ungranted, min_coverage=min_coverage):
         name = INCOMPLETE
     elif not rows:
         name = NOTHING_SELECTED
-    return RunVerdict(name, EXIT_STATUS[name])
+    return RunVerdict(name, EXIT_STATUS[name], why)
+
+
+def _incomplete(
+    rows: Sequence[tuple[Requirement, RowResult]],
+    fail_on: Collection[str],
+    *,
+    ungranted: str,
+    min_coverage: float | None,
+) -> str:
+    """Why a run in which nothing failed is not complete; empty where it is."""
+    if not rows:
+        return ""
+    if not any(result.verdict in TESTED for _, result in rows):
+        return NOTHING_TESTED
+    if ungranted:
+        return ungranted
+    untested = [
+        row for row, result in rows if result.verdict == NOT_EXERCISED and not result.known and row.level in fail_on
+    ]
+    if untested:
+        were = "was" if len(untested) == 1 else "were"
+        return f"{by_level(row.level for row in untested)} in scope {were} not exercised"
+    return _below(coverage(rows).get("documented", {}), min_coverage)
+
+
+def _below(documented: Mapping[str, int], least: float | None) -> str:
+    testable, tested = documented.get("testable", 0), documented.get("tested", 0)
+    if least is None or tested >= least * testable:
+        return ""
+    return f"min_coverage ({least:g}) is not reached"
+
+
+def by_level(levels: Iterable[str]) -> str:
+    """Requirements counted level by level, never together: `2 documented and 1 implied requirements`."""
+    tally = Counter(levels)
+    parts = [f"{tally[level]} {level}" for level in LEVELS if tally[level]]
+    return f"{listed(parts)} requirement{'' if sum(tally.values()) == 1 else 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def with_known_failures(

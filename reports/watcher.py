@@ -10,15 +10,16 @@ import pytest
 from environments.door import GONE, STANDING, Door, UnreachableError
 from environments.profile import Profile
 from reports.evidence import evidence, outline
-from reports.explaining import explained
+from reports.explaining import Explained, explained, whole
 from reports.first import said_first
 from reports.generated import Generated
+from reports.grants import Grants
 from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
 from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
-from spec.reading import is_refusal, may_be_registered, registered
+from spec.reading import may_be_registered, registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
@@ -59,11 +60,16 @@ class Watcher:
             "executions": door.executions if door else 0,
             "unreachable": self.redactor.text(door.unreachable) if door else "",
             "first": [self.redactor.text(line) for line in (said_first(door) if door else ())],
-            "left_behind": [self.redactor.text(line) for line in (*self._left_behind(), *self._not_executed())],
+            "left_behind": [self.redactor.text(line) for line in self._left_behind()],
             "generated": self.generated.data(),
             "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
-            "accepted": sorted(_accepted(door.exchanges if door else [])),
+            "grants": self._grants().data(),
         }
+
+    def _grants(self) -> Grants:
+        grants = Grants()
+        grants.see(self.door.exchanges if self.door else ())
+        return grants
 
     def _left_behind(self) -> Iterator[str]:
         """The keys that were registered and not deleted, and those of which nobody knows."""
@@ -72,10 +78,6 @@ class Watcher:
                 yield f"exchange {exchange.number}: a key was registered and not deleted: {_sent(exchange)}"
             elif may_be_registered(exchange):
                 yield f"exchange {exchange.number}: a key may be registered ({exchange.summary}): {_sent(exchange)}"
-
-    def _not_executed(self) -> Iterator[str]:
-        """The transfers that were prepared, and wait for their execution."""
-        yield from self.door.guard.prepared.not_executed() if self.door else ()
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         row = requirement_of(item)
@@ -133,7 +135,8 @@ class Watcher:
             return report
         self._take_outcome(recording, call)
         if report.failed and report.when == "call" and recording.failing:
-            report.longrepr = self._explained(recording)
+            report.explained = self._explained(recording)
+            report.longrepr = whole(report.explained)
         elif report.failed:
             report.longrepr = self.redactor.text(str(report.longrepr))
         elif report.skipped and isinstance(report.longrepr, tuple):
@@ -156,10 +159,12 @@ class Watcher:
         elif not recording.failing:
             recording.verdict, recording.message = "error", f"{call.when}: {type(error).__name__}: {error}"
 
-    def _explained(self, recording: Recording) -> str:
-        by_number = {exchange.number: exchange for exchange in self.door.exchanges} if self.door else {}
+    def _explained(self, recording: Recording) -> Explained:
         most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
-        return explained(recording.failing, by_number, self.redactor, most)
+        return explained(recording.failing, self._by_number(), self.redactor, most)
+
+    def _by_number(self) -> dict[int, Exchange]:
+        return {exchange.number: exchange for exchange in self.door.exchanges} if self.door else {}
 
     def _findings(self, recording: Recording) -> dict[str, Any]:
         new = self.door.exchanges[self._seen :] if self.door else []
@@ -179,12 +184,21 @@ class Watcher:
                 {"id": seen.id, "value": redact(seen.value), "exchanges": list(seen.exchanges), "first": seen.first}
                 for seen in recording.observations
             ],
-            "exchanges": [self._shown(exchange, cited=_cites(recording, exchange)) for exchange in new],
+            "exchanges": [
+                *(self._shown(exchange, cited=_cites(recording, exchange)) for exchange in new),
+                *self._reproducing(recording),
+            ],
         }
 
     def _shown(self, exchange: Exchange, *, cited: bool = True) -> dict[str, Any]:
         """Evidence; an outline of what no finding cites, and where no file will hold it."""
         return evidence(exchange, self.redactor) if self.shows and cited else outline(exchange)
+
+    def _reproducing(self, recording: Recording) -> list[dict[str, Any]]:
+        """Where no file holds the evidence, that of the terminal: one exchange for each requirement that fails."""
+        by_number = {} if self.shows or not recording.failing else self._by_number()
+        first = [by_number[number] for result in recording.failing for number in result.exchanges[:1] if by_number]
+        return [evidence(exchange, self.redactor) for exchange in first]
 
     def _learn(self, exchange: Exchange) -> None:
         """Personal values that came back are hidden wherever else they stand."""
@@ -220,8 +234,3 @@ def _sent(exchange: Exchange) -> str:
 def _plain(message: str) -> str:
     """The message of an assertion without what pytest adds to it."""
     return message.split("\nassert ")[0].strip()
-
-
-def _accepted(exchanges: list[Exchange]) -> set[str]:
-    """The operations that accepted anything."""
-    return {seen.operation for seen in exchanges if seen.operation and seen.response and not is_refusal(seen.response)}

@@ -40,6 +40,15 @@ def is_refusal(response: Response) -> bool:
     return response.status == 200 and code_of(response) not in (None, 0) and not _says_success(response)
 
 
+def is_page(response: Response) -> bool:
+    """Whether a 200 is a page for people, such as one to log in, and no answer of the service."""
+    markup = response.media_type in _MARKUP or response.body[:200].lstrip().startswith(b"<")
+    return response.status == 200 and markup and bool(response.json.error)
+
+
+_MARKUP = ("text/html", "application/xhtml+xml")
+
+
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. A number too large to compute with counts as -1: not 0."""
     member = find(envelope_of(response) or {}, "code")

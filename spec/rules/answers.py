@@ -87,11 +87,17 @@ def one_object(value: Any) -> Judgement:
 def envelope_shape(value: Any) -> Judgement:
     if not isinstance(value, dict):
         return one_object(value)
-    if "code" not in value or "data" not in value:
-        return deviates("the envelope fields code and data are not both there")
+    misplaced = [_misplaced(value, name) for name in ("code", "data") if name not in value]
+    if misplaced:
+        return deviates("; ".join(misplaced))
     if not is_integer(value["code"]):
         return deviates(f"code is {kind_of(value['code'])}, owed an integer")
     return HOLDS if isinstance(value["data"], dict) else deviates(f"data is {kind_of(value['data'])}, owed an object")
+
+
+def _misplaced(envelope: Mapping[str, Any], name: str) -> str:
+    member = find(envelope, name)
+    return f"spelled {member[0]}, owed {name}" if member else f"{name} is missing"
 
 
 def code_example(envelope: Mapping[str, Any]) -> Judgement:

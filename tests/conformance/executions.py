@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle
 
 from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
-from environments.budget import Shares, shares
 from environments.client import Client, invented
 from environments.door import UnreachableError
-from environments.profile import Profile
+from environments.profile import Profile, fill
 from spec.exchange import Exchange
 from spec.reading import gives_result, is_refusal, succeeded
 from tests.conformance.extras import EXTRA_HEADERS
@@ -19,10 +17,6 @@ from tests.conformance.extras import EXTRA_HEADERS
 FIRST_CODE = tuple(BAD_CREDENTIALS)
 EVERY_CODE = ("no header", "a wrong token")
 """The first code is refused with every bad credential; each later one with these and one more in turn."""
-
-
-NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
-SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"
 
 
 @dataclass
@@ -46,44 +40,32 @@ class Executions:
         return [answer for answer in (*self.answers, *self.generous) if succeeded(answer)]
 
 
-def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]], token: str) -> Executions:
-    """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
-    and gives their codes: it is called when the supplied codes were sent."""
-    found = Executions(missing=NO_CODE)
+def execute(client: Client, profile: Profile, prepared: list[str], token: str) -> Executions:
+    """Send everything that one run sends to the execution; each code is executed once."""
+    codes = [*profile.transactions.codes, *prepared][: profile.limits.executions]
+    client.door.codes |= set(codes)
+    found = Executions()
+    if not codes:
+        found.missing = "no transaction code: supply transactions.codes or transactions.prepare"
     with suppress(UnreachableError):  # what was learned until then is judged
         _try_invented_code(client, found)
         others = cycle(name for name in BAD_CREDENTIALS if name not in EVERY_CODE)
-        for index, (code, was_prepared) in enumerate(_codes(client, profile, prepared, found)):
+        for index, code in enumerate(codes):
             names = FIRST_CODE if index == 0 else (*EVERY_CODE, next(others))
             if not any(_spent(client, code, name, token, found) for name in names):
-                _execute_one(client, code, was_prepared, found)
-            if client.door.guard.keeps_codes_back:
-                return found
+                _execute_one(client, code, code in prepared, found)
     return found
 
 
-def room_for(client: Client, profile: Profile) -> Shares:
-    """How limits.executions is shared out: to the codes that no earlier run sent, then to transfers to prepare."""
-    return shares(profile, len(client.door.guard.usable(profile.transactions.codes)))
-
-
-def _codes(
-    client: Client, profile: Profile, prepared: Callable[[], list[str]], found: Executions
-) -> Iterator[tuple[str, bool]]:
-    """Each code once that there is room for, and whether the run prepared it."""
-    guard, supplied = client.door.guard, tuple(dict.fromkeys(profile.transactions.codes))
-    guard.codes |= set(supplied)
-    share, usable = room_for(client, profile), guard.usable(supplied)
-    found.missing = share.left_out or (SENT_BEFORE if supplied and not usable else NO_CODE)
-    guard.notes += [share.left_out] if share.left_out else []
-    for code in usable[: share.codes]:
-        found.missing = ""
-        yield code, False
-    for code in dict.fromkeys(prepared()):
-        if code not in supplied:
-            found.missing = ""
-            guard.codes.add(code)
-            yield code, True
+def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
+    """Prepare transfers as the profile says, at most `wanted`."""
+    plan = profile.transactions.prepare
+    if plan is None:
+        return []
+    key = profile.pix_keys[0] if profile.pix_keys else None
+    account = profile.accounts[0] if profile.accounts else ""
+    body = fill(plan.json, account=account, key=key.key if key else "", type=key.type if key else "")
+    return [client.send(plan.operation, json=body, good=True) for _ in range(min(plan.count, wanted))]
 
 
 def _try_invented_code(client: Client, found: Executions) -> None:
@@ -101,8 +83,6 @@ def _spent(client: Client, code: str, credential: str, token: str, found: Execut
     if not is_bad(credential, token) or credential in found.unanswered:
         return False
     exchange = client.send("executePix", code, credential=credential)
-    if not exchange.number:  # not sent: the code can still be executed
-        return False
     found.refusals.append(exchange)
     if exchange.response is None:
         found.unanswered.add(credential)

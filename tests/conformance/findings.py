@@ -6,7 +6,7 @@ from environments.authorization import VALID
 from reports.recording import Finding
 from spec.exchange import Exchange
 from spec.reading import is_refusal, succeeded
-from spec.rules import Outcome
+from spec.rules import Outcome, judge
 from tests.conformance.executions import Executions
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.operations import Traffic
@@ -66,6 +66,17 @@ def accepted_under_another_scheme(executions: Executions) -> Finding:
         names = ", ".join(seen.credential for seen in taken)
         return Finding(Outcome.DEVIATES, f"accepted: {names}", (granted, *taken))
     return Finding(Outcome.HOLDS, exchanges=tuple(executions.other_schemes))
+
+
+def seen_in_one_answer(row: str, answers: list[Exchange]) -> Finding:
+    """Whether at least one answer keeps the row: for an example that cannot hold in every answer."""
+    judged = [(answer, judge(row, answer)) for answer in answers]
+    for outcome in (Outcome.HOLDS, Outcome.DEVIATES, Outcome.HIDDEN):
+        of_it = [(answer, judgement) for answer, judgement in judged if judgement.outcome is outcome]
+        if of_it:
+            message = "" if outcome is Outcome.HOLDS else of_it[0][1].message
+            return Finding(outcome, message, tuple(answer for answer, _ in of_it[:3]))
+    return Finding(Outcome.HIDDEN, "no answer that could show it")
 
 
 def needs_more(executions: Executions) -> Finding:

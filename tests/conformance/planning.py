@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import pytest
+
 from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES
+from environments.journal import JournalError
+from environments.probe import MOST_ACCOUNTS
 from environments.profile import PixKey, Profile
-from reports.plan import UNDOCUMENTED, Plan, prepared
+from reports.plan import UNDOCUMENTED, Plan
+from reports.selection import requirements, uses, uses_any
+from reports.spending import Spending, spending
 from spec.exchange import Exchange, Request
 from spec.interface import operations
 from tests.conformance import malformed
 from tests.conformance.executions import EVERY_CODE, FIRST_CODE
 from tests.conformance.extras import alternatives
-from tests.conformance.generation.phases import POSITIVE, Generation
+from tests.conformance.generation.counting import executes_twice, generated, sequences
+from tests.conformance.generation.phases import EXAMPLES
+from tests.conformance.generation.positive import REGISTERED
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.operations import PREPARING, WITH_A_BODY
-from tests.conformance.reach import READS
+from tests.conformance.reach import READS, Reach, permits, reach_of
 from tests.conformance.refused_kinds import CONTROLS, MOST_EXPLAINED
 from tests.conformance.registrar import PATIENCE_S
 from tests.conformance.registrations import FOR_EVERY_KIND, NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
 
-_MALFORMED_REGISTRATIONS = len(malformed.TEXTS) + len(list(malformed.registrations("ac"))) + 2
+_MALFORMED = {
+    "executePix": len(malformed.ARGUMENTS),
+    "registerPixKey": len(malformed.TEXTS) + len(list(malformed.registrations("ac"))) + 2,
+}
 _MALFORMED_ELSEWHERE = 4
 _FORMS_OF_RANDOM = 3
-_PREFLIGHT = 1
 _MISTAKES = 2
 """What tells an endpoint that refuses a good request like an unknown path from no endpoint."""
 _LOOKS_FOR_A_KEY = 2
@@ -30,41 +43,115 @@ _WITNESSES = 2
 """Harmless requests that are asked again where the token seems to have expired."""
 
 
-def targeted(profile: Profile) -> Plan:
-    """What the targeted tests send."""
-    counts = dict.fromkeys(operations(), 0)
-    for operation in READS:
-        counts[operation] = 2 + _PREFLIGHT * max(1, len(profile.accounts)) + _WITNESSES + _malformed(2, profile)
-    counts["listPixKeys"] += _LOOKS_FOR_A_KEY * len(profile.pix_keys)
+def planned(
+    items: Sequence[pytest.Item],
+    profile: Profile,
+    settings: GenerationSettings,
+    sent_before: Callable[[], Collection[str]] = frozenset,
+) -> Plan:
+    """What the selected tests would send. `sent_before` gives the codes that the journal keeps from being sent again;
+    it is asked where a code would be sent."""
+    reach = reach_of(requirements(items, "traffic"), profile)
+    in_sequences = reach_of(requirements(items, "traffic", "world") if uses_any(items, "world") else (), profile)
+    phases = _phases(items)
+    spent, trouble = _spent(profile, reach, sent_before)
+    return Plan(
+        targeted(profile, reach),
+        Counter(generated(profile, settings, phases)) + Counter(sequences(profile, in_sequences)),
+        bodies=_bodies(profile, reach),
+        denied=reach.denied | in_sequences.denied | {name for name, _ in phases if not permits(profile, name)},
+        mistakes=_mistakes(profile, reach, phases),
+        registers="registerPixKey" in reach.operations | in_sequences.operations or (REGISTERED, EXAMPLES) in phases,
+        generates=reach.surveys or bool(phases) or uses_any(items, "world"),
+        spending=spent,
+        follows=executes_twice(profile, in_sequences),
+        journal_trouble=trouble,
+    )
+
+
+def _phases(items: Sequence[pytest.Item]) -> list[tuple[str, str]]:
+    """The operation and the phase of each item of generated traffic."""
+    found = [item.callspec.params for item in items if uses(item, "generation")]  # type: ignore[attr-defined]
+    return [(params["operation"], params["phase"]) for params in found]
+
+
+def _spent(profile: Profile, reach: Reach, sent_before: Callable[[], Collection[str]]) -> tuple[Spending | None, str]:
+    """What is executed, and why nothing is where the journal cannot be read."""
+    if not reach.spends_codes:
+        return None, ""
+    try:
+        return spending(profile, sent_before()), ""
+    except (JournalError, OSError) as error:
+        return None, str(error)
+
+
+def targeted(profile: Profile, reach: Reach) -> Counter[str]:
+    """What the targeted tests send, the preflight and the reads that are repeated for the token included."""
+    counts = Counter(_preflight(profile))
+    for operation in operations():
+        if operation in reach.operations:
+            counts[operation] += _sent_to(operation, profile, reach)
+    counts[UNDOCUMENTED] = len(reach.subjects) + _MISTAKES * len(reach.subjects & set(WITH_A_BODY))
+    return counts
+
+
+def _preflight(profile: Profile) -> Mapping[str, int]:
+    if not permits(profile, "listAccounts"):
+        return {}
+    return {"listAccounts": 2 + _WITNESSES, "getBalance": len(profile.accounts[:MOST_ACCOUNTS])}
+
+
+def _sent_to(operation: str, profile: Profile, reach: Reach) -> int:
+    mistakes = _MISTAKES if operation in reach.subjects & set(WITH_A_BODY) else 0
+    if reach.surveys and operation in reach.subjects:
+        mistakes += _malformed(_MALFORMED.get(operation, _MALFORMED_ELSEWHERE), profile)
+    if operation in READS:
+        looks = operation == "listPixKeys" and "registerPixKey" in reach.operations
+        return 2 + _WITNESSES + _LOOKS_FOR_A_KEY * len(profile.pix_keys) * looks + mistakes
+    if operation == "executePix":
+        return _executions(profile, reach) + mistakes
+    if operation == "registerPixKey":
+        return _registrations(profile) + _malformed(3, profile) + mistakes
+    if operation == "deletePixKey":
+        return _deletions(profile, _registrations(profile)) + mistakes
+    return max(1, _bodies(profile, reach).get(operation, 0)) + mistakes
+
+
+def _bodies(profile: Profile, reach: Reach) -> Mapping[str, int]:
+    """How many valid bodies of the profile go to each operation that may move money by itself."""
+    prepare = profile.transactions.prepare
+    found = {}
     for operation in PREPARING:
-        prepare = profile.transactions.prepare
-        own = prepared(profile) if prepare and prepare.operation == operation else 0
-        counts[operation] = max(1, own) + _malformed(_MALFORMED_ELSEWHERE, profile)
-    counts["executePix"] = _executions(profile)
-    counts["registerPixKey"] = _registrations(profile)
-    counts["deletePixKey"] = _deletions(profile, counts["registerPixKey"])
-    for operation in WITH_A_BODY:
-        counts[operation] += _MISTAKES
-    allowed = {name: count for name, count in counts.items() if operations()[name].permission in profile.allow}
-    siblings = len(allowed) + _MISTAKES * sum(name in allowed for name in WITH_A_BODY)
-    return Plan({**allowed, UNDOCUMENTED: siblings})
+        of_the_plan = prepare is not None and prepare.operation == operation
+        prepares = spending(profile).prepared if of_the_plan and reach.spends_codes else 0
+        has_a_body = operation in profile.requests or (of_the_plan and permits(profile, "executePix"))
+        if operation in reach.operations and (prepares or (has_a_body and operation in reach.subjects)):
+            found[operation] = max(1, prepares)
+    return found
+
+
+def _mistakes(profile: Profile, reach: Reach, phases: Collection[tuple[str, str]]) -> tuple[str, ...]:
+    """The operations that write and get mistaken requests."""
+    asked = {name for name, phase in phases if phase != EXAMPLES} | (reach.subjects if reach.surveys else set())
+    writing = [each.id for each in operations().values() if each.method != "GET" and permits(profile, each.id)]
+    return tuple(name for name in writing if name in asked) if "fuzz" in profile.allow else ()
 
 
 def _malformed(count: int, profile: Profile) -> int:
     return count if "fuzz" in profile.allow else 0
 
 
-def _executions(profile: Profile) -> int:
-    codes = min(len(profile.transactions.codes) + prepared(profile), profile.limits.executions)
+def _executions(profile: Profile, reach: Reach) -> int:
+    spent = spending(profile)
+    codes = len(spent.codes) + spent.prepared if reach.spends_codes else 0
     refusals = len(FIRST_CODE) + (len(EVERY_CODE) + 1) * (codes - 1) if codes else 0
     invented = 2 + len(OTHER_SCHEMES) + len(BAD_CREDENTIALS) + _WITNESSES
-    return invented + refusals + codes + _malformed(len(malformed.ARGUMENTS), profile)
+    return invented + refusals + codes
 
 
 def _registrations(profile: Profile) -> int:
-    mistakes = _malformed(_MALFORMED_REGISTRATIONS + 3, profile)
     if not profile.accounts or not profile.pix_keys:
-        return mistakes
+        return 0
     keys, deletes = profile.pix_keys, _deletes(profile)
     random = sum(key.type == "RANDOM" for key in keys)
     own = len(keys) - random
@@ -73,7 +160,7 @@ def _registrations(profile: Profile) -> int:
     good = own * (3 + 2 * (ROUNDS - 1) * deletes) + _FORMS_OF_RANDOM * random
     explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1)
     explained += (3 * MOST_EXPLAINED + len(CONTROLS) + 1 + len(PATIENCE_S) + 1) * len(keys)
-    return refused + good + explained + mistakes
+    return refused + good + explained
 
 
 def _deletes(profile: Profile) -> bool:
@@ -83,7 +170,7 @@ def _deletes(profile: Profile) -> bool:
 def _deletions(profile: Profile, registrations: int) -> int:
     """One for each registration, those that free a key, and those that a slow service makes us wait for."""
     freeing = len(profile.pix_keys) * ROUNDS + len(PATIENCE_S)
-    return 1 + (registrations + freeing) * _deletes(profile) + _malformed(_MALFORMED_ELSEWHERE, profile)
+    return 1 + (registrations + freeing) * _deletes(profile)
 
 
 def _alternatives(key: PixKey, account: str) -> int:
@@ -91,21 +178,3 @@ def _alternatives(key: PixKey, account: str) -> int:
     refusal = Exchange(0, "registerPixKey", Request("POST", "", ()), failure=None)
     tried = list(alternatives(key, account, refusal))
     return len(tried) + sum(each.unless is not None for each in tried) + 3 + 3
-
-
-def generated(profile: Profile, settings: GenerationSettings) -> dict[str, int]:
-    """What the property tests send: the classes of mistakes, and examples that are drawn, kept and made small."""
-    if "fuzz" not in profile.allow:
-        return {}
-    generation = Generation(None, profile, None, settings)  # type: ignore[arg-type]  # counts, and sends nothing
-    allowed = [name for name, operation in operations().items() if operation.permission in profile.allow]
-    counts = {name: sum(1 for _ in generation.cases_of(name)) + 2 * settings.drawn for name in allowed}
-    from tests.conformance.generation.search import SHRINKING_SENDS
-
-    counts = {name: count + SHRINKING_SENDS for name, count in counts.items()}
-    for name in POSITIVE:
-        if name in counts:
-            counts[name] += settings.examples
-    if "deletePixKey" in counts and "registerPixKey" in counts:
-        counts["deletePixKey"] += counts["registerPixKey"]
-    return counts

@@ -36,17 +36,23 @@ OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", 
 money may move."""
 
 
+SURVEYS = ("serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit")
+"""What looks at everything that is sent to an operation, by the last part of its name."""
+
+
 @dataclass(frozen=True)
 class Reach:
     """What the selected requirements need: operations that the profile permits, and those that it does not.
 
-    `subjects` are the operations that the requirements are about; `spends_codes`: one needs a real transaction code.
+    `subjects` are the operations that the requirements are about. `spends_codes`: one needs a real transaction code;
+    `surveys`: one looks at everything that is sent to its operation, malformed requests included.
     """
 
     subjects: frozenset[str]
     operations: frozenset[str]
     denied: frozenset[str]
     spends_codes: bool
+    surveys: bool
 
     @property
     def note(self) -> str:
@@ -61,7 +67,13 @@ def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
     needed = subjects.union(*(prerequisites(requirement, profile) for requirement in requirements))
     permitted = frozenset(operation for operation in needed if permits(profile, operation))
     spends = any(requirement.startswith("executePix.") for requirement in set(requirements) - set(WITHOUT_A_CODE))
-    return Reach(permitted & subjects, permitted, frozenset(needed) - permitted, spends and "executePix" in permitted)
+    return Reach(
+        permitted & subjects,
+        permitted,
+        frozenset(needed) - permitted,
+        spends_codes=spends and "executePix" in permitted,
+        surveys=any(requirement.rpartition(".")[2] in SURVEYS for requirement in requirements),
+    )
 
 
 def prerequisites(requirement: str, profile: Profile) -> Iterator[str]:
@@ -74,6 +86,11 @@ def prerequisites(requirement: str, profile: Profile) -> Iterator[str]:
             yield name
         elif prepare:
             yield prepare.operation
+
+
+def may_execute_twice(reach: Reach) -> bool:
+    """Whether the state machine executes a transfer: where an execution was asked for, and what a balance shows of it."""
+    return reach.spends_codes and "getBalance" in reach.operations | reach.denied
 
 
 def permits(profile: Profile, operation: str) -> bool:

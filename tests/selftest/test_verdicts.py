@@ -6,11 +6,12 @@ from datetime import date
 
 import pytest
 
-from reports.verdicts import ORDER, RowResult, counts, deviation, merged, run_verdict, with_known_failures
+from reports.verdicts import ORDER, RowResult, counts, coverage, deviation, merged, run_verdict, with_known_failures
 from spec.ledger import ledger
 
 DEFAULT = frozenset({"documented", "robustness"})
-DOCUMENTED, IMPLIED = ledger()["executePix.digit.present"], ledger()["executePix.id.matches"]
+DOCUMENTED, OTHER = ledger()["executePix.digit.present"], ledger()["executePix.digit.type"]
+IMPLIED = ledger()["executePix.id.matches"]
 ROBUST = ledger()["executePix.serverError"]
 TODAY = date(2026, 11, 21)
 
@@ -34,7 +35,8 @@ def result(row, verdict, **changes):
         ([result(DOCUMENTED, "not-exercised"), result(ROBUST, "fail")], "not-robust", 1),
         ([result(DOCUMENTED, "pass"), result(ROBUST, "not-exercised")], "incomplete", 6),
         ([result(IMPLIED, "not-exercised"), result(IMPLIED, "warn")], "conformant", 0),
-        ([result(DOCUMENTED, "out-of-scope")], "conformant", 0),
+        ([result(DOCUMENTED, "pass"), result(IMPLIED, "out-of-scope")], "conformant", 0),
+        ([result(DOCUMENTED, "out-of-scope")], "incomplete", 6),
         ([], "nothing-selected", 5),
     ],
 )
@@ -45,10 +47,40 @@ def test_verdict_of_a_run(results, name, status):
     assert (found.name, found.exit_status) == (name, status)
 
 
-def test_a_whole_run_that_tested_nothing_is_not_green():
-    """A profile that permits no operation leaves everything out of scope."""
-    assert verdict_of(result(DOCUMENTED, "out-of-scope"), whole=True).name == "incomplete"
-    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope"), whole=True).name == "conformant"
+def test_a_run_that_tested_nothing_is_not_green():
+    """A profile, or a selection, that leaves everything out of scope ends without a verdict on the service."""
+    assert verdict_of(result(DOCUMENTED, "out-of-scope")).why == "nothing was tested"
+    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope")).name == "conformant"
+
+
+def test_a_run_in_which_nothing_was_granted_is_not_green():
+    """What passes by difference alone is no verdict; a failure stays one."""
+    nothing = {"ungranted": "no operation granted anything"}
+    found = verdict_of(result(DOCUMENTED, "pass"), **nothing)
+
+    assert (found.name, found.exit_status, found.why) == ("incomplete", 6, "no operation granted anything")
+    assert verdict_of(result(DOCUMENTED, "fail"), **nothing).name == "non-conformant"
+
+
+@pytest.mark.parametrize(("least", "name"), [(None, "conformant"), (0.5, "conformant"), (0.51, "incomplete")])
+def test_a_run_below_min_coverage_is_incomplete(least, name):
+    """The share is of the documented requirements that an exchange can show."""
+    untestable = next(row for row in ledger().values() if row.untestable and row.level == "documented")
+    rows = [result(DOCUMENTED, "pass"), result(OTHER, "out-of-scope"), result(IMPLIED, "pass")]
+    found = verdict_of(*rows, result(untestable, "untestable"), min_coverage=least)
+
+    assert (found.name, found.why) == (name, "min_coverage (0.51) is not reached" if name == "incomplete" else "")
+
+
+def test_coverage_by_level():
+    """Levels are never counted together, and what no exchange can show is not testable."""
+    untestable = next(row for row in ledger().values() if row.untestable and row.level == "documented")
+    rows = [result(DOCUMENTED, "fail"), result(OTHER, "out-of-scope"), result(IMPLIED, "warn")]
+
+    assert coverage([*rows, result(untestable, "untestable")]) == {
+        "documented": {"tested": 1, "testable": 2},
+        "implied": {"tested": 1, "testable": 1},
+    }
 
 
 @pytest.mark.parametrize(
@@ -68,7 +100,10 @@ def test_what_is_no_verdict_on_the_service(options, name, status):
 
 def test_fail_on_decides_what_incomplete_means():
     """A row at a level that does not fail may stay untested."""
-    assert verdict_of(result(DOCUMENTED, "not-exercised"), fail_on={"robustness"}).name == "conformant"
+    rows = [result(DOCUMENTED, "not-exercised"), result(ROBUST, "pass")]
+
+    assert verdict_of(*rows, fail_on={"robustness"}).name == "conformant"
+    assert verdict_of(*rows).why == "1 documented requirement in scope was not exercised"
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from tests.conformance.generation.search import PROFILE, derived, register_profile
-from tests.conformance.generation.settings import GenerationSettings
+from tests.conformance.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
 from tests.conformance.generation.world import World
-
-STEPS = 8
-MOST_SEQUENCES = 3
 
 
 def run_sequences(world: World, wanted: GenerationSettings) -> None:

@@ -10,6 +10,9 @@ DEFAULT_EXAMPLES = 20
 DEFAULT_DRAWN = 12
 """Requests that Hypothesis draws for each operation: no input class that was tried needs them, the unknown ones do."""
 
+MOST_SEQUENCES, STEPS = 3, 8
+"""Sequences of the state machine, and the steps of each."""
+
 
 @dataclass(frozen=True)
 class GenerationSettings:

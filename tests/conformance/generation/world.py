@@ -17,10 +17,11 @@ from spec.exchange import Exchange
 from spec.reading import is_refusal, registered, succeeded
 from spec.redaction import Redactor
 from spec.rules import Outcome
+from tests.conformance.executions import prepare
 from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Findings
-from tests.conformance.prepared import codes_of, prepare
-from tests.conformance.reach import Reach
+from tests.conformance.operations import code_in
+from tests.conformance.reach import Reach, may_execute_twice
 from tests.conformance.registrations import Registrar
 
 MOST_TRANSFERS = 1
@@ -109,11 +110,15 @@ class World:
     @_step
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
-        if self.transfers >= MOST_TRANSFERS or self._over or not may_execute(self.reach):
+        if self.transfers >= MOST_TRANSFERS or self._over or not may_execute_twice(self.reach):
             return
         self.transfers += 1
-        sent = prepare(self.client, self.profile, min(1, self.client.door.guard.room))
-        code = next(iter(codes_of(sent, self.profile.transactions.prepare)), None)
+        plan = self.profile.transactions.prepare
+        code = (
+            next((code_in(seen, plan.code_at) for seen in prepare(self.client, self.profile, 1)), None)
+            if plan
+            else None
+        )
         if code is None:
             return
         self.redactor.learn("code", code)
@@ -165,11 +170,6 @@ class World:
 
     def _take(self, operation: str, exchange: Exchange, *, good: bool = True) -> None:
         self.findings.take(Case(operation, "in a sequence", "good" if good else "again", good=good), exchange)
-
-
-def may_execute(reach: Reach) -> bool:
-    """Whether the machine executes a transfer: where an execution was asked for, and what a balance shows of it."""
-    return reach.spends_codes and ("getBalance" in reach.operations or "getBalance" in reach.denied)
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:

@@ -128,7 +128,15 @@ class TheKindUsedIsCalledEvp(Service):
         return result | ({"type": "EVP"} if transfer.key_kind == "RANDOM" else {})
 
 
-@borderline("executePix.type.kind")
+@borderline("executePix.type.example")
+class TheKindUsedIsNeverPhone(Service):
+    """Every transfer is of the type EMAIL."""
+
+    def execution_result(self, transfer: Any) -> Data:
+        return super().execution_result(transfer) | {"type": "EMAIL"}
+
+
+@borderline("executePix.type.kind", "executePix.type.example")
 class TheKindUsedIsWrittenSmall(Service):
     """The type of a transfer is in lower-case letters."""
 

@@ -16,9 +16,8 @@ FAILING_LEVELS = ("documented", "robustness")
 SANDBOX = Specimen(
     "PlainSandbox",
     Service,
-    "The sandbox as it is; its keys are of every kind, and the document shows PHONE.",
+    "The sandbox as it is.",
     "none",
-    warns=frozenset({"executePix.type.example"}),
 )
 _VERDICTS = (0, 1, 6)
 """The exit statuses of a run that came to a verdict on the service."""

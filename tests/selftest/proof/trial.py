@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,12 +32,13 @@ _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
 
 @dataclass(frozen=True)
 class Trial:
-    """What a run said of one service: exit status, verdict by row, requests sent, errors of the suite."""
+    """What a run said of one service: exit status, verdict by row, requests sent, errors of the suite, findings."""
 
     exit_status: int
     rows: Mapping[str, RowResult]
     requests: int
     errors: tuple[str, ...]
+    findings: tuple[Mapping[str, Any], ...] = ()
 
     def with_verdict(self, verdict: str) -> set[str]:
         """The rows of that verdict."""
@@ -81,4 +83,4 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     run = capture.run
     rows = {row.id: result for row, result in run.rows() if row.id not in _OF_GENERATED_TRAFFIC}
-    return Trial(int(status), rows, run.requests, tuple(run.errors))
+    return Trial(int(status), rows, run.requests, tuple(run.errors), tuple(run.document()["findings"]))

@@ -26,13 +26,13 @@ class DeclinesCnpj(Service):
         return "false" if registration.key.kind == "CNPJ" else super().registration_success(registration)
 
 
-def _result(name: str, text: str, operation: str, field: str, value: object, row: str) -> None:
+def _result(name: str, text: str, operation: str, field: str, value: object, *rows: str) -> None:
     lie(
         "another value than shown",
         name,
         text,
         Results,
-        warns=(f"{operation}.{row}",),
+        warns=tuple(f"{operation}.{row}" for row in rows),
         OPERATION=operation,
         change=fixed(lambda data: data | {field: value}),
     )
@@ -42,7 +42,7 @@ _result("ExecutionIdIsAnother", "The id is not the code that was sent.", "execut
 _result("DocumentFullyHidden", "The document is hidden.", "executePix", "document", "***", "document.partly")
 _result("StatusConfirmed", "The status is CONFIRMED.", "executePix", "status", "CONFIRMED", "status.example")
 _result("ErrorIsEmptyText", "The error of a success is empty text.", "executePix", "error", "", "error.example")
-_result("TypeIsEvp", "The kind of the key used is EVP.", "executePix", "type", "EVP", "type.kind")
+_result("TypeIsEvp", "The kind of the key used is EVP.", "executePix", "type", "EVP", "type.kind", "type.example")
 _result("ExecutionHasAnExtraField", "The result has a further field.", "executePix", "fee", 0, "fields.extra")
 _result("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", "Id", 1, "fields.extra")
 

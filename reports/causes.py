@@ -1,0 +1,155 @@
+"""From requirements to findings: once for each cause. Pure: rows of the result model in, findings out.
+
+Two deviations have one cause where one makes the other happen (`FOLLOWS`), or where they are alike (reports/alike.py).
+Two fields of an answer that are wrong are two causes: nothing shows that one of them explains the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from reports.alike import alike
+from reports.deviations import Deviation, Row, seen_together
+from reports.verdicts import FAIL, WARN
+from spec.interface import operations
+
+MOST_SAID = 6
+
+
+def findings(rows: Iterable[Row], inputs: Mapping[int, str]) -> list[dict[str, Any]]:
+    """The findings of a run, failures first. `inputs` says of an exchange which class of request it was, if any.
+
+    Known failures have findings of their own, so that none of them stands for a failure that is new.
+    """
+    deviations = [_deviation(row, inputs) for row in rows if row["verdict"] in (FAIL, WARN)]
+    known = [deviation for deviation in deviations if "known_failure" in deviation.row]
+    new = [deviation for deviation in deviations if "known_failure" not in deviation.row]
+    found = [_finding(*group) for group in (*_grouped(new), *_grouped(known))]
+    return sorted(found, key=lambda finding: (finding["verdict"] != FAIL, "known_failure" in finding))
+
+
+def _deviation(row: Row, inputs: Mapping[int, str]) -> Deviation:
+    return Deviation(row, frozenset(label for number in row["exchanges"] if (label := inputs.get(number, ""))))
+
+
+def _grouped(deviations: list[Deviation]) -> Iterator[tuple[list[Deviation], list[Deviation]]]:
+    """The deviations of each cause, the leading one first, and those that follow from them."""
+    parents = {child.id: parent for child in deviations if (parent := _parent(child, deviations))}
+    roots = [deviation for deviation in deviations if deviation.id not in parents]
+    for group in alike(roots):
+        group.sort(key=lambda deviation: deviation.weight)
+        ids = {deviation.id for deviation in group}
+        yield group, [child for child in deviations if child.id in parents and _root(child, parents).id in ids]
+
+
+def _root(child: Deviation, parents: Mapping[str, Deviation]) -> Deviation:
+    while child.id in parents:
+        child = parents[child.id]
+    return child
+
+
+def _finding(group: list[Deviation], follows: list[Deviation]) -> dict[str, Any]:
+    leader = group[0]
+    numbers = sorted({number for deviation in group for number in deviation.exchanges})
+    first = sorted(leader.exchanges)
+    found: dict[str, Any] = {
+        "cause": leader.id,
+        "requirements": [deviation.id for deviation in group],
+        "operations": list(dict.fromkeys(one.operation for one in group if one.operation in operations())),
+        "level": leader.row["level"],
+        "verdict": leader.row["verdict"],
+        "text": leader.row["text"],
+        "section": leader.row["section"],
+        "message": said(group),
+        "exchanges": [*first, *(number for number in numbers if number not in leader.exchanges)],
+        "follows": [deviation.id for deviation in follows],
+    }
+    if "known_failure" in leader.row:
+        found["known_failure"] = leader.row["known_failure"]
+    return found
+
+
+def said(group: Iterable[Deviation]) -> str:
+    """What was found, each piece of it once."""
+    pieces = list(dict.fromkeys(piece for deviation in group for piece in deviation.pieces))
+    pieces = [piece for piece in pieces if not any(other.endswith(f": {piece}") for other in pieces)]
+    more = [f"and {len(pieces) - MOST_SAID} more"] if len(pieces) > MOST_SAID else []
+    return "; ".join([*pieces[:MOST_SAID], *more])
+
+
+# -- what follows from what ---------------------------------------------------------------------------------------
+
+Follows = Callable[[Deviation, Deviation], bool]
+"""Whether the first follows from the second."""
+
+
+def _no_body(child: Deviation, parent: Deviation) -> bool:
+    """A status without a body leaves no JSON."""
+    bodiless = any(piece.startswith(("status 204", "status 205")) for piece in parent.pieces)
+    return child.what == "json" and parent.what == "status" and bodiless
+
+
+_NO_MEMBERS = ("", "json", "envelope", "fields", "token", "pixKeyType", "body")
+"""What stands where others have a member: requirements that have no more in common than that."""
+
+
+def _of_the_same_member(child: Deviation, parent: Deviation) -> bool:
+    """A missing field has nothing else; a field that is wrong in what is documented has no right example."""
+    if child.member != parent.member or child.member in _NO_MEMBERS:
+        return False
+    return parent.aspect == "present" or parent.weight < child.weight
+
+
+def _fields_elsewhere(child: Deviation, parent: Deviation) -> bool:
+    """An extra field stands where a field is missing; where a result is wrapped, all its fields are."""
+    if child.what == "fields.extra":
+        return parent.aspect == "present" or parent.what == "envelope.result"
+    return child.aspect == "present" and parent.what == "envelope.result"
+
+
+def _first_letter(child: Deviation, parent: Deviation) -> bool:
+    return child.what == "fields.upperCase" and parent.aspect == "spelling"
+
+
+def _same_crash(child: Deviation, parent: Deviation) -> bool:
+    """One broken answer: a missing endpoint that says 501, and a 500 that shows its trace."""
+    order = ("exists", "serverError", "stackTrace")
+    return child.what in order and parent.what in order[: order.index(child.what)]
+
+
+def _any_credential(child: Deviation, parent: Deviation) -> bool:
+    """Where no token is needed, none is needed under another scheme."""
+    return child.what == "token.scheme" and parent.what == "token.required"
+
+
+def _any_key_type(child: Deviation, parent: Deviation) -> bool:
+    """Where any text will do, or lower-case letters are wanted, they are taken."""
+    wanted = parent.aspect == "undocumented" or any("lower-case" in piece for piece in parent.pieces)
+    return child.what == "pixKeyType.letterCase" and parent.member == "pixKeyType" and wanted
+
+
+FOLLOWS: tuple[tuple[Follows, bool], ...] = (
+    (_no_body, True),
+    (_of_the_same_member, True),
+    (_fields_elsewhere, True),
+    (_first_letter, True),
+    (_same_crash, True),
+    (_any_credential, False),
+    (_any_key_type, False),
+)
+"""What follows from what within an operation, and whether both must be seen in the same answers."""
+
+
+def _parent(child: Deviation, deviations: list[Deviation]) -> Deviation | None:
+    return next((parent for parent in deviations if parent is not child and _follows(child, parent)), None)
+
+
+def _follows(child: Deviation, parent: Deviation) -> bool:
+    if parent.weight > child.weight:
+        return False
+    if parent.id == "general.versionPrefix":
+        return child.what == "exists"
+    if child.operation != parent.operation:
+        return False
+    return any(rule(child, parent) and (seen_together(child, parent) or not same) for rule, same in FOLLOWS)

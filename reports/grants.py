@@ -1,0 +1,101 @@
+"""What the valid token was granted: an operation that granted nothing was not tested, however its answers look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from environments.authorization import VALID
+from environments.probe import asks_for_a_certificate
+from environments.profile import Auth
+from spec.exchange import Exchange
+from spec.interface import operations
+from spec.reading import is_page, is_refusal
+
+_NOT_READY = (429, 502, 503, 504)
+
+
+@dataclass
+class Grants:
+    """By operation how often the valid token was answered with a status, over all processes of a run.
+
+    `granted` are the operations that granted a request, `promised` those that were sent a valid request.
+    `certificate`: a gateway refused for the client certificate, which says nothing of the token.
+    """
+
+    answered: dict[str, Counter[str]] = field(default_factory=dict)
+    granted: set[str] = field(default_factory=set)
+    promised: set[str] = field(default_factory=set)
+    certificate: bool = False
+
+    def see(self, exchanges: Iterable[Exchange]) -> None:
+        """Take note of the exchanges of one process."""
+        seen = [exchange for exchange in exchanges if exchange.operation]
+        refused = [one for one in seen if one.credential != VALID and one.response and not is_page(one.response)]
+        told_apart = {exchange.operation for exchange in refused}
+        for exchange in seen:
+            if exchange.credential == VALID:
+                self._take(exchange, page_is_an_answer=exchange.operation in told_apart)
+
+    def _take(self, exchange: Exchange, *, page_is_an_answer: bool) -> None:
+        operation, response = exchange.operation, exchange.response
+        if exchange.good:
+            self.promised.add(operation)
+        if response is None:
+            self.answered.setdefault(operation, Counter())
+            return
+        self.answered.setdefault(operation, Counter())[str(response.status)] += 1
+        self.certificate |= asks_for_a_certificate(response)
+        if not is_refusal(response) and (page_is_an_answer or not is_page(response)):
+            self.granted.add(operation)
+
+    def data(self) -> dict[str, Any]:
+        """As plain data, which `add` takes."""
+        return {
+            "answered": {operation: dict(tally) for operation, tally in self.answered.items()},
+            "granted": sorted(self.granted),
+            "promised": sorted(self.promised),
+            "certificate": self.certificate,
+        }
+
+    def add(self, data: Mapping[str, Any]) -> None:
+        """What another process saw."""
+        for operation, tally in data.get("answered", {}).items():
+            self.answered.setdefault(operation, Counter()).update(tally)
+        self.granted.update(data.get("granted", ()))
+        self.promised.update(data.get("promised", ()))
+        self.certificate |= bool(data.get("certificate"))
+
+    def asked(self, selected: Collection[str]) -> list[str]:
+        """Those of the operations that were sent anything with the valid token, in the document's order."""
+        return [operation for operation in operations() if operation in self.answered and operation in selected]
+
+    def lacking(self, selected: Collection[str]) -> str:
+        """Which operations granted nothing, where the verdict on the selected ones has nothing to rest on; else empty.
+
+        Where none of them was sent a valid request (what is said of mistakes), any grant shows that the token is good.
+        """
+        if not self.granted:
+            return "no operation granted anything"
+        if self.promised.isdisjoint(selected) or not self.granted.isdisjoint(selected):
+            return ""
+        return "no selected operation granted anything"
+
+    def notes(self, auth: Auth) -> Iterator[str]:
+        """That the token may be wrong, where no operation granted anything and the answers allow for it."""
+        together: Counter[str] = sum(self.answered.values(), Counter())
+        if self.granted or not together or self.certificate:
+            return
+        shown = ", ".join(
+            f"{status} to {count} request{'s' * (count != 1)}" for status, count in together.most_common(3)
+        )
+        if all(int(status) in _NOT_READY for status in together):
+            yield f"no operation granted anything ({shown}): the service was not ready, run again later"
+            return
+        source = auth.token_env or ("token_command" if auth.token_command else "token_file")
+        beside = "; or base_url leads elsewhere" if set(together) == {"404"} else ""
+        yield (
+            f"no operation granted anything ({shown}): the token may be wrong or expired, check auth ({source}){beside}"
+        )

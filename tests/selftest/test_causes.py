@@ -1,0 +1,372 @@
+"""Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tests.selftest.proof.mutants  # noqa: F401 - registers its services
+from environments.profile import load
+from environments.sandbox import Response
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
+from reports.causes import findings
+from reports.explaining import Once
+from reports.run import Run
+from reports.terminal import summary
+from reports.verdicts import RowResult
+from spec.ledger import ledger
+from tests.selftest.proof.mutants.making import Results
+from tests.selftest.proof.registry import MUTANTS
+from tests.selftest.proof.trial import try_service
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def row(row_id, message, exchanges=(1,), verdict="fail", **more):
+    """A requirement as the result model gives it."""
+    known = ledger()[row_id]
+    return {
+        "id": row_id,
+        "section": known.section,
+        "level": known.level,
+        "text": known.text,
+        "verdict": verdict,
+        "message": message,
+        "exchanges": list(exchanges),
+    } | more
+
+
+def causes(*rows, inputs=None):
+    """The leading requirement of each finding, with the others of it and those that follow."""
+    found = findings(rows, inputs or {})
+    return [(finding["requirements"], finding["follows"]) for finding in found]
+
+
+class TestOneCause:
+    def test_all_kinds_of_traffic(self):
+        """What targeted, generated and stateful traffic say of one field is said once."""
+        said = (
+            "digit is missing; digit is missing (12 times, smallest: exchange 400) (again with --seed=7); "
+            "in a sequence, good: digit is missing (1 times, smallest: exchange 500) (again with --seed=7)"
+        )
+
+        (found,) = findings([row("executePix.digit.present", said, (5, 400, 500))], {})
+
+        assert found["message"] == "digit is missing"
+        assert found["exchanges"] == [5, 400, 500]
+        assert found["operations"] == ["executePix"]
+
+    def test_several_operations(self):
+        """A body that is no JSON in several operations, wherever it breaks off; a warning follows the failures."""
+        told = [
+            row("listAccounts.json", "not JSON: Extra data at character 9", (8,), "warn"),
+            row("executePix.json", "not JSON: Extra data at character 312", (2,)),
+            row("registerPixKey.json", "not JSON: Extra data at character 88", (3,)),
+        ]
+
+        (found,) = findings(told, {})
+
+        assert found["requirements"] == ["executePix.json", "registerPixKey.json", "listAccounts.json"]
+        assert found["operations"] == ["executePix", "registerPixKey", "listAccounts"]
+        assert found["verdict"] == "fail"
+        assert found["exchanges"] == [2, 3, 8]
+
+    def test_an_envelope_that_is_not_there(self):
+        """Code and data are missing together, in the described operations and in the others."""
+        told = [
+            row("executePix.envelope.code.present", "code is missing"),
+            row("executePix.envelope.data.present", "data is missing"),
+            row("listAccounts.envelope.shape", "code is missing; data is missing", (2,), "warn"),
+        ]
+
+        assert causes(*told) == [([one["id"] for one in told], [])]
+
+    @pytest.mark.parametrize(
+        ("leads", "follows"),
+        [
+            (row("executePix.status", "status 204, owed 200"), row("executePix.json", "not JSON: the body is empty")),
+            (
+                row("executePix.serverError", "status 500 for a good request (GET)"),
+                row("executePix.stackTrace", "the answer shows a stack trace or a debug page for a good request (GET)"),
+            ),
+            (row("createPix.exists", "status 501"), row("createPix.serverError", "status 501 for a good request")),
+            (
+                row("executePix.digit.present", "digit is missing"),
+                row("executePix.fields.extra", "extra: checkDigit", verdict="warn"),
+            ),
+            (
+                row("registerPixKey.Success.spelling", "spelled success, owed Success"),
+                row("registerPixKey.fields.upperCase", "starts with a lower-case letter: success"),
+            ),
+            (
+                row("registerPixKey.Key.type", "Key is an object, owed string or null"),
+                row("registerPixKey.Key.example", "Key is not null", verdict="warn"),
+            ),
+            (
+                row("registerPixKey.token.required", "registered with no header"),
+                row("registerPixKey.token.scheme", "accepted: the bare token", (9,), "warn"),
+            ),
+        ],
+        ids=lambda told: told["id"],
+    )
+    def test_what_follows(self, leads, follows):
+        """The requirement that breaks because another one is broken is named with it, not beside it."""
+        assert causes(follows, leads) == [([leads["id"]], [follows["id"]])]
+
+    def test_a_class_of_requests(self):
+        """Operations that break on the same class of requests have one cause."""
+        told = [row("createPix.serverError", "status 500", (1, 2)), row("transferP2p.serverError", "status 500", (3,))]
+
+        assert len(causes(*told, inputs=dict.fromkeys((1, 2, 3), "a body that is not JSON"))) == 1
+        assert len(causes(*told, inputs={1: "no header", 3: "a body that is not JSON"})) == 2
+        assert len(causes(*told)) == 2
+
+    def test_most_fields_alike(self):
+        """Three fields that are broken alike in the same answers are a serializer's fault, and each is named."""
+        names = ("bank", "branch", "digit")
+        told = [row(f"executePix.{name}.type", f"{name} is an integer, owed string", (1, 2)) for name in names]
+
+        (found,) = findings(told, {})
+
+        assert found["message"] == "; ".join(one["message"] for one in told)
+        assert len(causes(*told[:2])) == 2
+
+
+class TestTwoCauses:
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            (row("executePix.digit.present", "digit is missing"), row("executePix.bank.present", "bank is missing")),
+            (row("executePix.status", "status 201, owed 200"), row("executePix.json", "not JSON: NaN")),
+            (row("executePix.status", "status 201, owed 200"), row("executePix.status.type", "status is null")),
+            (row("executePix.json", "not JSON: x"), row("registerPixKey.status", "status 201, owed 200")),
+            (row("getBalance.exists", "status 405"), row("deletePixKey.exists", "status 405", (2,))),
+            (
+                row("executePix.serverError", "status 500", (1,)),
+                row("executePix.stackTrace", "a trace", (2,)),
+            ),
+            (
+                row("executePix.token.required", "executed with no header"),
+                row("registerPixKey.token.required", "registered with a wrong token", (2,)),
+            ),
+        ],
+    )
+    def test_independent_faults(self, one, other):
+        """Two fields of one answer, two rules of one operation, two endpoints: both are named."""
+        assert causes(one, other) == [([one["id"]], []), ([other["id"]], [])]
+
+    def test_a_known_failure_hides_no_new_one(self):
+        """The same fault elsewhere is a finding of its own where only one of the two is known."""
+        known = row("executePix.json", "not JSON: x", known_failure="fixed in 2.4")
+
+        found = findings([known, row("registerPixKey.json", "not JSON: x", (2,))], {})
+
+        assert [(one["cause"], one.get("known_failure")) for one in found] == [
+            ("registerPixKey.json", None),
+            ("executePix.json", "fixed in 2.4"),
+        ]
+
+
+class TestOnce:
+    class Report:
+        """A failing report as far as a reader sees it."""
+
+        def __init__(self, name, *told):
+            self.nodeid, self.explained = name, [[row_id, "", f"why {row_id}"] for row_id in told]
+            self.longrepr = "all"
+
+    def test_each_cause_is_told_by_one_test(self):
+        """The test of the leading requirement tells it, and a test of several causes tells those that are left."""
+        rows = [
+            row("executePix.status", "status 204, owed 200"),
+            row("executePix.json", "not JSON: the body is empty"),
+            row("registerPixKey.Key.present", "Key is missing"),
+        ]
+        reports = [
+            self.Report("json", "executePix.json"),
+            self.Report("generated", "registerPixKey.Key.present", "executePix.json"),
+            self.Report("status", "executePix.status"),
+        ]
+
+        told = Once(findings(rows, {})).told(reports)
+
+        assert [(report.nodeid, report.longrepr) for report in told] == [
+            ("generated", "why registerPixKey.Key.present"),
+            ("status", "why executePix.status"),
+        ]
+
+
+SINGLE = (
+    "ExecutionDigitMissing",
+    "ExecutionAnswers204",
+    "DeletionEnvelopeBare",
+    "RegistrationSuccessSpelled_success",
+    "TransferP2pIsNotImplemented",
+    "EveryEnvelopeInCapitals",
+    "RegistrationWantsKindsInLowerCase",
+    "PrefixUnderApi",
+)
+
+
+class TwoFields(Results):
+    """An execution has no digit, and its bank is an integer."""
+
+    def change(self, data):
+        return {name: int(value) if name == "bank" else value for name, value in data.items() if name != "digit"}
+
+
+class FieldAndEnvelope(Results):
+    """An execution has no digit, and the code of its envelope is a text."""
+
+    def change(self, data):
+        return {name: value for name, value in data.items() if name != "digit"}
+
+    def envelope(self, operation, data, code=0):
+        return {"code": str(code) if operation == "executePix" else code, "data": data}
+
+
+class StatusAndBody(Service):
+    """A registration answers 201, and a deletion answers HTML."""
+
+    def finish(self, request, operation, response):
+        if response.status != 200 or operation not in ("registerPixKey", "deletePixKey"):
+            return response
+        if operation == "registerPixKey":
+            return Response(201, response.body, response.headers)
+        return Response(200, b"<html>Deleted.</html>", (("Content-Type", "text/html"),))
+
+
+class TwoOperations(Service):
+    """An execution has no digit, and a registration has no message."""
+
+    def execution_result(self, transfer):
+        return {name: value for name, value in super().execution_result(transfer).items() if name != "digit"}
+
+    def registration_result(self, registration):
+        return {n: value for n, value in super().registration_result(registration).items() if n != "Message"}
+
+
+DOUBLE = {
+    TwoFields: [["executePix.bank.type"], ["executePix.digit.present"]],
+    FieldAndEnvelope: [["executePix.envelope.code.type"], ["executePix.digit.present"]],
+    StatusAndBody: [["deletePixKey.json"], ["registerPixKey.status"]],
+    TwoOperations: [["executePix.digit.present"], ["registerPixKey.Message.present"]],
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_single_fault_is_one_finding(name):
+    """One broken statement, however many requirements, operations and exchanges show it."""
+    specimen = MUTANTS.specimens[name]
+
+    found = try_service(specimen.make(), environment=specimen.environment).findings
+
+    assert len(found) == 1, found
+
+
+@pytest.mark.parametrize("service", DOUBLE)
+def test_two_faults_are_two_findings(service):
+    """Two faults at once, in one answer or in two operations, are two findings, each with its own requirement."""
+    found = try_service(service()).findings
+
+    assert sorted(finding["requirements"] for finding in found) == sorted(DOUBLE[service]), found
+
+
+DIGIT = "executePix.digit.present"
+
+
+@pytest.fixture
+def run():
+    """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
+    run = Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
+    run.first = ["the clock of this machine is 3 minutes off", "OUTCOME UNKNOWN of exchange 3"]
+    run.generated.cut = ["executePix.fuzzing was cut after 3 requests: limits.requests"]
+    run.observations = [{"id": "executePix.status.values", "value": "DONE", "exchanges": [1]}]
+    for row_id, verdict, message in (
+        (DIGIT, "fail", "digit is missing"),
+        ("executePix.fields.extra", "warn", "extra: endToEndId"),
+        ("listAccounts.status", "warn", "status 201, owed 200"),
+        ("getBalance.status", "warn", "status 201, owed 200"),
+        ("executePix.status.values", "observed", "DONE"),
+        ("registerPixKey.status", "not-exercised", "supply pix_keys"),
+    ):
+        run.selected.add(row_id)
+        exchange = 1 if row_id == DIGIT else 2
+        run.results.append(RowResult(row_id, verdict, message, (exchange,)))
+    run.exchanges = {
+        1: {"number": 1, "operation": "", "request": {"method": "GET", "url": ""}, "elapsed_ms": 1, "curl": "curl x"}
+    }
+    run.close()
+    return run
+
+
+class TestSummary:
+    def test_order(self, run):
+        """Unknown outcomes and the set-up, the verdict, the findings, and then all that can wait."""
+        lines = list(summary(run.document(), "report.html"))
+
+        del lines[2:4]  # the headline, and how much was sent
+        assert lines == [
+            "! OUTCOME UNKNOWN of exchange 3",
+            "! the clock of this machine is 3 minutes off",
+            f"FAIL {DIGIT}",
+            f"     {ledger()[DIGIT].text} ({ledger()[DIGIT].section})",
+            "     digit is missing",
+            "     exchange 1",
+            "     reproduce: curl x",
+            "WARN executePix.fields.extra: extra: endToEndId",
+            "WARN listAccounts.status (getBalance.status): status 201, owed 200",
+            "not exercised: registerPixKey.status: supply pix_keys",
+            "note: executePix.fuzzing was cut after 3 requests: limits.requests",
+            "  documented   1 fail, 1 not-exercised",
+            "  implied      3 warn",
+            "  not-shown    1 observed",
+            "report: report.html",
+        ]
+
+    def test_the_first_cause_is_on_the_first_screen(self, run):
+        """However much is said first, the first finding begins within twelve lines."""
+        run.first += [f"OUTCOME UNKNOWN of exchange {number}" for number in range(40)]
+
+        lines = list(summary(run.document(), ""))
+
+        assert lines.index(f"FAIL {DIGIT}") < 10
+        assert all(any(note in line for line in lines) for note in run.first)
+
+
+def test_pytest_tells_each_cause_once():
+    """One cause in six tests is explained once; the short summary and the counts of pytest are of all of them."""
+    specimen = MUTANTS.specimens["EveryEnvelopeInCapitals"]
+    with Server(service := specimen.make()) as server:
+        ended = pytest_run(f"--base-url={server.base_url}", "-m", "not property", token=service.token)
+
+    assert ended.stdout.count("found: ") == 1, ended.stdout
+    assert ended.stdout.count("\nFAILED ") == 6
+    assert "6 failed" in ended.stdout
+    assert ended.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"), [(("--tb=no",), 0), (("-x",), 1), (("-vv", "--tb=short"), 1), (("-qq", "-rN"), 1)]
+)
+def test_the_options_of_pytest_behave(options, told):
+    """How much is shown of a failure is the user's choice, as with any run of pytest."""
+    specimen = MUTANTS.specimens["ExecutionDigitMissing"]
+    with Server(service := specimen.make()) as server:
+        ended = pytest_run(f"--base-url={server.base_url}", "-k", "executePix.digit", *options, token=service.token)
+
+    assert ended.stdout.count("found: digit is missing") == told, ended.stdout
+    assert f"FAIL {DIGIT}" in ended.stdout
+    assert ended.returncode == 1
+
+
+def pytest_run(*arguments, token):
+    """A run of the suite as a user starts it."""
+    command = [sys.executable, "-m", "pytest", "--no-report", "-p", "no:cacheprovider", *arguments]
+    environment = {**os.environ, "PIX_SANDBOX_TOKEN": token, "CI": "true"}
+    return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
