@@ -10,6 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 _WHOLE = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
+_LEAVES_OUT = {
+    "deselect": "--deselect",
+    "ignore": "--ignore",
+    "ignore_glob": "--ignore-glob",
+    "lf": "--last-failed",
+    "stepwise": "--stepwise",
+}
+"""Further options of pytest that leave tests out, by the name of their value."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,9 @@ def selection(config: pytest.Config) -> Selection:
     rows = [f"-k {config.option.keyword}"] if config.option.keyword else []
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         rows += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
+    for name, option in _LEAVES_OUT.items():
+        given = getattr(config.option, name, None)
+        rows += [f"{option}={value}" for value in given] if isinstance(given, list) else [option] * bool(given)
     marked = [f"-m {config.option.markexpr}"] if config.option.markexpr else []
     return Selection(" ".join([*rows, *marked]) or None, narrowed=bool(rows))
 

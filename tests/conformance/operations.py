@@ -36,6 +36,7 @@ class Traffic:
         self._watcher = watcher
         self._visits: dict[str, list[Exchange]] = {}
         self._existence: dict[str, Finding] = {}
+        self._incomplete: dict[str, Exchange] = {}
 
     def permitted(self, operation: str) -> bool:
         """Whether the profile allows the operation, and the selection reaches it."""
@@ -107,12 +108,12 @@ class Traffic:
         prepares = plan is not None and plan.operation == operation and permits(self.profile, "executePix")
         return self.profile.requests.get(operation) or (plan if prepares else None)
 
-    @cached_property
-    def incomplete_registrations(self) -> dict[str, Exchange]:
+    def send_incomplete_registrations(self) -> dict[str, Exchange]:
         """Registrations of an invented key, each without one of the documented members, by that member."""
-        sent = malformed.without_a_member(self.client, self.account)
-        self._settle_mistakes()
-        return sent
+        if not self._incomplete:
+            self._incomplete = malformed.without_a_member(self.client, self.account)
+            self._settle_mistakes()
+        return self._incomplete
 
     def _settle_mistakes(self) -> None:
         """Delete the invented keys that were registered after all."""
@@ -261,6 +262,8 @@ class Traffic:
             self.existence(operation)
             if "fuzz" in self.profile.allow:
                 malformed.send_malformed(self.client, operation, self.profile)
+                if operation == "registerPixKey":
+                    self.send_incomplete_registrations()
         except NotExercised:  # an account is missing: the tests of the operation say so
             return
 

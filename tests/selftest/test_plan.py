@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from environments.profile import Limits, Prepare, Profile, Transactions
+from reports.spending import spending, spending_lines
 from spec.interface import operations, operations_reached
+from tests.selftest.planned import plan_of
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
 
@@ -73,3 +78,78 @@ def test_mistaken_requests_are_named_as_writing(planned_and_sent):
     output = planned_and_sent[0].output
 
     assert "what the service makes of mistaken requests to registerPixKey, deletePixKey, createPix, " in output
+
+
+def test_a_plan_is_of_the_selection(tmp_path):
+    """What was not selected is not sent, not written, not executed and not out of scope."""
+    profile = write_profile(tmp_path, "https://staging.example.test", allow=["read", "execute"])
+    plan = run(profile, "--plan", "-k", "listAccounts.shape")
+    lines = plan.output.partition("at most:\n")[2].splitlines()
+
+    assert "https://staging.example.test, only -k listAccounts.shape -m not property, at most:" in plan.output
+    assert [" ".join(line.split()[:2]) for line in lines[:4]] == [
+        "listAccounts 8", "getBalance 2", "paths beside", "together 11",
+    ]  # fmt: skip
+    assert lines[7:12] == [
+        "what is written:",
+        "  nothing",
+        "what moves money:",
+        "  no execution: nothing that was selected needs one",
+        "out of scope: no operation",
+    ]
+
+
+def test_examples_count_in_the_plan():
+    """More examples are more generated requests; without generated traffic there are none."""
+    few, many = (plan_of("-k", "listEntries", f"--examples={count}").generated for count in (3, 30))
+
+    assert many["listEntries"] - few["listEntries"] == 3 * 27
+    assert plan_of("-k", "listEntries", "-m", "not property").generated == {}
+
+
+def test_codes_that_the_journal_holds_are_not_sent(tmp_path):
+    """The plan names them apart; the journal is read and nothing beside it is written."""
+    limits = {"executions": 2, "requests": 5000, "timeout": 5}
+    with Raw() as service:
+        named = {"journal": "journal/codes.jsonl", "limits": limits}
+        run(
+            write_profile(tmp_path, service.base_url, transactions={"codes": CODES[:1]}, **named), "-k", "executePix.id"
+        )
+        profile = write_profile(tmp_path, service.base_url, transactions={"codes": CODES}, **named)
+        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
+        plan, resent = run(profile, "--plan"), run(profile, "--resend-code", "--plan")
+        after = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
+
+    assert "  each once: <code 2>\n" in plan.output
+    assert "  not again, as the journal says that an earlier run sent it: <code>\n" in plan.output
+    assert "  each once: <code>, <code 2>\n" in resent.output
+    assert after == before
+
+
+def test_a_journal_that_cannot_be_read_stops_every_execution(tmp_path):
+    """The plan says so in the words of the run."""
+    (tmp_path / "codes.jsonl").write_text("{ half a line")
+    (tmp_path / "codes.key").write_bytes(b"k" * 32)
+    profile = write_profile(tmp_path, "https://staging.example.test", journal="codes.jsonl")
+    plan = run(profile, "--plan", "-k", "executePix.id")
+
+    assert "  no execution: " in plan.output
+    assert "codes.jsonl: line 1 cannot be read, so nobody knows what was sent: mend or move the journal" in plan.output
+
+
+def test_what_limits_executions_leaves_out_is_named():
+    """Codes come before prepared transfers, in the order of the profile."""
+    prepare = Prepare("transferInternal", {}, "/data/code", count=4)
+    profile = Profile("staging", Path("staging.yaml"), "", limits=Limits(executions=3))
+    full = replace(profile, transactions=Transactions(("A", "B", "C", "D"), prepare))
+    roomy = replace(profile, transactions=Transactions(("A",), prepare))
+
+    assert list(spending_lines(spending(full, {"B"}), 3)) == [
+        "each once: A, C",
+        "not again, as the journal says that an earlier run sent it: B",
+        "left out, as limits.executions is 3: D, 4 that transactions.prepare asks for",
+    ]
+    assert list(spending_lines(spending(roomy), 3)) == [
+        "each once: A, 2 that the run prepares",
+        "left out, as limits.executions is 3: 2 that transactions.prepare asks for",
+    ]

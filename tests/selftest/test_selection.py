@@ -19,8 +19,10 @@ from reports.plan import UNDOCUMENTED
 from spec.interface import operations, operations_reached
 from spec.ledger import ledger
 from tests.conformance.reach import READS, reach_of
-from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE, try_service
-from tests.selftest.services.running import ROOT
+from tests.selftest.planned import plan_of
+from tests.selftest.proof.trial import try_service
+from tests.selftest.services.running import ROOT, run, write_profile
+from tests.selftest.services.serving import Raw
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 SANDBOX = load("sandbox", folder=ROOT / "environments")
@@ -71,22 +73,6 @@ def select(*options):
     """Run a selection against the sandbox. What it saw, and the verdicts."""
     service = Logs()
     return service, try_service(service, *options)
-
-
-class Plans:
-    """Keeps the plan of a run that sends nothing."""
-
-    plan = None
-
-    def pytest_sessionfinish(self, session):
-        self.plan = session.config.pluginmanager.get_plugin("conformance-planner").plan
-
-
-def plan_of(*options):
-    """The plan of a selection."""
-    kept = Plans()
-    pytest.main(["-o", f"addopts={ADDOPTS}", "-p", "no:terminal", "--plan", *options, str(CONFORMANCE)], plugins=[kept])
-    return kept.plan
 
 
 def assert_within(sent, plan, reached):
@@ -148,3 +134,49 @@ def test_where_only_money_is_permitted_a_requirement_of_no_operation_moves_none(
     reach = reach_of({"general.versionPrefix"}, replace(SANDBOX, allow=MONEY))
 
     assert (reach.operations, reach.spends_codes) == (frozenset(), False)
+
+
+NODE = "tests/conformance/test_existence.py::test_endpoint_exists[createPix.exists]"
+GROUP = "tests/conformance/test_deletion.py"
+
+
+@pytest.mark.parametrize(
+    ("options", "reached"),
+    [
+        ((NODE,), {"createPix"}),
+        (("-k", "listAccounts", "-n", "2", "-m", "property or not property", "--examples=2"), set()),
+        ((GROUP, f"--deselect={GROUP}::test_fields_of_the_answer"), {"deletePixKey", "registerPixKey"}),
+    ],
+    ids=["a node id", "-k with workers", "--deselect"],
+)
+def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
+    """Node ids, paths and --deselect count like -k, in the workers of a parallel run too."""
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url), *options)
+    sent = {name for seen in service.seen for name in operations_reached(seen.method, seen.path)}
+
+    assert (result.status, sent) == (0, reached | PREFLIGHT), result.output
+    assert (len(service.executions), result.document["selection"] is not None) == (0, True)
+
+
+class WithoutEntries(Raw):
+    """The list of entries ends in a server error."""
+
+    def answer(self, connection, request):
+        if operations_reached(request.method, request.path) == {"listEntries"}:
+            connection.sendall(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n")
+        else:
+            super().answer(connection, request)
+
+
+def test_what_failed_last_time_is_sent_alone(tmp_path):
+    """--last-failed is a selection like any other, and the verdict is of what it selects."""
+    with WithoutEntries() as service:
+        profile = write_profile(tmp_path, service.base_url, allow=["read"])
+        run(profile)
+        before = len(service.seen)
+        result = run(profile, "--last-failed")
+    sent = {name for seen in service.seen[before:] for name in operations_reached(seen.method, seen.path)}
+
+    assert (result.status, sent) == (1, {"listEntries"} | PREFLIGHT), result.output
+    assert [row["id"] for row in result.document["requirements"]] == ["listEntries.serverError"]

@@ -1,0 +1,36 @@
+"""The plan of a selection, made in this process."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.plan import Plan
+from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
+
+
+class _Capture:
+    plan = Plan({})
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        planner = session.config.pluginmanager.get_plugin("conformance-planner")
+        self.plan = planner.plan if planner else self.plan
+
+
+def plan_of(*options: str) -> Plan:
+    """What `pytest --plan` with these options prints, as data."""
+    capture = _Capture()
+    pytest.main(
+        [
+            "-o",
+            f"addopts={ADDOPTS}",
+            "-p",
+            "no:terminal",
+            "-p",
+            "no:cacheprovider",
+            "--plan",
+            *options,
+            str(CONFORMANCE),
+        ],
+        plugins=[capture],
+    )
+    return capture.plan
