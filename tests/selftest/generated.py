@@ -47,7 +47,6 @@ def run_apart(service: Service, folder: Path, *arguments: str, environment: str 
             env={**os.environ, "PIX_SANDBOX_TOKEN": service.token},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
-            timeout=120,
             check=False,
         )
     report: dict[str, Any] = json.loads((folder / "conformance.json").read_text("utf-8"))

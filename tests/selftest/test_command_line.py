@@ -22,9 +22,7 @@ def run(*arguments, **environment):
     """Run pytest as a user would, from the checkout."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not property", *arguments]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PIX_", "PYTEST_"))}
-    return subprocess.run(
-        command, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run(command, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")

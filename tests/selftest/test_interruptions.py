@@ -14,9 +14,9 @@ from junitparser import JUnitXml
 
 from tests.selftest.services.running import ROOT, command, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
-from tests.selftest.services.waiting import PausesAt
+from tests.selftest.services.waiting import PausesAt, await_event
 
-LIMITS = {"executions": 2, "requests": 400, "timeout": 30}
+LIMITS = {"executions": 2, "requests": 400}
 FILES = {"conformance.json", "junit.xml", "report.html"}
 
 
@@ -25,10 +25,10 @@ def stopped(folder, number, signals, *options):
     with PausesAt(number) as service:
         profile = write_profile(folder, service.base_url, limits=LIMITS)
         with started(profile, *options, TMPDIR=str(folder / "tmp")) as process:
-            assert service.reached.wait(40)
+            await_event(service.reached, process)
             for one in signals:
                 os.kill(process.pid, one)
-            output, _ = process.communicate(timeout=40)
+            output, _ = process.communicate()
     return process.returncode, output, {path.name: path for path in (folder / "report").iterdir()}
 
 
@@ -76,7 +76,7 @@ def test_workers_that_are_still_starting_send_nothing(delay, tmp_path):
                 time.sleep(0.01)
             time.sleep(delay)
             os.kill(process.pid, signal.SIGTERM)
-            output, _ = process.communicate(timeout=40)
+            output, _ = process.communicate()
 
     assert process.returncode == 2, output
     assert service.executions == []
@@ -84,10 +84,10 @@ def test_workers_that_are_still_starting_send_nothing(delay, tmp_path):
 
 def test_the_sandbox_ends_with_a_stopped_run(tmp_path):
     """The embedded sandbox is gone when the run is, and its port is free."""
-    with started(write_profile(tmp_path, "embedded", auth=None, limits={"rate": 20})) as process:
+    with started(write_profile(tmp_path, "embedded", auth=None, limits={"rate": 10})) as process:
         process.stdout.read(1)  # the first dot
         os.kill(process.pid, signal.SIGTERM)
-        process.communicate(timeout=40)
+        process.communicate()
     address = json.loads((tmp_path / "report" / "conformance.json").read_text())["environment"]["base_url"]
 
     assert process.returncode == 2
@@ -117,7 +117,6 @@ def test_a_full_disk_is_one_line(size, tmp_path):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
             capture_output=True,
             text=True,
-            timeout=60,
         )
     left = [path.name for path in (tmp_path / "report").glob("*")]
 

@@ -15,7 +15,7 @@ from spec.ledger import ledger
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.serving import Raw
-from tests.selftest.services.waiting import PausesAt
+from tests.selftest.services.waiting import PausesAt, await_event
 
 MAY_HOLD = {
     "testsuites": (set(), {"testsuite"}),
@@ -181,9 +181,8 @@ def test_the_file_of_a_run_that_tested_nothing(options, verdict, tmp_path):
 
 def test_the_file_of_an_interrupted_run(tmp_path):
     """The run was stopped in its middle."""
-    limits = {"executions": 2, "requests": 400, "timeout": 30}
-    with PausesAt(20) as service, started(write_profile(tmp_path, service.base_url, limits=limits)) as process:
-        service.reached.wait()
+    with PausesAt(20) as service, started(write_profile(tmp_path, service.base_url)) as process:
+        await_event(service.reached, process)
         os.kill(process.pid, signal.SIGTERM)
         process.communicate()
 

@@ -21,6 +21,7 @@ from spec.interface import operations
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.serving import Raw
+from tests.selftest.services.waiting import await_event
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 EVERYTHING = frozenset(operation.permission for operation in operations().values())
@@ -305,7 +306,7 @@ def test_a_journal_without_its_key_stops_executions(key, service, tmp_path):
 
 def test_a_parallel_run_executes_up_to_the_cap(service, tmp_path):
     """With -n 4 and tests that are dealt out one by one, three codes and a cap of two make two executions."""
-    limits = {"executions": 2, "requests": 400, "timeout": 5}
+    limits = {"executions": 2, "requests": 400}
     codes = {"codes": [CODE, OTHER, "SBX-CPF-1"]}
     profile = write_profile(tmp_path, service.base_url, limits=limits, transactions=codes)
     run(profile, *ONLY_EXECUTIONS, "-n", "4", "--dist=worksteal")
@@ -393,12 +394,12 @@ def test_an_interrupted_execution_is_an_unknown_outcome(options, tmp_path):
     """Ctrl-C between sending and answering is said first, and the journal says it too."""
     journal = tmp_path / "codes.jsonl"
     with trouble.NeverAnswersAnExecution() as service:
-        limits = {"executions": 2, "requests": 400, "timeout": 30}
+        limits = {"executions": 2, "requests": 400}
         profile = write_profile(tmp_path, service.base_url, journal=str(journal), limits=limits)
         with started(profile, *ONLY_EXECUTIONS, *options) as process:
-            assert service.executing.wait(40)
+            await_event(service.executing, process)
             os.killpg(process.pid, signal.SIGINT)
-            process.communicate(timeout=40)
+            process.communicate()
     document = json.loads((tmp_path / "report" / "conformance.json").read_text())
 
     assert (process.returncode, document["verdict"]) == (2, "interrupted")

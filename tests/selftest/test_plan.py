@@ -25,7 +25,7 @@ def planned_and_sent(tmp_path_factory):
     """The plan of a whole run, what was sent for it, and what the run sent then."""
     folder = tmp_path_factory.mktemp("plan")
     with Raw() as service:
-        limits = {"executions": 2, "requests": 5000, "timeout": 5}
+        limits = {"executions": 2, "requests": 5000}
         profile = write_profile(folder, service.base_url, transactions={"codes": CODES}, limits=limits)
         plan = run(profile, "--plan", *WHOLE, PIX_TOKEN="")
         during_the_plan = len(service.seen)

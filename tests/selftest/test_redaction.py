@@ -111,7 +111,7 @@ def shape(value):
 
 def shell_words(line):
     """The words that bash makes of a line."""
-    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True, timeout=5)
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
     return done.stdout.split(b"\0")[:-1]
 
 

@@ -8,14 +8,13 @@ import shlex
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import requests
@@ -124,16 +123,17 @@ def test_a_transfer_of_each_kind_is_prepared(call, kind):
     assert (data["type"], data["status"], data["error"]) == (kind, "DONE", None)
 
 
-def test_execution_moves_the_money(call):
-    """The value leaves the payer's account as one entry."""
+def test_execution_moves_the_money(call, monkeypatch):
+    """The value leaves the payer's account as one entry, which has the time of the execution in milliseconds."""
+    monkeypatch.setattr("environments.sandbox.wire.time", SimpleNamespace(time_ns=lambda: DATE * 1_000_000))
     before = call("GET", "/v1/accounts/balance/ac-0001").json()["data"]["balance"]
     done = call("GET", EXECUTE).json()["data"]
     after = call("GET", "/v1/accounts/balance/ac-0001").json()["data"]["balance"]
     last = call("GET", "/v1/accounts/entries/ac-0001").json()["data"]["entries"][-1]
 
     assert after == before - 150
-    assert last == {"transactionId": "SBX-PHONE-1", "date": done["date"], "value": -150}
-    assert done["date"] == pytest.approx(time.time() * 1000, abs=60_000)
+    assert last == {"transactionId": "SBX-PHONE-1", "date": DATE, "value": -150}
+    assert done["date"] == DATE
 
 
 def test_execution_happens_once(call):
@@ -360,7 +360,7 @@ HOSTILE = {
 
 def answer(server, message):
     """The one answer to raw bytes, after which no more are sent."""
-    with socket.create_connection(server.base_url[7:].split(":"), timeout=5) as connection:
+    with socket.create_connection(server.base_url[7:].split(":")) as connection:
         connection.sendall(message)
         connection.shutdown(socket.SHUT_WR)
         with http.client.HTTPResponse(connection) as reply:
@@ -408,24 +408,24 @@ def test_a_known_path_names_its_methods(call):
 # The server
 
 
-def test_connections_are_kept_alive_and_fast(call):
-    """No response waits 40 ms for a delayed acknowledgement (1 ms is usual), nor closes the connection."""
+def test_connections_are_kept_alive_and_fast(call, server):
+    """All requests go over one connection, on which no response waits 40 ms for a delayed acknowledgement."""
     replies = [call("GET", "/v1/accounts") for _ in range(50)]
+    (connection,) = server._http._open
 
-    assert statistics.median(reply.elapsed.total_seconds() for reply in replies) < 0.02
+    assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     assert all("Connection" not in reply.headers for reply in replies)
 
 
-def test_a_server_stops_at_once_with_a_connection_open():
-    """`stop` waits for no client (10 ms are usual), and closes what is open."""
+def test_a_server_stops_with_a_connection_open(monkeypatch):
+    """`stop` waits for no client, however long that is silent, and closes what is open."""
+    monkeypatch.setattr("environments.sandbox.server._Handler.timeout", None)
     with Server(Service()) as server:
-        connection = http.client.HTTPConnection(server.base_url[7:], timeout=5)
+        connection = http.client.HTTPConnection(server.base_url[7:])
         connection.request("GET", "/")
         connection.getresponse().read()
-        start = time.perf_counter()
     with connection.sock as open_end:
         assert open_end.recv(1) == b""
-        assert time.perf_counter() - start < 0.5
 
 
 def test_an_override_is_seen_from_outside(caplog):
@@ -480,7 +480,7 @@ def test_the_command_prints_curl_lines_that_work(ending):
         curls = [shlex.split(line) for line in lines if line.startswith("curl")]
         outputs = [json.loads(subprocess.check_output([*curl, "-s"])) for curl in curls]
         sandbox.send_signal(ending)
-        _, errors = sandbox.communicate(timeout=5)
+        _, errors = sandbox.communicate()
 
     assert [output["code"] for output in outputs] == [0, 0]
     assert (sandbox.returncode, errors) == (0, "")

@@ -34,7 +34,7 @@ class AcceptsAndNeverAnswers(Raw):
     """Takes the connection and says nothing."""
 
     def greet(self, connection):
-        self._stopped.wait(60)
+        self._stopped.wait()
         return False
 
 

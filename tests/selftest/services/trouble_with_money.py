@@ -33,7 +33,7 @@ class NeverAnswersAnExecution(Trouble):
 
     def execute(self, connection, request):
         self.executing.set()
-        self._stopped.wait(60)
+        self._stopped.wait()
 
 
 class ResetsAnExecution(Trouble):
@@ -119,7 +119,7 @@ class NeverAnswersARefusal(Raw):
         if good or not request.path.startswith(EXECUTION) or "pixconf-" in request.path:
             super().answer(connection, request)
         else:
-            self._stopped.wait(60)
+            self._stopped.wait()
 
 
 class ExecutesForAnybody(Raw):

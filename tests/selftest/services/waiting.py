@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import threading
+from subprocess import Popen
 
 from tests.selftest.services.serving import Raw
+
+_LOOKS_AFTER_S = 0.1
+"""How often it is looked whether the process lives; nothing is decided by it."""
 
 
 class PausesAt(Raw):
@@ -18,6 +22,12 @@ class PausesAt(Raw):
     def answer(self, connection, request):
         if len(self.seen) == self.number:
             self.reached.set()
-            self._stopped.wait(60)
+            self._stopped.wait()
         else:
             super().answer(connection, request)
+
+
+def await_event(event: threading.Event, process: Popen[str]) -> None:
+    """Wait until a service has set the event. AssertionError where the run ends without it."""
+    while not event.wait(_LOOKS_AFTER_S):
+        assert process.poll() is None, f"the run ended with {process.returncode}: {process.stdout.read()}"
