@@ -15,7 +15,7 @@ import pytest
 
 from environments.client import Client
 from environments.door import GONE, Door, UnreachableError
-from environments.opening import BUDGET, Share, codes_sent_before, open_client, open_door, redactor_of
+from environments.opening import BUDGET, Share, codes_sent_before, learn_token, open_client, open_door, redactor_of
 from environments.probe import Preflight, probe
 from environments.profile import Profile, ProfileError, load
 from environments.target import Target, open_target, target_of_worker
@@ -206,7 +206,7 @@ def _configure_worker(config: pytest.Config, profile: Profile, worker: dict[str,
 def _door(config: pytest.Config, profile: Profile, target: Target) -> Door:
     def refresh() -> bool:
         fetched = target.refresh()
-        config.stash[WATCHER].redactor.learn("token", target.token())
+        learn_token(config.stash[WATCHER].redactor, target.token())
         return fetched
 
     kept, resend = RUNS / profile.name, _codes_to_resend(config, profile)

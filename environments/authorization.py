@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import base64
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import product
+
+from environments.wrong_tokens import ANOTHER, NAMES, wrong_tokens
 
 VALID = "valid"
-_NEXT = str.maketrans(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
-    "bcdefghijklmnopqrstuvwxyzaBCDEFGHIJKLMNOPQRSTUVWXYZA1234567890",
-)
-
-
-_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_ENDING = "pixconf0"
-"""As short as that, it stands in the signature of a signed token, and what is signed stays as it was."""
+MOST_WRONG_TOKENS = 40
+"""Wrong tokens that a run sends to the two operations whose token is documented, half of them to each."""
+SPELLINGS: Mapping[str, str] = {
+    "": "Bearer ",
+    " under bearer": "bearer ",
+    " under BEARER": "BEARER ",
+    " behind two spaces": "Bearer  ",
+}
+"""The scheme as a client may write it, by what reports say of it: letter case does not count, and there is one space or
+more behind it (RFC 9110 sections 11.1 and 11.4). The document shows the first."""
+_OTHERWISE = tuple(SPELLINGS)[1:]
+_FOR_BOTH = 10
 
 
 def _basic(_: str) -> str:
     return "Basic " + base64.b64encode(b"pixconf:pixconf").decode()
 
 
-BAD_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
+WITHOUT_A_TOKEN: Mapping[str, Callable[[str], str | None]] = {
     "no header": lambda token: None,
-    "a wrong token": lambda token: "Bearer " + token.translate(_NEXT),
-    "the token cut short": lambda token: "Bearer " + token[:-1],
-    "the token lengthened": lambda token: "Bearer " + token + "x",
-    "the token with another ending": lambda token: "Bearer " + token[: -len(_ENDING)] + _ENDING,
-    "the token behind another character": lambda token: "Bearer x" + token,
-    "the token in another letter case": lambda token: "Bearer " + token.swapcase(),
     "an empty bearer": lambda token: "Bearer",
     "Basic credentials": _basic,
 }
-"""Credentials that are not the access token (document, Authentication 1), by the name that reports give them."""
+"""What is sent in place of a token, by the name that reports give it."""
 
 OTHER_SCHEMES: Mapping[str, Callable[[str], str | None]] = {
     "the bare token": lambda token: token,
@@ -55,14 +55,28 @@ MISTAKEN_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
 
 
 def authorization(credential: str, token: str) -> str | None:
-    """The value of the Authorization header; None for no header. KeyError for an unknown name."""
+    """The value of the Authorization header; None for no header. KeyError for an unknown name, or one that does not
+    apply to the token."""
     if credential == VALID:
         return f"Bearer {token}"
-    return {**BAD_CREDENTIALS, **OTHER_SCHEMES, **MISTAKEN_CREDENTIALS}[credential](token)
+    if credential in _WRONG:
+        form, spelling = _WRONG[credential]
+        return SPELLINGS[spelling] + wrong_tokens(token)[form]
+    return {**WITHOUT_A_TOKEN, **OTHER_SCHEMES, **MISTAKEN_CREDENTIALS}[credential](token)
 
 
-def is_bad(credential: str, token: str) -> bool:
-    """Whether the credential differs from the valid one for this token: one of digits alone has no letter case, and a
-    UUID is the same in either (RFC 9562 section 4)."""
-    sent = authorization(credential, token)
-    return sent != f"Bearer {token}" and not (_UUID.fullmatch(token) and sent == f"Bearer {token.swapcase()}")
+_WRONG = {form + spelling: (form, spelling) for form, spelling in product(NAMES, SPELLINGS)}
+
+
+@cache
+def wrong_credentials(token: str, operation: str) -> Sequence[str]:
+    """The wrong tokens for one operation, by name, what is most often let in first; at most half of MOST_WRONG_TOKENS.
+
+    Each of the two operations gets each form as documented, and one form in each spelling; the forms behind the tenth,
+    which a signed token alone has, go to one of the two in turn. So does, as far as there is room, each other form in
+    each other spelling.
+    """
+    forms, turn = [name for name in NAMES if name in wrong_tokens(token)], int(operation != "executePix")
+    alone = forms[:_FOR_BOTH] + forms[_FOR_BOTH:][turn::2]
+    pairs = [form + spelling for spelling, form in product(_OTHERWISE, forms) if form != ANOTHER]
+    return (*alone, *(ANOTHER + spelling for spelling in _OTHERWISE), *pairs[turn::2])[: MOST_WRONG_TOKENS // 2]

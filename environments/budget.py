@@ -7,13 +7,42 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
+from environments.profile import Profile
+
 
 class OverBudgetError(Exception):
     """A limit of the profile is spent. The text names the limit."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How limits.executions is shared out: first to the supplied codes, then to transfers that the run prepares.
+    `left_out` says what there is no room for; empty where there is room for all."""
+
+    codes: int
+    prepared: int
+    left_out: str = ""
+
+
+def shares(profile: Profile, codes: int | None = None) -> Shares:
+    """The shares of `codes` supplied codes, or of all that the profile supplies."""
+    limit = profile.limits.executions
+    codes = len(profile.transactions.codes) if codes is None else codes
+    wanted = profile.transactions.prepare.count if profile.transactions.prepare else 0
+    sent = min(codes, limit)
+    prepared = min(wanted, limit - sent)
+    cut = [
+        f"{total - taken} of {total} {what}"
+        for total, taken, what in ((codes, sent, "transaction codes"), (wanted, prepared, "transfers to prepare"))
+        if taken < total
+    ]
+    left_out = f"limits.executions ({limit}) leaves out {' and '.join(cut)}" if cut else ""
+    return Shares(sent, prepared, left_out)
 
 
 class Budget:
@@ -35,12 +64,33 @@ class Budget:
             counts["turn"] = turn + (1 / self._rate if self._rate else 0.0)
         time.sleep(max(0.0, turn - time.time()))
 
-    def take_execution(self) -> None:
-        """Count one execution. Raises OverBudgetError when none is left."""
+    def reserve_execution(self) -> None:
+        """Take the room of one execution. Raises OverBudgetError when none is left."""
         with self._state() as counts:
             if counts.get("executions", 0) >= self._executions:
                 raise OverBudgetError(f"limits.executions ({self._executions}) is spent")
             counts["executions"] = counts.get("executions", 0) + 1
+
+    def release_execution(self) -> None:
+        """Give the room of one execution back: nothing was executed."""
+        with self._state() as counts:
+            counts["executions"] = counts.get("executions", 0) - 1
+
+    @property
+    def executions_left(self) -> int:
+        """How many executions there is room for."""
+        with self._state() as counts:
+            return max(0, self._executions - int(counts.get("executions", 0)))
+
+    def mark(self, fact: str) -> None:
+        """Remember a fact, in every process of the run."""
+        with self._state() as counts:
+            counts[fact] = 1
+
+    def is_marked(self, fact: str) -> bool:
+        """Whether any process of the run remembers the fact."""
+        with self._state() as counts:
+            return fact in counts
 
     @property
     def is_shared(self) -> bool:

@@ -18,7 +18,7 @@ from requests.adapters import BaseAdapter
 
 from environments.authorization import VALID
 from environments.budget import Budget, OverBudgetError
-from environments.execution import ExecutionGuard
+from environments.execution import ExecutionGuard, KeptBackError
 from environments.journal import AlreadySentError, Journal, JournalError
 from environments.patience import ATTEMPTS, Patience
 from environments.permission import MONEY, ForbiddenError, Permission
@@ -63,7 +63,7 @@ class Door(BaseAdapter):
         self.exchanges: list[Exchange] = []
         self._keeper = Keeper()
         self.budget = budget
-        self.guard = ExecutionGuard(budget, journal)
+        self.guard = ExecutionGuard(budget, journal, token)
         self.patience = Patience()
         self.token_trouble = TokenTrouble(token, refresh, accepted=token_accepted)
         self._suspicions = Suspicions()
@@ -95,8 +95,8 @@ class Door(BaseAdapter):
 
     @property
     def executions(self) -> int:
-        """How many real codes this process sent with the valid token."""
-        return self.guard.count
+        """How many transfers this process executed, with whatever credential, those included of which nobody knows."""
+        return len(self.guard.executed) + len(self.guard.unknown)
 
     @property
     def unknown_outcomes(self) -> list[int]:
@@ -147,10 +147,9 @@ class Door(BaseAdapter):
         if self._silence.is_dead(intent.operation):
             return self._unsent(request, intent, f"{intent.operation} gave no answer twice and is not asked again")
         try:
-            if code := self._code(request):
-                self.guard.refuse(code)
-            return self._deliver(request, intent)
-        except (OverBudgetError, AlreadySentError) as error:
+            code = self._code(request)
+            return self._deliver_code(request, intent, code) if code else self._deliver(request, intent)
+        except (OverBudgetError, AlreadySentError, KeptBackError) as error:
             return self._unsent(request, intent, str(error))
         except JournalError as error:
             self.guard.journal_trouble = str(error)
@@ -158,12 +157,24 @@ class Door(BaseAdapter):
             self.guard.journal_trouble = f"the journal cannot be written ({error.strerror}): check journal"
         return self._unsent(request, intent, self.guard.journal_trouble)
 
+    def _deliver_code(self, request: requests.PreparedRequest, intent: Intent, code: str) -> Sent:
+        """Send a real code, one at a time in all processes. Waiting comes first; then room is taken, and it is sent."""
+        executes = self._executes(request)
+        with self.guard.turn():
+            self.guard.refuse(code, executes=executes)
+            if executes:
+                time.sleep(self.patience.before_execution())
+            self.budget.take_request()
+            self.guard.claim(code, executes=executes)
+            sent = self._deliver_now(request, intent, executes=executes)
+            self.guard.release(sent[0], executes=executes)
+        return sent
+
     def _deliver(self, request: requests.PreparedRequest, intent: Intent) -> Sent:
         self.budget.take_request()
-        executes = self._executes(request)
-        if executes and (code := self._code(request)):
-            self.guard.claim(code)
-            time.sleep(self.patience.before_execution())
+        return self._deliver_now(request, intent)
+
+    def _deliver_now(self, request: requests.PreparedRequest, intent: Intent, *, executes: bool = False) -> Sent:
         sent = self._attempt(request, intent)
         for attempt in range(ATTEMPTS):
             repeatable = self._repeatable(request, sent[0])

@@ -2,53 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from environments.budget import Budget
-from environments.journal import AlreadySentError, Journal, JournalError
-from spec.exchange import Exchange, FailureKind
-from spec.reading import gives_result
+from environments.journal import REFUSED, AlreadySentError, Journal, JournalError
+from environments.prepared import Prepared
+from spec.exchange import Exchange, FailureKind, Response
+from spec.reading import code_of, gives_result, is_refusal
 
 _UNKNOWN = "outcome unknown"
 _NOT_FROM_THE_SERVICE = (502, 503, 504)
+_GRANTED, _TOKEN_REFUSED = "granted to a bad credential", "token refused"
+"""What all processes of a run remember together."""
+
+
+class KeptBackError(Exception):
+    """A code is not sent, and can be used later. The text says why."""
 
 
 class ExecutionGuard:
-    """Counts executions and writes the journal. `unknown` are the exchanges whose outcome nobody knows."""
+    """Decides whether a real code may be sent, counts executions by effect, and writes the journal.
 
-    def __init__(self, budget: Budget, journal: Journal) -> None:
+    `executed` are the exchanges that confirmed a transfer, `unknown` those of which nobody knows, and `token_refused`
+    is the first execution that was answered 401. `notes` are said first.
+    """
+
+    def __init__(self, budget: Budget, journal: Journal, token: Callable[[], str]) -> None:
         self.codes: set[str] = set()
-        self.count = 0
+        self.executed: list[int] = []
         self.unknown: list[int] = []
-        self.refused_by_journal: set[str] = set()
+        self.refused_by_journal: dict[str, str] = {}
         self.journal_trouble = ""
-        self._budget, self._journal = budget, journal
+        self.token_refused = 0
+        self.notes: list[str] = []
+        self.prepared = Prepared()
+        self._budget, self._journal, self._token = budget, journal, token
+        self._refused_token: str | None = None
         self._spent: set[str] = set()
         self._once_more: set[str] = set()
         self._asked_twice: set[str] = set()
 
-    def refuse(self, code: str) -> None:
-        """Raises AlreadySentError for a code that an earlier run sent, or whose outcome is unknown; JournalError."""
+    # -- whether it may be sent -------------------------------------------------------------------------------
+
+    def turn(self) -> AbstractContextManager[None]:
+        """While a real code is sent, no other process of the run sends one."""
+        return self._journal.turn()
+
+    def refuse(self, code: str, *, executes: bool) -> None:
+        """Raises AlreadySentError for a code that was sent, KeptBackError for one that is kept; JournalError."""
         if code in self._spent:
             raise AlreadySentError(
                 "this code is spent: it was executed, or its outcome is unknown; it is not sent again"
             )
+        if self.keeps_codes_back:
+            raise KeptBackError("an execution was answered 401: no more codes are sent with this token")
+        if self.has_proof and not executes:
+            raise KeptBackError("a code was executed with a bad credential: one proof is enough")
         try:
-            self._journal.refuse_if_sent_before(code)
-        except AlreadySentError:
-            self.refused_by_journal.add(code)
+            self._journal.refuse_if_sent_before(code, in_this_run=code not in self._once_more)
+        except AlreadySentError as error:
+            if error.earlier:
+                self.refused_by_journal[code] = error.earlier
             raise
 
-    def claim(self, code: str) -> None:
-        """Count an execution and write it down. Raises OverBudgetError, JournalError or OSError."""
-        once_more = code in self._once_more
-        self._once_more.discard(code)
-        if not once_more:
-            self._journal.refuse_if_sent_before(code, in_this_run=True)
-        self._budget.take_execution()
-        self._journal.claim(code, once_more=once_more)
-        self.count += 1
+    def usable(self, codes: Iterable[str]) -> list[str]:
+        """The codes that no earlier run sent. Where the journal cannot be used, each send says so."""
+        for code in codes:
+            with suppress(JournalError, OSError, KeptBackError):
+                self.refuse(code, executes=True)
+        return [code for code in codes if code not in self.refused_by_journal]
+
+    @property
+    def keeps_codes_back(self) -> bool:
+        """Whether an execution was answered 401, in whatever process, and the token is still the same."""
+        if self._refused_token is None and self._budget.is_marked(_TOKEN_REFUSED):
+            self._refused_token = self._token()
+        return self._refused_token is not None and self._refused_token == self._token()
+
+    @property
+    def has_proof(self) -> bool:
+        """Whether a code was granted to a bad credential."""
+        return self._budget.is_marked(_GRANTED)
+
+    @property
+    def room(self) -> int:
+        """How many more codes this run may execute, as far as it is known before one is sent."""
+        return 0 if self.keeps_codes_back or self.journal_trouble else self._budget.executions_left
+
+    @property
+    def resends_by_option(self) -> bool:
+        """Whether a later run sends a code of this one only where --resend-code names it."""
+        return self._journal.across_runs
 
     def permit_once_more(self, code: str) -> bool:
         """Let a code be executed a second time, to see whether money moves again. Whether that is permitted: only at a
@@ -61,12 +106,23 @@ class ExecutionGuard:
         self._spent.discard(code)
         return True
 
-    def unanswered(self) -> int:
-        """How many codes of the run, all its processes taken together, were sent without a known outcome."""
+    # -- while it is sent -------------------------------------------------------------------------------------
+
+    def claim(self, code: str, *, executes: bool) -> None:
+        """Take the room of an execution, which a bad credential may turn out to be, and write an execution down.
+
+        Raises OverBudgetError, JournalError or OSError.
+        """
+        self._budget.reserve_execution()
+        if not executes:
+            return
+        once_more = code in self._once_more
+        self._once_more.discard(code)
         try:
-            return self._journal.unanswered()
-        except (JournalError, OSError):  # a journal that cannot be read stops every execution
-            return 0
+            self._journal.claim(code, once_more=once_more)
+        except BaseException:
+            self._budget.release_execution()
+            raise
 
     @contextmanager
     def sending(self, code: str, number: int, executes: bool, answer: Callable[[], Exchange]) -> Iterator[None]:
@@ -81,12 +137,51 @@ class ExecutionGuard:
         exchange = answer()
         if _is_unknown(exchange):
             self._journal.settle(code, _UNKNOWN)
+            self.prepared.settle(code, "")
             return
         self.unknown.remove(number)
-        if executes or gives_result(exchange):
+        self._settle(code, exchange, executes)
+
+    def release(self, exchange: Exchange, *, executes: bool) -> None:
+        """Give back the room that a refused bad credential had."""
+        if not executes and exchange.response is not None and not _is_unknown(exchange) and not gives_result(exchange):
+            self._budget.release_execution()
+
+    def unanswered(self) -> int:
+        """How many codes of the run, all its processes taken together, were sent without a known outcome."""
+        try:
+            return self._journal.unanswered()
+        except (JournalError, OSError):  # a journal that cannot be read stops every execution
+            return 0
+
+    def _settle(self, code: str, exchange: Exchange, executes: bool) -> None:
+        """Remember what the answer says: granted, or refused."""
+        response = exchange.response
+        granted = gives_result(exchange) or (executes and response is not None and not is_refusal(response))
+        if granted:
+            self.executed.append(exchange.number)
+            self.prepared.settle(code, "")
+        elif executes:
+            self.prepared.settle(code, f"its execution was refused ({exchange.summary})")
+        if granted and not executes:
+            self._budget.mark(_GRANTED)
+        if executes and response is not None and refuses_the_token(response):
+            self._refuse_the_token(exchange)
+            self._journal.settle(code, REFUSED)
+        elif executes or granted:
             self._journal.settle(code, exchange.summary)
         if not gives_result(exchange):
             self._spent.discard(code)
+
+    def _refuse_the_token(self, exchange: Exchange) -> None:
+        self._refused_token = self._token()
+        self.token_refused = self.token_refused or exchange.number
+        self._budget.mark(_TOKEN_REFUSED)
+
+
+def refuses_the_token(response: Response) -> bool:
+    """Whether a request with the token of the run was answered 401, by status or in the envelope of a refusal."""
+    return response.status == 401 or (is_refusal(response) and code_of(response) == 401)
 
 
 def _is_unknown(exchange: Exchange) -> bool:

@@ -5,16 +5,28 @@ Each event is keyed by a digest of origin and code (`record`). A journal that ca
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock
 
 from environments.record import JournalError, Record
 
-__all__ = ["AlreadySentError", "Journal", "JournalError"]
+__all__ = ["REFUSED", "AlreadySentError", "Journal", "JournalError"]
+
+
+REFUSED = "refused 401"
+"""The event of a code that was refused with the token of the run: the token was at fault."""
 
 
 class AlreadySentError(JournalError):
-    """The journal says that this code was sent. The text says when and what to do."""
+    """A code was sent, and is not sent again. The text says when and what to do; `earlier` is what came of it in an
+    earlier run, as the journal says, and empty where this one sent it."""
+
+    def __init__(self, text: str, earlier: str = "") -> None:
+        super().__init__(text)
+        self.earlier = earlier
 
 
 class Journal(Record):
@@ -28,7 +40,15 @@ class Journal(Record):
         self, path: Path, *, origin: str, run: str, across_runs: bool = True, resend: Container[str] = ()
     ) -> None:
         super().__init__(path, origin=origin, run=run)
+        self._turn = FileLock(f"{path}.turn", mode=0o600)
         self.across_runs, self._resend = across_runs, resend
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """While a real code is sent, no other process sends one. OSError where the folder cannot be written."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._turn:
+            yield
 
     def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:
         """Raises AlreadySentError where an earlier run sent the code, or this one; JournalError, OSError."""
@@ -73,11 +93,23 @@ class Journal(Record):
 
     def _refuse(self, code: str, in_this_run: bool) -> None:
         digest = self._digest(code)
-        earlier = self.across_runs and code not in self._resend
-        for event in self._events(digest):
-            own = event["run"] == self._run
-            if event["digest"] == digest and (in_this_run if own else earlier):
-                raise AlreadySentError(
-                    f"the journal says that this code was sent at {event['at']}: prepare a new one, or send it "
-                    "again with --resend-code"
-                )
+        events = [event for event in self._events(digest) if event["digest"] == digest]
+        if in_this_run and any(event["run"] == self._run for event in events):
+            raise AlreadySentError("this run has sent this code")
+        earlier = [event for event in events if event["run"] != self._run]
+        if earlier and self.across_runs and code not in self._resend:
+            raise AlreadySentError(_sent_before(earlier), earlier[-1]["event"])
+
+
+def _sent_before(events: list[dict[str, str]]) -> str:
+    """What to do with a code that an earlier run sent; `events` is not empty."""
+    last = events[-1]
+    if last["event"] == REFUSED:
+        return (
+            f"the journal says that this code was refused 401 at {last['at']}: with another token, send it again with "
+            "--resend-code"
+        )
+    return (
+        f"the journal says that this code was sent at {events[0]['at']}: prepare a new one, or send it again with "
+        "--resend-code"
+    )

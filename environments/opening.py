@@ -14,6 +14,7 @@ from environments.journal import Journal
 from environments.profile import Profile, is_loopback
 from environments.target import Target
 from environments.wire import WireSettings
+from environments.wrong_tokens import personal_claims, wrong_tokens
 from spec.interface import personal_fields
 from spec.redaction import Redactor
 
@@ -121,7 +122,17 @@ def redactor_of(profile: Profile, target: Target | None = None) -> Redactor:
         "key": [key.key for key in profile.pix_keys if key.key],
         "code": profile.transactions.codes,
     }
-    return Redactor(secrets=_secrets(profile, target) if target else {}, values=values, fields=personal_fields())
+    redactor = Redactor(secrets=_secrets(profile, target) if target else {}, values=values, fields=personal_fields())
+    if target:
+        learn_token(redactor, target.token())
+    return redactor
+
+
+def learn_token(redactor: Redactor, token: str) -> None:
+    """Hide a token, the wrong ones that are made from it, and what it says of a person."""
+    redactor.learn("token", token)
+    redactor.learn("another token", *wrong_tokens(token).values())
+    redactor.learn_personal(*personal_claims(token))
 
 
 def _secrets(profile: Profile, target: Target) -> dict[str, str]:

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from environments.authorization import VALID
 from environments.door import Door
+from environments.journal import REFUSED
 from environments.probe import asks_for_a_certificate, skewed
 from environments.token_trouble import MAY_HAVE_EXPIRED
 from spec.exchange import Exchange, Response
@@ -23,13 +24,11 @@ def said_first(door: Door) -> Iterator[str]:
             f"{UNKNOWN} of exchange {number}: an execution was sent and not answered; "
             "it is never sent again, look the transfer up"
         )
+    yield from _token_refused_an_execution(door)
+    yield from door.guard.notes
     if door.guard.journal_trouble:
         yield f"executions were stopped: {door.guard.journal_trouble}"
-    if known := len(door.guard.refused_by_journal):
-        yield (
-            f"{known} of {len(door.codes)} transaction codes were sent by an earlier run, as the journal says, and not "
-            "again: prepare new ones, or use --resend-code"
-        )
+    yield from _sent_before(door)
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_trouble.notes or _token_refused_at_last(mine)
     preflight = "read" in door.allow
@@ -37,6 +36,28 @@ def said_first(door: Door) -> Iterator[str]:
     yield from () if preflight else (line for seen in door.exchanges[:1] for line in skewed(seen))
     if any(seen.response and not is_refusal(seen.response) for seen in mine):
         yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.good])
+
+
+def _token_refused_an_execution(door: Door) -> Iterator[str]:
+    guard = door.guard
+    if guard.token_refused:
+        again = ", then name this one code in --resend-code" if guard.resends_by_option else ""
+        yield (
+            f"an execution was refused 401 (exchange {guard.token_refused}), and no further transaction code was sent "
+            f"with this token: check auth{again}"
+        )
+
+
+def _sent_before(door: Door) -> Iterator[str]:
+    """The codes that the journal kept from being sent."""
+    sent = door.guard.refused_by_journal
+    refused = list(sent.values()).count(REFUSED)
+    told = f" ({refused} of them {REFUSED}: the token was at fault)" if refused else ""
+    if sent:
+        yield (
+            f"{len(sent)} of {len(door.codes)} transaction codes were sent by an earlier run, as the journal says, and "
+            f"not again{told}: prepare new ones, or use --resend-code"
+        )
 
 
 def ordered(lines: Iterable[str]) -> list[str]:

@@ -60,7 +60,7 @@ class Watcher:
             "executions": door.executions if door else 0,
             "unreachable": self.redactor.text(door.unreachable) if door else "",
             "first": [self.redactor.text(line) for line in (said_first(door) if door else ())],
-            "left_behind": [self.redactor.text(line) for line in self._left_behind()],
+            "left_behind": [self.redactor.text(line) for line in (*self._left_behind(), *self._not_executed())],
             "generated": self.generated.data(),
             "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
             "grants": self._grants().data(),
@@ -78,6 +78,10 @@ class Watcher:
                 yield f"exchange {exchange.number}: a key was registered and not deleted: {_sent(exchange)}"
             elif may_be_registered(exchange):
                 yield f"exchange {exchange.number}: a key may be registered ({exchange.summary}): {_sent(exchange)}"
+
+    def _not_executed(self) -> Iterator[str]:
+        """The transfers that were prepared, and wait for their execution."""
+        yield from self.door.guard.prepared.not_executed() if self.door else ()
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         row = requirement_of(item)

@@ -6,29 +6,129 @@ a CNPJ 14 (alphanumeric since 2026), and python-stdnum knows the digits.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from stdnum.br import cnpj
+from stdnum.br import cnpj, cpf
 
-_MASK = frozenset("*#•●○■□█▇▒▓▪∙⁎…×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign hides too
-_RUN = re.compile(r"([^0-9A-Za-z\s])\1")
-_LABEL = re.compile(r"^\W*(?:CPF|CNPJ)\b|\b(?:CPF|CNPJ)\W*$")
-_CPF = re.compile(r"[0-9]{11}")
-_CNPJ = re.compile(r"[0-9A-Z]{12}[0-9]{2}")
+_LONGEST = 200
+"""Characters of a field that are looked at."""
+_MASK = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign hides too
+_SIGN = re.compile(rf"[{_MASK}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
+_JOINED = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$"), re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
+_LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
+_BETWEEN = rf" ?[^0-9A-Z\s{_MASK}]? ?"
+_CLEAR = (
+    rf"[0-9](?:{_BETWEEN}[0-9]){{10}}",
+    rf"[0-9](?:{_BETWEEN}[0-9]){{13}}",
+    # With letters: together, in the groups of a CNPJ, or letter by letter. In other groups it might be any words.
+    r"[0-9A-Z]{12}[0-9]{2}",
+    r"[0-9A-Z]{2}\W(?:[0-9A-Z]{3}\W){2}[0-9A-Z]{4}\W[0-9]{2}",
+    r"(?:[0-9A-Z][\W_]){12}[0-9][\W_][0-9]",
+)
+_WRITTEN = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9A-Z]{2}(?:\.[0-9A-Z]{3}){2}/[0-9A-Z]{4}-[0-9]{2}")
+_DISAGREES = -100
+
+
+@dataclass(frozen=True)
+class _Clear:
+    """11 or 14 characters of a field that can all be read, as they are `written`, and what stands around them."""
+
+    characters: str
+    written: str
+    before: str
+    after: str
+
+    @property
+    def likelihood(self) -> int:
+        """Decimal places by which it is likely to be a tax document: its check digits, and its punctuation."""
+        valid = cpf.is_valid(self.characters) or cnpj.is_valid(self.characters)
+        return 2 * bool(valid) + 2 * bool(_WRITTEN.fullmatch(self.written))
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether a mask goes on into it: then it may be what a longer mask shows."""
+        end, start = _JOINED
+        return bool(end.search(self.before) or start.match(self.after))
 
 
 def is_fully_visible(document: str) -> bool:
-    """Whether all 11 or 14 characters can be read, in any punctuation, with a label, whatever the check digits."""
-    text = unicodedata.normalize("NFKC", document.replace("…", "*")).upper()
-    if _MASK & set(text) or _RUN.search(text):
-        return False
-    visible = "".join(character for character in _LABEL.sub("", text) if character.isalnum())
-    if _CPF.fullmatch(visible):
-        return True
-    return bool(_CNPJ.fullmatch(visible)) and ("X" not in visible or bool(cnpj.is_valid(visible)))
+    """Whether all 11 or 14 characters can be read, in any punctuation, with a label, whatever the check digits.
+
+    A mask beside them hides nothing if they agree with what it shows; if they do not, they are something else.
+    """
+    return any(_is_a_document(clear) for clear in _clear(_plain(document)))
 
 
 def is_fully_hidden(document: str) -> bool:
     """Whether nothing of the document can be read: no digit, and no letter but a mask of X."""
     return not any(character.isalnum() and character not in "xX" for character in document)
+
+
+def _plain(document: str) -> str:
+    """The field as it is read: entities, wide digits and characters without a width make no difference."""
+    text = unicodedata.normalize("NFKC", html.unescape(document[: 20 * _LONGEST]).replace("…", "*")).upper()
+    seen = (character for character in text if unicodedata.category(character) not in ("Cf", "Mn", "Me"))
+    read = "".join(str(unicodedata.decimal(character, character)) for character in seen)
+    return " ".join(_LABEL.sub(" ", read).split())[:_LONGEST]
+
+
+def _clear(text: str) -> Iterator[_Clear]:
+    for form in _CLEAR:
+        for found in re.finditer(rf"(?<![0-9A-Z])(?=({form})(?![0-9A-Z]))", text):
+            characters = re.sub("[^0-9A-Z]", "", found[1])
+            if ("X" not in characters or cnpj.is_valid(characters)) and _is_one(found[1]):
+                yield _Clear(characters, found[1], text[: found.start(1)], text[found.end(1) :])
+
+
+def _is_one(written: str) -> bool:
+    """Whether it is no number beside another one: nobody writes ten digits of a document together and some apart."""
+    groups = re.findall("[0-9A-Z]+", written)
+    return not groups[1:] or max(map(len, groups)) < 10
+
+
+def _is_a_document(clear: _Clear) -> bool:
+    pieces = [piece for piece in re.split(r"[\s()\[\]{}<>,;:|\"']+", f"{clear.before} {clear.after}") if _says(piece)]
+    told = [piece for piece in pieces if re.search("[0-9]", piece) or _SIGN.search(piece)]
+    told.append(" ".join(told))
+    masks = [piece for piece in told if _SIGN.search(piece) and _shown(piece)]
+    if masks:
+        agreed = max(_agreement(piece, clear.characters) for piece in masks)
+        return agreed + clear.likelihood >= (4 if clear.is_joined else 2)
+    if _SIGN.search(told[-1]):
+        return clear.likelihood >= 2 and not clear.is_joined
+    if cut := [piece for piece in told if len(re.findall("[0-9]", piece)) >= 3]:
+        agreed = max(_agreement(piece, clear.characters) for piece in cut)
+        return clear.likelihood == 4 or agreed + clear.likelihood >= 2
+    return not pieces or clear.likelihood >= 2
+
+
+def _says(piece: str) -> bool:
+    """Whether it is more than punctuation, or a second document in clear, which tells nothing of the first."""
+    is_another = re.fullmatch(r"[0-9]{11}|[0-9]{14}", re.sub("[^0-9A-Z]", "", piece)) and not _SIGN.search(piece)
+    return bool(re.search("[0-9A-Z]", piece) or _SIGN.search(piece)) and not is_another
+
+
+def _shown(mask: str) -> list[str]:
+    """What a mask leaves to be read, in its order."""
+    return re.findall("[0-9A-WYZ]+", mask)
+
+
+def _agreement(mask: str, characters: str) -> int:
+    """How many of the characters a mask confirms; fewer where a mask of another length may stand at several places."""
+    shown = _shown(mask)
+    count = sum(map(len, shown))
+    spread = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)
+    places = re.sub("[^0-9A-Z]", "", spread).replace("X", ".")
+    if len(places) == len(characters):
+        return count if re.fullmatch(places, characters) else _DISAGREES
+    in_order = ".*".join(shown)
+    at_its_end = (places[-1:] != "." and re.search(f"{in_order}$", characters)) or (
+        places[:1] != "." and re.match(in_order, characters)
+    )
+    if at_its_end:
+        return count
+    return count - 2 if re.search(in_order, characters) else _DISAGREES

@@ -16,6 +16,8 @@ from spec.redaction.values import GRAM, Beside, Index, Sought
 SECRET, VALUE, DETECTED, PERSONAL = range(4)
 """Ranks: where finds overlap, the lowest names the whole."""
 
+ANOTHER = "another "
+"""Stands before the name of a secret for what is like it, and may be its own name."""
 MOST_PERSONAL = 20_000
 _PIECES = 64
 _LETTERS = string.ascii_lowercase
@@ -79,7 +81,7 @@ class Knowledge:
             return
         self.version += 1
         self.exact_secrets[value] = f"<{name}>"
-        another = f"<another {name}>"
+        another = f"<{ANOTHER}{name.removeprefix(ANOTHER)}>"
         least = _least(len(value))
         for form in spellings(value):
             sought = Sought(f"<{name}>", SECRET, another, form)

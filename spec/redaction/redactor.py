@@ -8,7 +8,7 @@ from spec.redaction import http, masks
 from spec.redaction.bodies import decoded, is_json_like, redact_body
 from spec.redaction.engine import Engine
 from spec.redaction.json_text import personal_values
-from spec.redaction.knowledge import Knowledge
+from spec.redaction.knowledge import ANOTHER, Knowledge
 from spec.redaction.shell import LARGEST_BODY, curl_line
 from spec.redaction.tree import redact_tree
 
@@ -31,10 +31,16 @@ class Redactor:
         self._engine = Engine(self._knowledge)
 
     def learn(self, kind: str, *values: str) -> None:
-        """Hide further values of a kind: prepared codes, a refreshed token (any name of `secrets`)."""
-        add = self._knowledge.add_secret if kind in self._knowledge.secrets else self._knowledge.add_value
+        """Hide further values of a kind: prepared codes, a refreshed token (any name of `secrets`), another token."""
+        secret = kind.removeprefix(ANOTHER) in self._knowledge.secrets
+        add = self._knowledge.add_secret if secret else self._knowledge.add_value
         for value in values:
             add(kind, value)
+
+    def learn_personal(self, *values: str) -> None:
+        """Hide what says something of a person, behind a mask, wherever it turns up."""
+        for value in values:
+            self._knowledge.add_personal(value)
 
     def learn_from(self, body: bytes) -> None:
         """Hide what the personal members of a JSON body hold wherever else it turns up.

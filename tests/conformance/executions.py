@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import cycle
 
-from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
+from environments.authorization import OTHER_SCHEMES
+from environments.budget import Shares, shares
 from environments.client import Client, invented
 from environments.door import UnreachableError
-from environments.profile import Profile, fill
+from environments.profile import Profile
 from spec.exchange import Exchange
 from spec.reading import gives_result, is_refusal, succeeded
 from tests.conformance.extras import EXTRA_HEADERS
+from tests.conformance.wrong_tokens import of_code
 
-FIRST_CODE = tuple(BAD_CREDENTIALS)
-EVERY_CODE = ("no header", "a wrong token")
-"""The first code is refused with every bad credential; each later one with these and one more in turn."""
+NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
+SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"
 
 
 @dataclass
@@ -40,49 +41,64 @@ class Executions:
         return [answer for answer in (*self.answers, *self.generous) if succeeded(answer)]
 
 
-def execute(client: Client, profile: Profile, prepared: list[str], token: str) -> Executions:
-    """Send everything that one run sends to the execution; each code is executed once."""
-    codes = [*profile.transactions.codes, *prepared][: profile.limits.executions]
-    client.door.codes |= set(codes)
-    found = Executions()
-    if not codes:
-        found.missing = "no transaction code: supply transactions.codes or transactions.prepare"
+def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]], token: str) -> Executions:
+    """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
+    and gives their codes: it is called when the supplied codes were sent."""
+    found = Executions(missing=NO_CODE)
     with suppress(UnreachableError):  # what was learned until then is judged
         _try_invented_code(client, found)
-        others = cycle(name for name in BAD_CREDENTIALS if name not in EVERY_CODE)
-        for index, code in enumerate(codes):
-            names = FIRST_CODE if index == 0 else (*EVERY_CODE, next(others))
-            if not any(_spent(client, code, name, token, found) for name in names):
-                _execute_one(client, code, code in prepared, found)
+        room = room_for(client, profile)
+        for index, (code, was_prepared) in enumerate(_codes(client, profile, prepared, found)):
+            names = of_code(token, index, room.codes + room.prepared)
+            if not any(_spent(client, code, name, found) for name in names):
+                _execute_one(client, code, was_prepared, found)
+            if client.door.guard.keeps_codes_back:
+                return found
     return found
 
 
-def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
-    """Prepare transfers as the profile says, at most `wanted`."""
-    plan = profile.transactions.prepare
-    if plan is None:
-        return []
-    key = profile.pix_keys[0] if profile.pix_keys else None
-    account = profile.accounts[0] if profile.accounts else ""
-    body = fill(plan.json, account=account, key=key.key if key else "", type=key.type if key else "")
-    return [client.send(plan.operation, json=body, good=True) for _ in range(min(plan.count, wanted))]
+def room_for(client: Client, profile: Profile) -> Shares:
+    """How limits.executions is shared out: to the codes that no earlier run sent, then to transfers to prepare."""
+    return shares(profile, len(client.door.guard.usable(profile.transactions.codes)))
+
+
+def _codes(
+    client: Client, profile: Profile, prepared: Callable[[], list[str]], found: Executions
+) -> Iterator[tuple[str, bool]]:
+    """Each code once that there is room for, and whether the run prepared it."""
+    guard, supplied = client.door.guard, tuple(dict.fromkeys(profile.transactions.codes))
+    guard.codes |= set(supplied)
+    share, usable = room_for(client, profile), guard.usable(supplied)
+    found.missing = share.left_out or (SENT_BEFORE if supplied and not usable else NO_CODE)
+    guard.notes += [share.left_out] if share.left_out else []
+    for code in usable[: share.codes]:
+        found.missing = ""
+        yield code, False
+    for code in dict.fromkeys(prepared()):
+        if code not in supplied:
+            found.missing = ""
+            guard.codes.add(code)
+            yield code, True
 
 
 def _try_invented_code(client: Client, found: Executions) -> None:
+    """The right token comes last, and wrong ones with a real code right behind it."""
     code = invented()
-    found.unknown = client.send("executePix", code)
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token")
     found.other_schemes = [client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES]
+    found.unknown = client.send("executePix", code)
 
 
-def _spent(client: Client, code: str, credential: str, token: str, found: Executions) -> bool:
+def _spent(client: Client, code: str, credential: str, found: Executions) -> bool:
     """Send a refusal probe. Whether the code is spent by it. What was not answered once is not asked again.
 
     Whether a credential breaks the service is seen a second time with an invented code.
     """
-    if not is_bad(credential, token) or credential in found.unanswered:
+    if credential in found.unanswered:
         return False
     exchange = client.send("executePix", code, credential=credential)
+    if not exchange.number:  # not sent: the code can still be executed
+        return False
     found.refusals.append(exchange)
     if exchange.response is None:
         found.unanswered.add(credential)

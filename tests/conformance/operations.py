@@ -17,8 +17,9 @@ from spec.interface import operations
 from spec.reading import is_page, is_refusal, succeeded
 from spec.rules import Outcome
 from tests.conformance import malformed
-from tests.conformance.executions import Executions, execute, prepare
+from tests.conformance.executions import Executions, execute, room_for
 from tests.conformance.fingerprint import indistinguishable
+from tests.conformance.prepared import codes_of, prepare
 from tests.conformance.reach import READS, Reach, permits
 from tests.conformance.registrar import Registrar, Registrations
 from tests.conformance.registrations import NOTHING_TO_DELETE, register_all
@@ -52,21 +53,21 @@ class Traffic:
     @cached_property
     def preparations(self) -> list[Exchange]:
         """The transfers that were prepared as transactions.prepare says."""
-        room = self.profile.limits.executions - len(self.profile.transactions.codes)
-        return prepare(self.client, self.profile, max(0, room)) if self.reach.spends_codes else []
+        if not self.reach.spends_codes:
+            return []
+        wanted = min(room_for(self.client, self.profile).prepared, self.client.door.guard.room)
+        return prepare(self.client, self.profile, wanted)
 
     @cached_property
     def executions(self) -> Executions:
         """Refusals and executions; without a real code where no selected requirement needs one."""
         profile = self.profile if self.reach.spends_codes else replace(self.profile, transactions=Transactions())
-        return execute(self.client, profile, self.prepared_codes, self.token)
+        return execute(self.client, profile, lambda: self.prepared_codes, self.token)
 
     @cached_property
     def prepared_codes(self) -> list[str]:
         """The transaction codes that this run prepared."""
-        plan = self.profile.transactions.prepare
-        found = [code_in(exchange, plan.code_at) for exchange in self.preparations] if plan else []
-        codes = [code for code in found if code]
+        codes = codes_of(self.preparations, self.profile.transactions.prepare)
         self._watcher.redactor.learn("code", *codes)
         return codes
 
@@ -284,17 +285,3 @@ def _body(exchange: Exchange) -> Any:
 _SUPPLY = {operation: f"supply requests.{operation}" for operation in (*PREPARING, "deletePixKey")} | {
     "executePix": "supply transactions.prepare"
 }
-
-
-def code_in(exchange: Exchange, pointer: str) -> str | None:
-    """The text or number at a JSON pointer (RFC 6901) of the answer."""
-    value = exchange.response.json.value if exchange.response else None
-    for part in pointer.split("/")[1:]:
-        part = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None
-    return str(value) if value is not None and not isinstance(value, dict | list | bool) else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 
-from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES
+from environments.authorization import OTHER_SCHEMES, WITHOUT_A_TOKEN
 from environments.journal import JournalError
 from environments.probe import MOST_ACCOUNTS
 from environments.profile import PixKey, Profile
@@ -17,7 +17,6 @@ from reports.spending import Spending, spending
 from spec.exchange import Exchange, Request
 from spec.interface import operations
 from tests.conformance import malformed
-from tests.conformance.executions import EVERY_CODE, FIRST_CODE
 from tests.conformance.extras import alternatives
 from tests.conformance.generation.counting import executes_twice, generated, sequences
 from tests.conformance.generation.phases import EXAMPLES
@@ -27,7 +26,8 @@ from tests.conformance.operations import PREPARING, WITH_A_BODY
 from tests.conformance.reach import READS, Reach, permits, reach_of
 from tests.conformance.refused_kinds import CONTROLS, MOST_EXPLAINED
 from tests.conformance.registrar import PATIENCE_S
-from tests.conformance.registrations import FOR_EVERY_KIND, NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
+from tests.conformance.registrations import NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
+from tests.conformance.wrong_tokens import OF_AN_OPERATION
 
 _MALFORMED = {
     "executePix": len(malformed.ARGUMENTS),
@@ -41,6 +41,7 @@ _LOOKS_FOR_A_KEY = 2
 """How often the list is asked whether it shows a key: where it is refused, and where it cannot be deleted."""
 _WITNESSES = 2
 """Harmless requests that are asked again where the token seems to have expired."""
+_BAD_CREDENTIALS = OF_AN_OPERATION + len(WITHOUT_A_TOKEN)
 
 
 def planned(
@@ -144,8 +145,8 @@ def _malformed(count: int, profile: Profile) -> int:
 def _executions(profile: Profile, reach: Reach) -> int:
     spent = spending(profile)
     codes = len(spent.codes) + spent.prepared if reach.spends_codes else 0
-    refusals = len(FIRST_CODE) + (len(EVERY_CODE) + 1) * (codes - 1) if codes else 0
-    invented = 2 + len(OTHER_SCHEMES) + len(BAD_CREDENTIALS) + _WITNESSES
+    refusals = _BAD_CREDENTIALS + codes - 1 if codes else 0
+    invented = 2 + len(OTHER_SCHEMES) + _BAD_CREDENTIALS + _WITNESSES
     return invented + refusals + codes
 
 
@@ -155,8 +156,8 @@ def _registrations(profile: Profile) -> int:
     keys, deletes = profile.pix_keys, _deletes(profile)
     random = sum(key.type == "RANDOM" for key in keys)
     own = len(keys) - random
-    refused = len(UNDOCUMENTED_KINDS) + random + len(FOR_EVERY_KIND) * len(keys) + len(BAD_CREDENTIALS)
-    refused += (len(OTHER_SCHEMES) + len(FOR_EVERY_KIND) + 1 + len(NUMERIC_KINDS)) * deletes
+    refused = len(UNDOCUMENTED_KINDS) + random + len(keys) + _BAD_CREDENTIALS
+    refused += (len(OTHER_SCHEMES) + 1 + len(NUMERIC_KINDS)) * deletes
     good = own * (3 + 2 * (ROUNDS - 1) * deletes) + _FORMS_OF_RANDOM * random
     explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1)
     explained += (3 * MOST_EXPLAINED + len(CONTROLS) + 1 + len(PATIENCE_S) + 1) * len(keys)

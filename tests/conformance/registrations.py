@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from uuid import uuid4
 
-from environments.authorization import BAD_CREDENTIALS, OTHER_SCHEMES, is_bad
+from environments.authorization import OTHER_SCHEMES
 from environments.client import Client
 from environments.door import UnreachableError
 from environments.profile import PixKey, Profile
@@ -18,6 +18,7 @@ from spec.rules import Outcome
 from tests.conformance.extras import registration
 from tests.conformance.refused_kinds import explained
 from tests.conformance.registrar import Registrar, Registrations, is_refused_outright
+from tests.conformance.wrong_tokens import OfKeys
 
 UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 OTHER_NAME_OF_RANDOM = "EVP"
@@ -25,9 +26,7 @@ NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply pix_keys of another kind than RANDOM that can be registered"
 )
 NUMERIC_KINDS = ("1", "3")
-FOR_EVERY_KIND = ("no header", "a wrong token")
 ROUNDS = 2
-_PROBED_AGAIN = FOR_EVERY_KIND
 
 
 def register_all(client: Client, profile: Profile, token: str, settled: set[int]) -> Registrations:
@@ -47,11 +46,12 @@ def register_all(client: Client, profile: Profile, token: str, settled: set[int]
 
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
     _undocumented(registrar, keys)
-    _without_token(registrar, keys, token)
-    free = [key for key in keys if key.type != "RANDOM"]
-    for turn in range(ROUNDS if registrar.deletes else 1):
-        free = [key for key in free if _good(registrar, key, repeat=turn == 0)]
-    _without_token_again(registrar, keys, token)
+    free, rounds = [key for key in keys if key.type != "RANDOM"], ROUNDS if registrar.deletes else 1
+    wrong = OfKeys(token, keys, registrations=rounds * len(free))
+    _without_token(registrar, keys, wrong)
+    for turn in range(rounds):
+        free = [key for key in free if _good(registrar, key, wrong, repeat=turn == 0)]
+    _probe(registrar, [(keys[0], name) for name in wrong.rest()])
     _other_spellings(registrar, keys)
     for key in keys:  # last, as a key that the service made may be beyond deletion
         if key.type == "RANDOM":
@@ -76,23 +76,14 @@ def _undocumented(registrar: Registrar, keys: Iterable[PixKey]) -> None:
             registrar.settle(exchange, key)
 
 
-def _without_token(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
-    rest = [name for name in BAD_CREDENTIALS if name not in FOR_EVERY_KIND]
-    probes = [(key, name) for key in keys for name in FOR_EVERY_KIND]
-    probes += [(keys[index % len(keys)], name) for index, name in enumerate(rest)]
-    _probe(registrar, [(key, name) for key, name in probes if is_bad(name, token)])
+def _without_token(registrar: Registrar, keys: tuple[PixKey, ...], wrong: OfKeys) -> None:
+    _probe(registrar, wrong.first)
     own = next((key for key in keys if key.type != "RANDOM"), keys[0])
     if registrar.deletes:
         for scheme in OTHER_SCHEMES:
             exchange = registrar.register(own, credential=scheme, good=False)
             registrar.found.other_schemes.append(exchange)
             registrar.settle(exchange, own)
-
-
-def _without_token_again(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
-    """After good registrations, as a service may look at the token of the first request only."""
-    free = [key for key in keys if registrar.deletes and key.type != "RANDOM"]
-    _probe(registrar, [(free[0], name) for name in _PROBED_AGAIN if free and is_bad(name, token)])
 
 
 def _probe(registrar: Registrar, probes: Iterable[tuple[PixKey, str]]) -> None:
@@ -119,13 +110,16 @@ def _other_spellings(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
 # -- what must be accepted --------------------------------------------------------------------------------------
 
 
-def _good(registrar: Registrar, key: PixKey, *, repeat: bool) -> bool:
-    """Register the key as a new one, and delete it. Whether it may be registered anew.
+def _good(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> bool:
+    """Register the key as a new one, between wrong tokens, and delete it. Whether it may be registered anew.
 
     A key that is there already is the operator's, who receives payments with it: it is left alone.
     """
+    _probe(registrar, [(key, name) for name in wrong.take()])
     exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
+    if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
+        _probe(registrar, [(other, name) for name in wrong.take()])
     if registered(exchange) and repeat:
         registrar.found.repeated.append(registrar.register(key))
     return registrar.settle(exchange, key)

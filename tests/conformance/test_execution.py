@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pytest
 
-from environments.authorization import BAD_CREDENTIALS
 from spec.exchange import Exchange
 from spec.reading import data_of, gives_result, succeeded
 from spec.strict_json import is_number
@@ -20,6 +19,7 @@ from tests.conformance.judging import (
     requirement,
     rows,
 )
+from tests.conformance.wrong_tokens import MOST_CITED, credentials_of
 
 STANDING = ("serverError", "stackTrace", "connection")
 OVER_ALL_ANSWERS = "type.example"
@@ -44,9 +44,9 @@ def test_without_a_valid_token_nothing_is_executed(executions, execution_answers
     if not executions.refusals:
         raise NotExercised("no refusal was probed")
     granted = [refusal for refusal in executions.refusals if gives_result(refusal)]
-    cite(*(granted or executions.refusals[: len(BAD_CREDENTIALS)]))
+    cite(*(granted or executions.refusals[:MOST_CITED]))
 
-    assert not granted, f"executed with {', '.join(dict.fromkeys(refusal.credential for refusal in granted))}"
+    assert not granted, f"executed with {credentials_of(granted)}"
 
 
 @requirement("executePix.token.accepted")

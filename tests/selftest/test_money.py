@@ -11,20 +11,13 @@ import threading
 import pytest
 import requests
 
-from environments.authorization import VALID
-from environments.budget import Budget
-from environments.client import Client
-from environments.door import Door, ForbiddenError
-from environments.journal import Journal
-from environments.wire import WireSettings
-from spec.interface import operations
+from environments.door import ForbiddenError
 from tests.selftest.services import trouble_with_money as trouble
+from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import await_event
 
-CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
-EVERYTHING = frozenset(operation.permission for operation in operations().values())
 SILENT = (
     trouble.NeverAnswersAnExecution,
     trouble.ResetsAnExecution,
@@ -35,33 +28,6 @@ SILENT = (
 )
 REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood)
 ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
-
-
-class Run:
-    """The door of one run and its client, with a journal that the next run reads, too. With `proxied` the service is
-    the proxy that another target is reached through."""
-
-    def __init__(self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, **limits):
-        self.journal = folder / "journal.jsonl"
-        base_url = "http://bank.example" if proxied else service.base_url
-        journal = Journal(self.journal, origin=base_url, run=name, resend=resend)
-        budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
-        proxy = service.base_url if proxied else None
-        wire = WireSettings(timeout_s=0.4, response_bytes=100_000, proxy=proxy)
-
-        def token():
-            return service.service.token
-
-        self.door = Door(base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=token)
-        self.door.codes = {CODE, OTHER}
-        self.client = Client(self.door, base_url=base_url, token=token)
-
-    def execute(self, code=CODE, credential=VALID):
-        return self.client.send("executePix", code, credential=credential, good=credential == VALID)
-
-    @property
-    def events(self):
-        return [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
 
 
 @pytest.fixture

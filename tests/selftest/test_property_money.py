@@ -212,9 +212,9 @@ def test_a_code_is_executed_twice_at_most_and_only_one_that_the_run_prepared():
 def test_second_execution_is_for_loopback_targets_only(across_runs, permitted, tmp_path):
     """A code is executed a second time at a loopback target only, only after an answer, and not a third time."""
     journal = Journal(tmp_path / "journal.jsonl", origin="http://service", run="1", across_runs=across_runs)
-    guard = ExecutionGuard(Budget(requests=9, executions=9, rate=None), journal)
+    guard = ExecutionGuard(Budget(requests=9, executions=9, rate=None), journal, lambda: "token")
     before_any = guard.permit_once_more("TX1")
-    guard.claim("TX1")
+    guard.claim("TX1", executes=True)
     with guard.sending("TX1", 1, True, lambda: DONE):
         pass
 

@@ -17,10 +17,9 @@ from spec.exchange import Exchange
 from spec.reading import is_refusal, registered, succeeded
 from spec.redaction import Redactor
 from spec.rules import Outcome
-from tests.conformance.executions import prepare
 from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Findings
-from tests.conformance.operations import code_in
+from tests.conformance.prepared import codes_of, prepare
 from tests.conformance.reach import Reach, may_execute_twice
 from tests.conformance.registrations import Registrar
 
@@ -113,12 +112,8 @@ class World:
         if self.transfers >= MOST_TRANSFERS or self._over or not may_execute_twice(self.reach):
             return
         self.transfers += 1
-        plan = self.profile.transactions.prepare
-        code = (
-            next((code_in(seen, plan.code_at) for seen in prepare(self.client, self.profile, 1)), None)
-            if plan
-            else None
-        )
+        sent = prepare(self.client, self.profile, min(1, self.client.door.guard.room))
+        code = next(iter(codes_of(sent, self.profile.transactions.prepare)), None)
         if code is None:
             return
         self.redactor.learn("code", code)

@@ -70,6 +70,12 @@ class Raw:
             return
 
 
+def real_codes(service: Raw) -> list[tuple[str, str]]:
+    """The transaction codes that the suite did not make up, in the order of their arrival, with their credential."""
+    sent = [seen for seen in service.seen if seen.path.startswith(EXECUTION) and "pixconf-" not in seen.path]
+    return [(seen.path.removeprefix(EXECUTION), seen.header("Authorization")) for seen in sent]
+
+
 def read_request(stream) -> Request | None:
     """One request with a Content-Length; None at the end of the connection. A proxy is asked for a whole address."""
     method, _, rest = stream.readline().decode("latin-1").partition(" ")

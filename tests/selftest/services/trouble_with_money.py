@@ -130,6 +130,31 @@ class ExecutesForAnybody(Raw):
         self.service.authorize = lambda request, operation: None
 
 
+class RefusesEveryExecution(Trouble):
+    """Answers 401 to an execution, and lets the token in everywhere else."""
+
+    refusal = Response(401, b'{"code": 401}', (("Content-Type", "application/json"),))
+
+    def execute(self, connection, request):
+        connection.sendall(as_bytes(self.refusal))
+
+
+class RefusesEveryExecutionIn200(RefusesEveryExecution):
+    """Says so in the envelope of a 200."""
+
+    refusal = Response(200, b'{"code": 401, "data": null}', (("Content-Type", "application/json"),))
+
+
+class VanishesAfterPreparing(Raw):
+    """Prepares two transfers, and takes no connection any more."""
+
+    def answer(self, connection, request):
+        super().answer(connection, request)
+        if [seen.path for seen in self.seen].count("/v1/pix") == 2:
+            self._listener.close()
+            connection.shutdown(socket.SHUT_RDWR)
+
+
 class HasAKeyAlready(Raw):
     """One key was registered before the run: with a 409, or with Success "false", it is not registered again."""
 

@@ -38,6 +38,11 @@ def full_width(document: str) -> str:
     return "".join(chr(ord(character) + 0xFEE0) for character in document)
 
 
+def mask(document: str) -> str:
+    """The document with six of its characters left."""
+    return f"***{document[3:9]}{'*' * (len(document) - 9)}"
+
+
 SHOWN = {
     "Plain": ("plain", str),
     "Punctuated": ("punctuated and not hidden", punctuated),
@@ -51,6 +56,24 @@ SHOWN = {
     "WithALabelBefore": ("plain behind a label", lambda document: f"CNPJ: {document}"),
     "WithALabelBehind": ("plain before a label", lambda document: f"{document} (CPF)"),
     "Padded": ("plain between spaces", lambda document: f" {document} "),
+    "BehindItsMask": ("masked, and in clear behind it", lambda document: f"{mask(document)} ({punctuated(document)})"),
+    "BeforeItsMask": ("plain, and masked behind it", lambda document: f"{document} / {mask(document)}"),
+    "BesideItsLastTwo": (
+        "hidden but for two digits, and plain",
+        lambda document: f"*********{document[-2:]}, {document}",
+    ),
+    "AsAlphanumericCnpjBesideItsMask": (
+        "CNPJ with letters, masked and in clear",
+        lambda document: "**.ABC.345/01DE-** 12.ABC.345/01DE-35",
+    ),
+    "BesideAMaskOfX": (
+        "masked with X, and digit by digit",
+        lambda document: f"XXX{mask(document)[3:9]}XX {' '.join(document)}",
+    ),
+    "InEntities": ("in entities of HTML", lambda document: "".join(f"&#{ord(character)};" for character in document)),
+    "WithoutWidthBetween": ("plain, with zero-width spaces", "\u200b".join),
+    "WithAName": ("punctuated, with a name", lambda document: f"{punctuated(document)} Maria Silva"),
+    "Twice": ("plain, twice", lambda document: f"{document} {document}"),
 }
 MEANT = {
     "OfCpf": ("it is a CPF", lambda transfer: len(transfer.payee.document) == 11),

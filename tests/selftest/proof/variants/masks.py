@@ -33,6 +33,14 @@ MASKS: dict[str, Mask] = {
     "ASentence": lambda document: f"ends in {document[-4:]}",
     "AHashAndTwo": lambda document: f"sha256:5f2b…/{document[-2:]}",
     "InPunctuation": lambda document: f"***.***.*{document[7:9]}-{document[9:11]}",
+    "BesideAProtocol": lambda document: f"***{document[3:9]}** (protocolo 20260721123)",
+    "BesideANumberInFront": lambda document: f"98765432100 / ***.{document[3:6]}.{document[6:9]}-**",
+    "BesideAHash": lambda document: f"***{document[3:9]}** 5f2b8c9d0e1a77",
+    "BesideAnotherMask": lambda document: f"***{document[3:9]}** / *********{document[-2:]}",
+    "BesideATime": lambda document: f"***.{document[3:6]}.{document[6:9]}-** 12/05/2026 10:11:12.123",
+    "BesideAPhoneNumber": lambda document: f"***{document[3:9]}** +55 11 91234-5678",
+    "AllAndANumber": lambda document: "*********** 20260721123",
+    "CutAndANumber": lambda document: f"{document[3:6]} 20260721123",
     "WithALabel": lambda document: f"CPF/CNPJ: ***{document[3:7]}***",
 }
 

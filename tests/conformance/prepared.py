@@ -1,0 +1,91 @@
+"""Transfers that the run prepares for itself, as transactions.prepare says, and the codes in the answers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from environments.client import Client
+from environments.execution import refuses_the_token
+from environments.prepared import may_have_prepared
+from environments.profile import Prepare, Profile, fill
+from spec.exchange import Exchange
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z_-]{0,29}")
+"""A name that says nothing of anybody: a service may write a key of somebody there."""
+_MOST_MEMBERS = 12
+
+
+def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
+    """Prepare transfers, at most `wanted`; no more where the token is refused, or the code is not where it should be."""
+    plan, guard = profile.transactions.prepare, client.door.guard
+    sent: list[Exchange] = []
+    while plan and len(sent) < min(plan.count, wanted) and not guard.prepared.without_a_code:
+        sent.append(prepare_one(client, profile, plan))
+        answer = sent[-1].response
+        if answer is not None and refuses_the_token(answer):
+            break
+    return sent
+
+
+def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
+    """Prepare one transfer. The guard of the door remembers it, also where the run is stopped before the answer."""
+    key = profile.pix_keys[0] if profile.pix_keys else None
+    account = profile.accounts[0] if profile.accounts else ""
+    body = fill(plan.json, account=account, key=key.key if key else "", type=key.type if key else "")
+    guard, before = client.door.guard, len(client.door.exchanges)
+    try:
+        return client.send(plan.operation, json=body, good=True)
+    finally:
+        for exchange in client.door.exchanges[before:]:
+            if exchange.operation == plan.operation:
+                guard.prepared.add(exchange, code_in(exchange, plan.code_at))
+                guard.notes += _without_a_code(exchange, plan)
+
+
+def codes_of(exchanges: list[Exchange], plan: Prepare | None) -> list[str]:
+    """The transaction codes in the answers."""
+    found = [code_in(exchange, plan.code_at) for exchange in exchanges] if plan else []
+    return [code for code in found if code]
+
+
+def code_in(exchange: Exchange, pointer: str) -> str | None:
+    """The text or number at a JSON pointer (RFC 6901) of the answer."""
+    value = exchange.response.json.value if exchange.response else None
+    for part in pointer.split("/")[1:]:
+        part = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return str(value) if value is not None and not isinstance(value, dict | list | bool) else None
+
+
+def _without_a_code(exchange: Exchange, plan: Prepare) -> list[str]:
+    if exchange.response is None or not may_have_prepared(exchange) or code_in(exchange, plan.code_at):
+        return []
+    shape = shape_of(exchange.response.json.value) if exchange.response.json.readable else "no JSON"
+    return [
+        f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
+        f"{plan.operation} (exchange {exchange.number}), which holds {shape}: correct code_at; the transfer is not "
+        "executed"
+    ]
+
+
+def shape_of(value: Any, depth: int = 4) -> str:
+    """Names of members and types of JSON, without any value: {code: number, data: {id: string}}."""
+    if isinstance(value, dict) and depth:
+        members = [f"{_name(name)}: {shape_of(item, depth - 1)}" for name, item in list(value.items())[:_MOST_MEMBERS]]
+        return "{" + ", ".join([*members, *["…"] * (len(value) > _MOST_MEMBERS)]) + "}"
+    if isinstance(value, list) and depth:
+        return "[" + shape_of(value[0], depth - 1) + "]" if value else "[]"
+    return _TYPES.get(type(value), "number")
+
+
+_TYPES = {str: "string", bool: "boolean", type(None): "null", dict: "object", list: "array"}
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else "<redacted>"

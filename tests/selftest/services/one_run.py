@@ -1,0 +1,65 @@
+"""The door of one run, without pytest: what is sent by whom, and what the journal says of it."""
+
+from __future__ import annotations
+
+import json
+
+from environments.authorization import VALID
+from environments.budget import Budget
+from environments.client import Client
+from environments.door import Door
+from environments.journal import Journal
+from environments.profile import Profile, load
+from environments.wire import WireSettings
+from spec.interface import operations
+from tests.conformance.executions import Executions, execute
+from tests.conformance.prepared import codes_of, prepare
+from tests.selftest.services.running import write_profile
+
+CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
+EVERYTHING = frozenset(operation.permission for operation in operations().values())
+
+
+class Run:
+    """The door of one run and its client, with a journal that the next run reads, too. With `proxied` the service is
+    the proxy that another target is reached through."""
+
+    def __init__(
+        self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, token=None,
+        refresh=lambda: False, **limits,
+    ):  # fmt: skip
+        self.journal = folder / "journal.jsonl"
+        base_url = "http://bank.example" if proxied else service.base_url
+        journal = Journal(self.journal, origin=base_url, run=name, resend=resend)
+        budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
+        proxy = service.base_url if proxied else None
+        wire = WireSettings(timeout_s=0.4, response_bytes=100_000, proxy=proxy)
+
+        self._token = token or (lambda: service.service.token)
+        self.door = Door(
+            base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=self._token, refresh=refresh
+        )
+        self.door.codes = {CODE, OTHER}
+        self.client = Client(self.door, base_url=base_url, token=self._token)
+
+    def execute(self, code=CODE, credential=VALID):
+        return self.client.send("executePix", code, credential=credential, good=credential == VALID)
+
+    @property
+    def events(self):
+        return [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
+
+    def execute_all(self, profile: Profile) -> Executions:
+        """All that a run sends to the execution, transfers that it prepares included."""
+        plan, token = profile.transactions.prepare, self._token()
+        wanted = plan.count if plan else 0
+        self.door.codes = set()
+        return execute(self.client, profile, lambda: codes_of(prepare(self.client, profile, wanted), plan), token)
+
+
+def profile_of(folder, codes=(CODE, OTHER), *, prepare=None, executions=5) -> Profile:
+    """The profile of the sandbox with these codes."""
+    transactions = {"codes": list(codes), **({"prepare": prepare} if prepare else {})}
+    limits = {"executions": executions, "requests": 400, "timeout": 1}
+    path = write_profile(folder, "http://127.0.0.1:1", transactions=transactions, limits=limits)
+    return load(str(path), folder=folder)

@@ -1,0 +1,69 @@
+"""A tax document in clear beside its mask is not hidden; whatever else stands beside a mask is lawful."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.masking import is_fully_visible
+
+CPF, CNPJ, WITH_LETTERS = "123.456.789-09", "12.345.678/0001-95", "12.ABC.345/01DE-35"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f"***.456.789-** ({CPF})", "12345678909 / ***456789**", f"{CPF}/***.456.789-**", f"***.456.789-**/{CPF}",
+        "***456789**-12345678909", "***456789**=12345678909", "***456789**|12345678909", "***456789**\n12345678909",
+        f"CPF: ***.456.789-**, CPF {CPF}", f"***.456.789-** ({CPF}) em 01/02/2026", "12345678900 ***456789**",
+        f"**.345.678/0001-** ({CNPJ})", "12345678000195 **.345.678/0001-**",
+        f"**.ABC.345/01DE-** {WITH_LETTERS}", "12abc34501de35 **.abc.345/01de-**",
+        f"XXX.456.789-XX {CPF}", "xxx45678909 12345678909", "___456789__ 12345678909", "...456789.. 12345678909",
+        "🔒🔒🔒456789🔒🔒 12345678909", "   456789     12345678909", "*** 456 789 ** 12345678909",
+        "*********09 12345678909", "*******900 12345678900", "***6789*** 12345678909", f"456.789 ({CPF})",
+        "***456789** 1 2 3 4 5 6 7 8 9 0 9", "***456789** 123 456 789 09", "***456789** 12345678000195 12345678909",
+        '{"masked": "***456789**", "full": "12345678909"}',
+    ],
+)  # fmt: skip
+def test_a_document_beside_its_mask_is_visible(document):
+    """In any order, style, punctuation and with any label: its characters agree with what the mask shows."""
+    assert is_fully_visible(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f"*********** {CPF}", "***.***.***-** (12345678909)", f"[hidden] {CPF}", f"{CPF} Maria Silva",
+        "12345678909 12345678909", f"CPF {CPF} CNPJ {CNPJ}", "CPF/CNPJ: 12345678909", "CPF=12345678909",
+        "１２３４５６７８９０９ ***456789**", "\u0661\u0662\u0663\u0664\u0665\u0666\u0667\u0668\u0669\u0660\u0669",
+        "1\u200b2\u200b3\u200b45678909", "123\u00ad456\u00ad789\u00ad09", "123\u00a0456\u00a0789\u00a009",
+        "&#49;23.456.789-09", "***456789** &#x31;&#50;&#51;45678909", "1\u03362\u03363\u033645678909",
+    ],
+)  # fmt: skip
+def test_no_way_of_writing_hides_a_document(document):
+    """A document beside words or a mask of everything, and one in wide digits, in entities or with unseen characters."""
+    assert is_fully_visible(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "***.456.789-** 98765432100", "98765432100 / ***456789**", "***.456.789-** (protocolo 20260101123)",
+        "***.456.789-** 111.444.777-35", "*********09 98765432101", "**.345.678/0001-** 98765432000188",
+        "*********** 20260101124", "[hidden] (20260101124)", "XX.XXX.345/0001-XX 20260101124",
+        "***.456.789-** +55 11 91234-5678", "***.456.789-** 12/05/2026 10:11:12.123", "***.456.789-09 123",
+        "***456789** 5F2B8C9D0E1A77", "***.456.789-** sha256:5f2b8c9d0e1a77", "sha256:5f2b8c9d0e1a77", "sha256:5f2b…/09",
+        "***456789** ***456789**", "***.456.789-** / **.345.678/0001-**", "***.456.789-** Maria Silva, 2026",
+        "456.789 20260101123", "123 98765432100", "ends in 1234", "hidden, last 0195",
+        "*12345678909", "*123.456.789-09", "12345678900*", "1**45678000191", "12.345.678/000*-95",
+        "&bull;&bull;&bull;456789&bull;&bull;", "***\u200b456789**",
+    ],
+)  # fmt: skip
+def test_what_is_something_else_is_lawful(document):
+    """A number that the mask contradicts, a hash, a time, another mask; and one mask character is a mask."""
+    assert not is_fully_visible(document)
+
+
+@pytest.mark.parametrize("text", ["1 " * 3_000, "*1" * 3_000, "&#49;" * 20_000, "12ABC34501DE35 " * 300])
+def test_a_long_text_is_read_in_part(text):
+    """Only the beginning of a field counts."""
+    assert is_fully_visible(text) is is_fully_visible(text[:200])

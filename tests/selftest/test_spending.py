@@ -1,0 +1,301 @@
+"""What a run spends: transaction codes, executions, and transfers that it prepared."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.budget import shares
+from tests.selftest.services import trouble_with_money as trouble
+from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw, real_codes
+
+THIRD = "SBX-CPF-1"
+CODES = (CODE, OTHER, THIRD)
+WRONG = "another-Tok3n.of-Nobody"
+PREPARE = {
+    "operation": "createPix",
+    "json": {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5},
+    "code_at": "/data/transactionId",
+    "count": 3,
+}
+ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
+
+
+def with_the_token(service, token):
+    """The real codes that came with the token."""
+    return [code for code, sent in real_codes(service) if sent == f"Bearer {token}"]
+
+
+# -- a bad token spends little ----------------------------------------------------------------------------------
+
+
+def test_a_wrong_token_spends_one_code(tmp_path):
+    """After the 401 no code goes out in any form, and no transfer is prepared."""
+    with Raw() as service:
+        a_run = Run(service, tmp_path, token=lambda: WRONG)
+        a_run.execute_all(profile_of(tmp_path, CODES, prepare=PREPARE))
+
+    assert with_the_token(service, WRONG) == [CODE]
+    assert {code for code, _ in real_codes(service)} == {CODE}
+    assert [seen for seen in service.seen if seen.path == "/v1/pix"] == []
+    assert a_run.events == ["sent", "refused 401"]
+
+
+def test_a_wrong_token_prepares_one_transfer_at_most(tmp_path):
+    """Without a supplied code the preparation shows that the token is refused."""
+    with Raw() as service:
+        a_run = Run(service, tmp_path, token=lambda: WRONG)
+        a_run.execute_all(profile_of(tmp_path, (), prepare=PREPARE))
+
+    assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
+    assert real_codes(service) == []
+
+
+@pytest.mark.parametrize("service_class", [trouble.RefusesEveryExecution, trouble.RefusesEveryExecutionIn200])
+def test_an_execution_that_is_answered_401_is_the_last(service_class, tmp_path):
+    """Although reads accept the token: by status, or by the code of the envelope."""
+    with service_class() as service:
+        a_run = Run(service, tmp_path)
+        a_run.client.send("listAccounts", good=True)
+        a_run.execute_all(profile_of(tmp_path, CODES))
+        probe, again = a_run.execute(OTHER, credential="no header"), a_run.execute(THIRD)
+
+    assert {code for code, _ in real_codes(service)} == {CODE}
+    assert probe.failure.message == "an execution was answered 401: no more codes are sent with this token"
+    assert again.failure.message == probe.failure.message
+    assert a_run.events == ["sent", "refused 401"]
+
+
+def test_codes_go_on_with_a_token_that_was_fetched_anew(tmp_path):
+    """The code that was refused is spent; the others are executed with the other token."""
+    tokens = [WRONG]
+
+    with Raw() as service:
+        a_run = Run(service, tmp_path, token=lambda: tokens[-1])
+        a_run.execute(CODE)
+        refused = a_run.execute(OTHER)
+        tokens.append(service.service.token)
+        a_run.execute(OTHER)
+        a_run.execute(CODE)
+
+    assert not refused.number
+    assert with_the_token(service, WRONG) == [CODE]
+    assert service.executions == [OTHER]
+
+
+def test_all_processes_of_a_run_stop_at_the_first_401(tmp_path):
+    """What one of them learns, the others know."""
+    with Raw() as service:
+        runs = [Run(service, tmp_path, token=lambda: WRONG) for _ in range(2)]
+        for a_run in runs:
+            a_run.door.budget.share(tmp_path / "budget.json")
+        runs[0].execute(CODE)
+        runs[1].execute(OTHER)
+
+    assert with_the_token(service, WRONG) == [CODE]
+
+
+def test_a_later_run_skips_the_refused_code_alone(tmp_path):
+    """Its journal says why, and --resend-code sends it again; the others are sent as ever."""
+    with Raw() as service:
+        Run(service, tmp_path, token=lambda: WRONG).execute_all(profile_of(tmp_path, CODES))
+        later = Run(service, tmp_path, name="two")
+        skipped = later.execute(CODE)
+        later.execute_all(profile_of(tmp_path, CODES))
+        Run(service, tmp_path, name="three", resend={CODE}).execute(CODE)
+
+    assert skipped.failure.message.startswith("the journal says that this code was refused 401 at ")
+    assert skipped.failure.message.endswith(": with another token, send it again with --resend-code")
+    assert service.executions == [OTHER, THIRD, CODE]
+
+
+def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(tmp_path):
+    """First in the report: what happened, and what to do."""
+    transactions = {"codes": list(CODES), "prepare": PREPARE}
+    limits = {"executions": 6, "requests": 400, "timeout": 5}
+    with Raw() as service:
+        journal = str(tmp_path / "codes.jsonl")
+        profile = write_profile(
+            tmp_path, service.base_url, journal=journal, transactions=transactions, limits=limits,
+            allow=["execute", "create-pix"],
+        )  # fmt: skip
+        wrong = run(profile, *ONLY_EXECUTIONS, PIX_TOKEN=WRONG).document
+        right = run(profile, *ONLY_EXECUTIONS).document
+
+    said = "no further transaction code was sent with this token: check auth, then name this one code in --resend-code"
+    assert [said in note for note in wrong["notes"]].count(True) == 1
+    assert said in wrong["notes"][0]
+    assert (wrong["verdict"], wrong["traffic"]["executions"], wrong["left_behind"]) == ("incomplete", 0, [])
+    assert right["notes"][0] == (
+        "1 of 6 transaction codes were sent by an earlier run, as the journal says, and not again (1 of them refused "
+        "401: the token was at fault): prepare new ones, or use --resend-code"
+    )
+    assert service.executions[:2] == [OTHER, THIRD]
+    assert len(service.executions) == 5
+
+
+# -- executions are counted by effect ---------------------------------------------------------------------------
+
+
+def test_one_proof_is_enough(tmp_path):
+    """A service that executes for anybody gets one bad credential with a real code; the others are executed once."""
+    with trouble.ExecutesForAnybody() as service:
+        a_run = Run(service, tmp_path)
+        a_run.execute_all(profile_of(tmp_path, CODES))
+
+    assert [code for code, _ in real_codes(service)] == list(CODES)
+    assert service.executions == [OTHER, THIRD]
+    assert a_run.door.executions == 3
+
+
+def test_executions_without_a_token_are_counted(tmp_path):
+    """The report says how many transfers were confirmed, whoever confirmed them."""
+    transactions = {"codes": list(CODES)}
+    with trouble.ExecutesForAnybody() as service:
+        document = run(write_profile(tmp_path, service.base_url, transactions=transactions), *ONLY_EXECUTIONS).document
+
+    assert document["traffic"]["executions"] == 3
+    assert {row["id"]: row["verdict"] for row in document["requirements"]}["executePix.token.required"] == "fail"
+
+
+@pytest.mark.parametrize(("service_class", "counted"), [(Raw, 0), (trouble.ResetsAnExecution, 1)])
+def test_an_execution_counts_by_its_effect(service_class, counted, tmp_path):
+    """A code that nobody prepared is refused and moves no money; an execution whose outcome nobody knows counts."""
+    with service_class() as service:
+        a_run = Run(service, tmp_path)
+        a_run.door.codes.add("SBX-UNKNOWN")
+        a_run.execute("SBX-UNKNOWN")
+
+    assert a_run.door.executions == counted
+
+
+@pytest.mark.parametrize(("limit", "executed"), [(1, [CODE]), (2, [CODE, OTHER])])
+def test_refused_credentials_take_no_room(limit, executed, tmp_path):
+    """All refusals and the execution of a code fit into one; what is left out is said."""
+    with Raw() as service:
+        a_run = Run(service, tmp_path, executions=limit)
+        found = a_run.execute_all(profile_of(tmp_path, CODES, executions=limit))
+
+    assert service.executions == executed
+    assert len(found.refusals) > limit
+    assert a_run.door.guard.notes == [f"limits.executions ({limit}) leaves out {3 - limit} of 3 transaction codes"]
+
+
+def test_a_code_that_anybody_executed_takes_its_room(tmp_path):
+    """With room for one execution, the one that no token was needed for is the last."""
+    with trouble.ExecutesForAnybody() as service:
+        a_run = Run(service, tmp_path, executions=1)
+        a_run.execute(CODE, credential="no header")
+        later = a_run.execute(OTHER)
+
+    assert later.failure.message == "limits.executions (1) is spent"
+    assert [code for code, _ in real_codes(service)] == [CODE]
+
+
+def test_codes_of_earlier_runs_take_no_room(tmp_path):
+    """Where the journal holds the first codes, the later ones are executed, up to the limit."""
+    with Raw() as service:
+        Run(service, tmp_path).execute_all(profile_of(tmp_path, (CODE, OTHER)))
+        later = Run(service, tmp_path, name="two", executions=1)
+        later.execute_all(profile_of(tmp_path, CODES, executions=1))
+
+    assert service.executions == list(CODES)
+    assert later.door.guard.notes == []
+
+
+def test_a_code_that_another_process_executed_is_not_probed(tmp_path):
+    """An executed code is not sent again, with a bad credential neither."""
+    with Raw() as service:
+        first, second = Run(service, tmp_path), Run(service, tmp_path)
+        first.execute(CODE)
+        probe = second.execute(CODE, credential="no header")
+
+    assert probe.failure.message == "this run has sent this code"
+    assert [code for code, _ in real_codes(service)] == [CODE]
+
+
+# -- prepared transfers are not forgotten -----------------------------------------------------------------------
+
+
+def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
+    """With the shape of the answer and none of its values; one transfer is prepared, and listed as not cleaned up."""
+    transactions = {"prepare": {**PREPARE, "code_at": "/data/id"}}
+    with Raw() as service:
+        limits = {"executions": 5, "requests": 400, "timeout": 5}
+        profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
+        document = run(profile, *ONLY_EXECUTIONS).document
+
+    number = next(iter(seen["number"] for seen in document["exchanges"] if seen["operation"] == "createPix"))
+    assert document["notes"][0] == (
+        "transactions.prepare.code_at (/data/id) matches no text and no number in the answer to createPix (exchange "
+        f"{number}), which holds {{code: number, data: {{transactionId: string, status: string, value: number, date: "
+        "number, name: string, document: string}}: correct code_at; the transfer is not executed"
+    )
+    assert document["left_behind"] == [
+        f"exchange {number}: createPix prepared a transfer that was not executed: transactions.prepare.code_at is wrong"
+    ]
+    assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("service_class", "limit", "why"),
+    [
+        pytest.param(trouble.RefusesEveryExecution, 5, "its execution was refused (401 application/json)", id="token"),
+        pytest.param(trouble.VanishesAfterPreparing, 5, "its code was not sent", id="target gone"),
+        pytest.param(trouble.ExecutesForAnybody, 1, "its code was not sent", id="budget"),
+    ],
+)
+def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, tmp_path):
+    """Whatever kept the run from executing it."""
+    with service_class() as service:
+        a_run = Run(service, tmp_path, executions=limit)
+        a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 2}))
+    left = list(a_run.door.guard.prepared.not_executed())
+
+    assert len(left) == (1 if limit == 1 else 2)
+    assert left[0].startswith("exchange ")
+    assert left[0].endswith(f": createPix prepared a transfer that was not executed: {why}")
+
+
+def test_executed_transfers_are_not_listed(tmp_path):
+    """A transfer that was executed, and one of which nobody knows, wait for nothing."""
+    for service_class in (Raw, trouble.ResetsAnExecution):
+        with service_class() as service:
+            a_run = Run(service, tmp_path, name=service_class.__name__)
+            a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 1}))
+
+        assert list(a_run.door.guard.prepared.not_executed()) == []
+
+
+@pytest.mark.parametrize(
+    ("codes", "count", "limit", "expected"),
+    [
+        (3, 0, 5, (3, 0, "")),
+        (3, 2, 5, (3, 2, "")),
+        (3, 4, 5, (3, 2, "limits.executions (5) leaves out 2 of 4 transfers to prepare")),
+        (3, 2, 2, (2, 0, "limits.executions (2) leaves out 1 of 3 transaction codes and 2 of 2 transfers to prepare")),
+    ],
+)
+def test_what_the_limit_leaves_out(codes, count, limit, expected, tmp_path):
+    """Supplied codes come first, then the transfers that the run prepares."""
+    prepare = {**PREPARE, "count": count} if count else None
+    profile = profile_of(tmp_path, [f"TX-{number}" for number in range(codes)], prepare=prepare, executions=limit)
+    found = shares(profile)
+
+    assert (found.codes, found.prepared, found.left_out) == expected
+
+
+def test_the_plan_and_the_run_say_what_is_left_out(tmp_path):
+    """In the same words."""
+    transactions = {"codes": list(CODES), "prepare": PREPARE}
+    limits = {"executions": 4, "requests": 400, "timeout": 5}
+    with Raw() as service:
+        profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
+        plan = run(profile, "--plan", *ONLY_EXECUTIONS)
+        notes = run(profile, *ONLY_EXECUTIONS).notes
+
+    said = "limits.executions (4) leaves out 2 of 3 transfers to prepare"
+    assert said in plan.output
+    assert said in notes
+    assert len(service.executions) == 4
