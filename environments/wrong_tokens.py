@@ -30,6 +30,8 @@ _EXPIRED, _NOT_YET = 1_000_000_000, 4_102_444_800
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TIME_BASED = "126"
 """Versions of a UUID that count the time and number the machine (RFC 9562 sections 5.1, 5.2 and 5.6)."""
+_OPENING = ("eyJ", "eyA", "ewo", "ew0")
+"""How base64 of a JSON object starts: a brace, and a quotation mark, a blank or a line break."""
 _HEX = re.compile("[0-9a-f]+|[0-9A-F]+")
 _BASE64URL = re.compile("[A-Za-z0-9_-]*")
 _RUN = re.compile("[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
@@ -86,15 +88,16 @@ def signed_token(token: str) -> SignedToken | None:
 def random_bits(token: str) -> float:
     """How many bits of a token are random, estimated low.
 
-    Of a signed token the signature counts alone, and of a UUID nothing where it is made of time and machine. A text is
-    read as runs: a capital and small letters, or capitals alone, or digits. A digit counts 3.3 bits and a letter 4.7,
-    unless it goes on as the last two did (7777, 2468, abcd). A run of three letters or more that could be a word (one
-    with a vowel, and never five consonants in a row) counts 1 bit a letter; where no letter is beyond f, a run counts 4
-    bits a letter and at most 11. What was there before counts 1 bit, and punctuation nothing. So a UUID or 32
-    hexadecimal digits count about 100 bits, 22 characters of base64 about 80, and a phrase of 40 letters 40.
+    Of a signed token counts what stands behind header and claims, and of a UUID nothing where it is made of time and
+    machine. A text is read as runs: a capital and small letters, or capitals alone, or digits. A digit counts 3.3 bits
+    and a letter 4.7, unless it goes on as the last two did (7777, 2468, abcd). A run of three letters or more that
+    could be a word (one with a vowel, and never five consonants in a row) counts 1 bit a letter; where no letter is
+    beyond f, a run counts 4 bits a letter and at most 11. What was there before counts 1 bit, and punctuation nothing.
+    So a UUID or 32 hexadecimal digits count about 100 bits, 22 characters of base64 about 80, and a phrase of 40
+    letters 40.
     """
-    signed = signed_token(token)
-    text = signed.written[2] if signed else token
+    readable = token.startswith(_OPENING) or signed_token(token)
+    text = ".".join(token.split(".")[2:]) if readable else token
     if _UUID.fullmatch(text) and text[14] in _TIME_BASED:
         return 0
     runs = _RUN.findall(text)

@@ -27,6 +27,7 @@ class Plan:
     bodies go to operations that may move money, `mistakes` are the operations that write and get mistaken requests.
     `registers`: the keys of the profile; `generates`: malformed or generated requests. `spending` is None where nothing
     is to be executed, `follows` says that a sequence of generated traffic executes a transfer of its own.
+    `wrong_tokens` are tried with a real transaction code, or with a key of the profile.
     """
 
     targeted: Mapping[str, int]
@@ -38,6 +39,7 @@ class Plan:
     generates: bool = False
     spending: Spending | None = None
     follows: bool = False
+    wrong_tokens: int = 0
     journal_trouble: str = ""
 
     def most(self, operation: str) -> int:
@@ -91,6 +93,8 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
         yield f"  {'paths beside them':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
     together = min(plan.together, profile.limits.requests)
     yield f"  {'together':<17} {together:>5}  and with repeats at most limits.requests ({profile.limits.requests})"
+    if plan.wrong_tokens:
+        yield f"  At most {plan.wrong_tokens} of them carry a wrong token, with a real transaction code or key."
     yield "  Repeats come on top: a request goes again where the service asks for it (429, 502, 503, 504), once where"
     yield "  a connection drops or a finding has to be seen twice, an execution only where the connection was refused;"
     yield "  a read goes again where it shows whether the token has expired."

@@ -66,6 +66,7 @@ def planned(
         generates=reach.surveys or bool(phases) or uses_any(items, "world"),
         spending=spent,
         follows=executes_twice(profile, in_sequences),
+        wrong_tokens=_wrong_tokens(profile, reach, spent),
         journal_trouble=trouble,
     )
 
@@ -84,6 +85,12 @@ def _spent(profile: Profile, reach: Reach, sent_before: Callable[[], Collection[
         return spending(profile, sent_before()), ""
     except (JournalError, OSError) as error:
         return None, str(error)
+
+
+def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> int:
+    executes = spent not in (None, Spending())
+    registers = bool("registerPixKey" in reach.operations and profile.accounts and profile.pix_keys)
+    return OF_AN_OPERATION * (executes + registers)
 
 
 def targeted(profile: Profile, reach: Reach) -> Counter[str]:

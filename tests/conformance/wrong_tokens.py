@@ -45,12 +45,15 @@ class OfKeys:
         self.first += [(key, ANOTHER) for key in keys[: OF_AN_OPERATION - len(wrong)]]
         self.first += [(keys[at % len(keys)], name) for at, name in enumerate(bare)]
         self._keys = keys
-        self._share = -(-(len(rest) + len(again)) // max(1, 2 * registrations))
-        self._left = [*rest[: self._share], *again, *rest[self._share :]]
+        self._turns = 2 * registrations
+        share = -(-(len(rest) + len(again)) // max(1, self._turns))
+        self._left = [*rest[:share], *again, *rest[share:]]
 
     def take(self) -> list[str]:
-        """The next few credentials."""
-        taken, self._left = self._left[: self._share], self._left[self._share :]
+        """The next few credentials, so that all are taken in as many turns as there may be."""
+        share = -(-len(self._left) // max(1, self._turns))
+        self._turns -= 1
+        taken, self._left = self._left[:share], self._left[share:]
         return taken
 
     def rest(self) -> list[str]:

@@ -1,0 +1,65 @@
+"""The sandbox with a signed token (RFC 7519), and what may be wrong with one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import ClassVar
+
+from environments.sandbox.service import Service
+
+NOW = 1_800_000_000
+"""Seconds since 1970, by the clock of these services."""
+SUBJECT = "0d5f31a8-qa-client"
+CLAIMS = {"iss": "https://login.example.test", "sub": SUBJECT, "aud": "pix", "iat": NOW - 60, "exp": NOW + 3600}
+
+
+class Signing(Service):
+    """The sandbox, whose token is signed with HMAC; who shows it is judged by what it says."""
+
+    KEY: ClassVar[bytes] = b"a key of thirty-two bytes, or so"
+    CLAIMS: ClassVar[dict[str, object]] = CLAIMS
+    ALGORITHM: ClassVar[str] = "HS256"
+    """HS384 has a signature of whole groups of base64, without spare bits."""
+
+    def __init__(self) -> None:
+        signed = f"{encoded(json.dumps({'alg': self.ALGORITHM, 'typ': 'JWT'}))}.{encoded(json.dumps(self.CLAIMS))}"
+        super().__init__(token=f"{signed}.{encoded(self.signature_of(signed))}")
+
+    def signature_of(self, signed: str) -> bytes:
+        """What signs a header and claims."""
+        digest = {"HS256": hashlib.sha256, "HS384": hashlib.sha384}[self.ALGORITHM]
+        return hmac.new(self.KEY, signed.encode(), digest).digest()
+
+    def is_token(self, credential: str) -> bool:
+        return not self.flaws_of(credential)
+
+    def flaws_of(self, credential: str) -> set[str]:
+        """What is wrong with a token: its form, algorithm, signature, exp, nbf or sub; nothing with the right one."""
+        signed, _, written = credential.rpartition(".")
+        try:
+            header, claims = (json.loads(decoded(part)) for part in signed.split("."))
+            signature = decoded(written)
+            flaws = {
+                "algorithm": header["alg"] != self.ALGORITHM,
+                "signature": not hmac.compare_digest(signature, self.signature_of(signed)),
+                "exp": "exp" in claims and claims["exp"] <= NOW,
+                "nbf": claims.get("nbf", 0) > NOW,
+                "sub": claims["sub"] != SUBJECT,
+            }
+        except (ValueError, KeyError, TypeError):
+            return {"form"}
+        return {name for name, found in flaws.items() if found}
+
+
+def encoded(data: bytes | str) -> str:
+    """Base64 for addresses, without padding."""
+    return base64.urlsafe_b64encode(data.encode() if isinstance(data, str) else data).rstrip(b"=").decode()
+
+
+def decoded(part: str) -> bytes:
+    """The bytes, read as leniently as the libraries that leave out a single character behind whole groups of four."""
+    whole = part[:-1] if len(part) % 4 == 1 else part
+    return base64.urlsafe_b64decode(whole + "=" * (-len(whole) % 4))
