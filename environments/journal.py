@@ -61,6 +61,8 @@ class Journal(Record):
         """Those of the codes that an earlier run sent; nothing is written. Raises JournalError or OSError."""
         if not self.across_runs or not self._path.exists():
             return frozenset()
+        if not self._key_file.exists():  # to read without it would make one
+            raise JournalError(f"{self._key_file}: no such file, and {self._path} cannot be read without it")
         return frozenset(code for code in codes if self._is_refused(code))
 
     def _is_refused(self, code: str) -> bool:

@@ -54,11 +54,10 @@ class Reach:
     spends_codes: bool
     surveys: bool
 
-    @property
-    def note(self) -> str:
-        """Says in a message that a selection, and not the service, left something out; empty where it did not."""
-        missing = [operation for operation in operations() if operation not in self.operations | self.denied]
-        return f" (the selection leaves out {', '.join(missing)})" if missing else ""
+    def left_out(self, *names: str) -> str:
+        """Says in a message what would have been needed beside, and was not selected; empty where it was."""
+        missing = [name for name in names if name not in self.operations | self.denied]
+        return f"; the selection leaves out {', '.join(missing)}" if missing else ""
 
 
 def reach_of(requirements: Collection[str], profile: Profile) -> Reach:

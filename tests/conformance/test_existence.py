@@ -38,7 +38,7 @@ def _prefix(traffic):
         raise OutOfScope("needs any permission in allow")
     permitted = [op for op in operations() if traffic.permitted(op)]
     if not permitted:
-        raise NotExercised(f"all that is permitted may move money: add read to allow{traffic.reach.note}")
+        raise NotExercised("all that is permitted may move money: add read to allow, or select an operation")
     found = [traffic.existence(op) for op in permitted]
     exchanges = tuple(seen for finding in found for seen in finding.exchanges[:1])
     if any(finding.outcome is Outcome.HOLDS for finding in found):

@@ -52,7 +52,7 @@ def test_second_execution(world: World):
 def test_keys_come_and_go(world: World):
     """Whether a registered key is listed, and whether a deleted one is gone."""
     if not world.listings:
-        raise NotExercised(f"no key was registered and listed{world.reach.note}")
+        raise NotExercised(f"no key was registered and listed{world.reach.left_out('registerPixKey')}")
     observe("; ".join(sorted(world.listings)), *world.listings.values())
 
 
@@ -60,7 +60,9 @@ def test_keys_come_and_go(world: World):
 def test_balance_follows(world: World):
     """Whether the balance follows an execution."""
     if not world.followed:
-        raise NotExercised(f"no transfer was executed between two readings of a balance{world.reach.note}")
+        raise NotExercised(
+            f"no transfer was executed between two readings of a balance{world.reach.left_out('executePix')}"
+        )
     observe(f"the balance {' and '.join(sorted(world.followed))} an execution", *world.followed.values())
 
 

@@ -127,14 +127,15 @@ def test_codes_that_the_journal_holds_are_not_sent(tmp_path):
 
 
 def test_a_journal_that_cannot_be_read_stops_every_execution(tmp_path):
-    """The plan says so in the words of the run."""
+    """The plan says so and mends nothing: it makes no key for a journal that lacks its own."""
     (tmp_path / "codes.jsonl").write_text("{ half a line")
-    (tmp_path / "codes.key").write_bytes(b"k" * 32)
     profile = write_profile(tmp_path, "https://staging.example.test", journal="codes.jsonl")
     plan = run(profile, "--plan", "-k", "executePix.id")
+    journal = tmp_path / "codes.jsonl"
 
-    assert "  no execution: " in plan.output
-    assert "codes.jsonl: line 1 cannot be read, so nobody knows what was sent: mend or move the journal" in plan.output
+    expected = f"  no execution: {journal.with_suffix('.key')}: no such file, and {journal} cannot be read without it\n"
+    assert expected in plan.output
+    assert not journal.with_suffix(".key").exists()
 
 
 def test_what_limits_executions_leaves_out_is_named():

@@ -180,3 +180,20 @@ def test_what_failed_last_time_is_sent_alone(tmp_path):
 
     assert (result.status, sent) == (1, {"listEntries"} | PREFLIGHT), result.output
     assert [row["id"] for row in result.document["requirements"]] == ["listEntries.serverError"]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "message"),
+    [
+        ("listPixKeys.shape", "no key was registered and listed; the selection leaves out registerPixKey"),
+        (
+            "getBalance.shape",
+            "no transfer was executed between two readings of a balance; the selection leaves out executePix",
+        ),
+    ],
+)
+def test_what_the_selection_leaves_out_is_said(keyword, message):
+    """A requirement that needs another operation is not exercised alone, and says which one to select with it."""
+    _, trial = select("-m", "property", "--examples=2", "-k", keyword)
+
+    assert (trial.rows[keyword].verdict, trial.rows[keyword].message) == ("not-exercised", message)
