@@ -33,9 +33,10 @@ witnesses: .venv/witnesses/ready
 	npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
 
-# Every service of the proof, also those that are alike or slow by design; the default proof tries a few of each sort.
+# Every service of the proof, also those that are alike or slow by design, and every requirement selected alone; the
+# default proof tries a few of each sort.
 proof: .venv/ready
-	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py -n 2 --dist=worksteal
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py -n 2 --dist=worksteal
 
 # The default run beside `st run` on the same schema, service and machine, and a plain replay as the floor.
 bench: .venv/ready

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 
+import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.permission import MONEY
 from environments.profile import load
 from environments.sandbox.service import Service
@@ -20,6 +21,7 @@ from spec.interface import operations, operations_reached
 from spec.ledger import ledger
 from tests.conformance.reach import READS, reach_of
 from tests.selftest.planned import plan_of
+from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.running import ROOT, run, write_profile
 from tests.selftest.services.serving import Raw
@@ -34,6 +36,11 @@ SAMPLE = (
     "transferP2p.exists", "general.versionPrefix", "general.codeValues",
 )  # fmt: skip
 """One of each entry of the table, and of each way in which a test asks for traffic."""
+MISSED_EASILY = (
+    "CreatePixIsGone", "DeletePixKeyIsGone", "ExecutePixIsGone", "NoPrefix", "RegistrationRefusesTheToken",
+    "ExecutionRefusesTheToken", "RegisterPixKeyFailsForAMissingKind",
+)  # fmt: skip
+"""Mutants whose fault only the exchanges of other operations make certain, or which one kind of request shows."""
 PREFLIGHT = {"listAccounts"}
 ALL_TESTS = ("-m", "property or not property", "--examples=2")
 TARGETED = ("-m", "not property")
@@ -97,6 +104,23 @@ def test_a_requirement_alone_sends_what_the_table_says(requirement, whole_run):
     assert_within(service.sent, plan_of(*options), reach_of({requirement}, SANDBOX).operations)
     assert (trial.exit_status, trial.errors) == (0, ())
     assert verdict_of(requirement, trial) == verdict_of(requirement, whole_run)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "requirement"),
+    [
+        (mutant, requirement)
+        for name, mutant in MUTANTS.specimens.items()
+        if name in MISSED_EASILY or (EXHAUSTIVE and not mutant.slow)
+        for requirement in sorted(mutant.fails)[:2]
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_fault_is_caught_by_its_requirement_alone(mutant, requirement):
+    """What the selection leaves out is not what shows the fault."""
+    trial = try_service(mutant.make(), *TARGETED, "-k", exactly(requirement), environment=mutant.environment)
+
+    assert trial.failing == {requirement}
 
 
 @pytest.mark.parametrize("options", [TARGETED, ALL_TESTS], ids=["targeted", "with generated traffic"])
