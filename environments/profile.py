@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,15 @@ class KnownFailure:
     reason: str
     until: date | None = None
     strict: bool = False
+
+    def is_past(self, day: date) -> bool:
+        """Whether its last day is over on that day."""
+        return self.until is not None and day > self.until
+
+
+def today() -> date:
+    """The day of the run, in UTC."""
+    return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True)

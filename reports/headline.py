@@ -57,7 +57,7 @@ def headline(document: Mapping[str, Any]) -> Headline:
     word = verdict.replace("-", " ").upper() if verdict != NON_CONFORMANT else "NON-CONFORMANT"
     if verdict in _NO_VERDICT:
         return Headline(word, "", _NO_VERDICT[verdict])
-    known = _known(document)
+    known = known_failures(document)
     if verdict == CONFORMANT and known:
         word += f" except {counted(known, 'known failure')}"
     scope = [permitted(document["environment"]["allow"])]
@@ -96,6 +96,16 @@ def coverage_text(document: Mapping[str, Any]) -> str:
     return f"{share} {selected}testable {level} requirements tested"
 
 
+def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Verdicts by level, a line for each level; a known failure is called that."""
+    for level, verdicts in document["counts"].items():
+        known = known_failures(document, level)
+        left = {**verdicts, FAIL: verdicts.get(FAIL, 0) - known}
+        parts = [counted(known, "known failure")] if known else []
+        parts += [f"{count} {verdict}" for verdict, count in left.items() if count]
+        yield f"{level:<12} {', '.join(parts)}"
+
+
 def counted(number: int, noun: str, *, none: str = "0") -> str:
     """`1 request`, `2 requests`; `none` requests where there is none."""
     return f"{number or none} {noun}{'' if number == 1 else 's'}"
@@ -125,5 +135,6 @@ def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:
         yield f"nothing failed{apart}, but {document['incomplete']}"
 
 
-def _known(document: Mapping[str, Any]) -> int:
-    return sum("known_failure" in row for row in document["requirements"])
+def known_failures(document: Mapping[str, Any], level: str = "") -> int:
+    """How many failures are listed as known, of one level or of all."""
+    return sum("known_failure" in row and level in ("", row["level"]) for row in document["requirements"])

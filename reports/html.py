@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from reports.headline import counted, headline, permitted, run_line
+from reports.headline import counted, headline, known_failures, permitted, run_line
 from reports.run import Run
 from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, TESTED, WARN, by_level, deviation
 from spec.ledger import LEVELS, ledger
@@ -53,7 +53,7 @@ def summary_html(run: Run) -> str:
         permitted=permitted(document["environment"]["allow"]),
         unreachable=run.unreachable,
         tiles={"Conformance": _tile(conformance, "documented"), "Robustness": _tile(robustness, "robustness")},
-        levels=_levels(document["counts"], run.profile.fail_on),
+        levels=_levels(document, run.profile.fail_on),
         verdicts=ORDER,
         proof=document["suite"]["proof"],
         findings=_findings(conformance, robustness),
@@ -108,12 +108,18 @@ def _of_level(rows: list[Row], failing: list[Row], level: str) -> str:
     )
 
 
-def _levels(counts: dict[str, dict[str, int]], fail_on: Iterable[str]) -> list[dict[str, Any]]:
+def _levels(document: dict[str, Any], fail_on: Iterable[str]) -> list[dict[str, Any]]:
     """The table of counts: one entry a level that has rows, robustness last, apart from conformance."""
-    names = sorted(counts, key=lambda name: name == "robustness")
+    counts = document["counts"]
     return [
-        {"name": name, "meaning": MEANING[name], "deviation": deviation(name, list(fail_on)), "counts": counts[name]}
-        for name in names
+        {
+            "name": name,
+            "meaning": MEANING[name],
+            "deviation": deviation(name, list(fail_on)),
+            "counts": counts[name],
+            "known": known_failures(document, name),
+        }
+        for name in sorted(counts, key=lambda name: name == "robustness")
     ]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from environments.profile import Profile
+from environments.profile import Profile, today
 from reports.causes import findings
 from reports.first import ordered
 from reports.generated import Generated
@@ -19,7 +19,6 @@ from reports.verdicts import (
     NOTHING_TESTED,
     OUT_OF_SCOPE,
     UNTESTABLE,
-    KnownFailureProblem,
     RowResult,
     RunVerdict,
     counts,
@@ -65,10 +64,6 @@ class Run:
         """Every row of the run in the document's order, with its result."""
         return [(row, self._final[0][row.id]) for row in ledger().values() if row.id in self._final[0]]
 
-    def problems(self) -> list[KnownFailureProblem]:
-        """The entries of known_failures that no longer hold."""
-        return self._final[1]
-
     def verdict(self) -> RunVerdict:
         """The verdict, with the lines that are said before anything else."""
         found = run_verdict(
@@ -77,7 +72,6 @@ class Run:
             unreachable=self.unreachable,
             interrupted=self.interrupted,
             errors=len(self.errors),
-            problems=self.problems(),
             ungranted=self.grants.lacking(self.operations),
             min_coverage=self.profile.min_coverage,
         )
@@ -86,7 +80,7 @@ class Run:
     def _notes(self, found: RunVerdict) -> tuple[str, ...]:
         """What is said of the run as a whole, each line once, the most important first."""
         token = () if self.unreachable else self.grants.notes(self.profile.auth)
-        lines = ordered([*self.errors, *token, *self.first, *(problem.message for problem in self.problems())])
+        lines = ordered([*self.errors, *token, *self.first, *self._final[1]])
         if found.why == NOTHING_TESTED:
             lines.append(f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow")
         lines += self.generated.notes(self.grants.granted)
@@ -115,11 +109,10 @@ class Run:
         self.__dict__.pop("_frozen", None)
 
     @property
-    def _final(self) -> tuple[dict[str, RowResult], list[KnownFailureProblem]]:
+    def _final(self) -> tuple[dict[str, RowResult], list[str]]:
         if "_frozen" not in self.__dict__:
-            known = {entry.id: (entry.reason, entry.until) for entry in self.profile.known_failures}
-            self.__dict__["_frozen"] = with_known_failures(self._merged(), known, _today())
-        final: tuple[dict[str, RowResult], list[KnownFailureProblem]] = self.__dict__["_frozen"]
+            self.__dict__["_frozen"] = with_known_failures(self._merged(), self.profile.known_failures, today())
+        final: tuple[dict[str, RowResult], list[str]] = self.__dict__["_frozen"]
         return final
 
     def _merged(self) -> dict[str, RowResult]:
@@ -215,7 +208,3 @@ def _outline(exchange: Mapping[str, Any]) -> dict[str, Any]:
         "result": status if status is not None else exchange.get("failure"),
         "elapsed_ms": exchange["elapsed_ms"],
     }
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reports.first import UNKNOWN
-from reports.headline import headline, run_line
+from reports.headline import count_lines, headline, run_line
 from reports.verdicts import FAIL, NOT_EXERCISED, WARN
 
 MOST_FIRST = 5
@@ -29,8 +29,7 @@ def summary(document: dict[str, Any], report: str) -> Iterator[str]:
     yield from _untested(document)
     yield from (f"left behind: {item}" for item in document["left_behind"])
     yield from (f"note: {note}" for note in later)
-    for level, verdicts in document["counts"].items():
-        yield f"  {level:<12} " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+    yield from (f"  {line}" for line in count_lines(document))
     if report:
         yield f"report: {report}"
 

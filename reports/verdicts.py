@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
+from environments.profile import KnownFailure
 from spec.ledger import LEVELS, Requirement
 
 FAIL, WARN, PASS, OBSERVED = "fail", "warn", "pass", "observed"
@@ -46,14 +47,6 @@ class RowResult:
     message: str = ""
     exchanges: tuple[int, ...] = ()
     known: str = ""
-
-
-@dataclass(frozen=True)
-class KnownFailureProblem:
-    """An entry of known_failures that fails the run, and why."""
-
-    id: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,6 @@ def run_verdict(
     unreachable: str = "",
     interrupted: bool = False,
     errors: int = 0,
-    problems: Collection[KnownFailureProblem] = (),
     ungranted: str = "",
     min_coverage: float | None = None,
 ) -> RunVerdict:
@@ -126,7 +118,7 @@ def run_verdict(
         name = INTERNAL_ERROR
     elif unreachable:
         name = UNREACHABLE
-    elif problems or any(row.level != "robustness" for row in failed):
+    elif any(row.level != "robustness" for row in failed):
         name = NON_CONFORMANT
     elif failed:
         name = NOT_ROBUST
@@ -180,25 +172,27 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def with_known_failures(
-    rows: Mapping[str, RowResult], known: Mapping[str, tuple[str, date | None]], today: date
-) -> tuple[dict[str, RowResult], list[KnownFailureProblem]]:
-    """Mark the failures that the profile lists, and name the entries that no longer hold.
+    rows: Mapping[str, RowResult], entries: Iterable[KnownFailure], today: date
+) -> tuple[dict[str, RowResult], list[str]]:
+    """Mark the failures that the profile lists, and give a line for each entry that no longer holds.
 
-    `known` maps a row id to its reason and its last day.
+    A row that passes is a warning, and fails where its entry is strict; past its last day a failure is a failure.
     """
-    marked = dict(rows)
-    problems = []
-    for row_id, (reason, until) in known.items():
-        result = rows.get(row_id)
+    marked, notes = dict(rows), []
+    for entry in entries:
+        result = rows.get(entry.id)
         if result is None:
             continue
-        if until is not None and today > until:
-            problems.append(KnownFailureProblem(row_id, f"known_failures: {row_id}: its last day {until} has passed"))
+        if result.verdict == FAIL and entry.is_past(today):
+            notes.append(f"known_failures: {entry.id}: its last day {entry.until} has passed")
         elif result.verdict == FAIL:
-            marked[row_id] = RowResult(row_id, FAIL, result.message, result.exchanges, known=reason)
+            marked[entry.id] = replace(result, known=entry.reason)
         elif result.verdict == PASS:
-            problems.append(KnownFailureProblem(row_id, f"known_failures: {row_id}: passes; remove the entry"))
-    return marked, problems
+            notes.append(f"known_failures: {entry.id}: passes; delete the entry")
+            told = "known_failures lists it, and it passes; delete the entry"
+            verdict, told = (FAIL, f"strict: {told}") if entry.strict else (PASS, told)
+            marked[entry.id] = replace(result, verdict=verdict, message=told)
+    return marked, notes
 
 
 def _strongest(row_id: str, results: list[RowResult]) -> RowResult:

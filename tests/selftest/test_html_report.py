@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.profile import load
+from environments.profile import KnownFailure, load
 from reports import html, proven
 from reports.headline import headline
 from reports.html import HtmlPage, summary_html
@@ -172,7 +172,7 @@ class TestTheFirstMinute:
 
     def test_known_failure(self, run):
         """A known failure stands apart, with its reason."""
-        entry = SimpleNamespace(id=DIGIT, reason="fixed in 2.4", until=None)
+        entry = KnownFailure(id=DIGIT, reason="fixed in 2.4", until=None)
         run.profile = replace(run.profile, known_failures=(entry,))
         add(run, DIGIT, FAIL, "digit is missing")
 

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from environments.profile import KnownFailure
 from reports.verdicts import ORDER, RowResult, counts, coverage, deviation, merged, run_verdict, with_known_failures
 from spec.ledger import ledger
 
@@ -149,39 +150,61 @@ def test_counts_by_level():
     }
 
 
-def known(verdict, until=None):
-    """One known failure of a row with that verdict."""
-    rows = {DOCUMENTED.id: RowResult(DOCUMENTED.id, verdict, "m")}
-    return with_known_failures(rows, {DOCUMENTED.id: ("fixed in 2.4", until)}, TODAY)
+def known(verdict, **options):
+    """One known failure of a row with that verdict: the row, and what is said of the entry."""
+    rows = {DOCUMENTED.id: RowResult(DOCUMENTED.id, verdict, "m", (1,))}
+    marked, notes = with_known_failures(rows, [KnownFailure(DOCUMENTED.id, "fixed in 2.4", **options)], TODAY)
+    return marked[DOCUMENTED.id], notes
 
 
 def test_known_failure_does_not_fail_the_run():
     """A listed failure is marked with its reason and counts as conformant."""
-    rows, problems = known("fail", until=TODAY)
+    row, notes = known("fail", until=TODAY)
 
-    assert rows[DOCUMENTED.id].known == "fixed in 2.4"
-    assert problems == []
-    assert verdict_of((DOCUMENTED, rows[DOCUMENTED.id])).name == "conformant"
+    assert (row.known, notes) == ("fixed in 2.4", [])
+    assert verdict_of((DOCUMENTED, row)).name == "conformant"
 
 
-def test_known_failure_that_passes_fails_the_run():
-    """The entry must go once the row passes."""
-    rows, problems = known("pass")
+def test_known_failure_that_passes_is_a_warning():
+    """The entry to delete is named, and the run is conformant."""
+    row, notes = known("pass", until=date(2026, 11, 20))
 
-    assert [problem.message for problem in problems] == [f"known_failures: {DOCUMENTED.id}: passes; remove the entry"]
-    assert verdict_of((DOCUMENTED, rows[DOCUMENTED.id]), problems=problems).name == "non-conformant"
+    assert notes == [f"known_failures: {DOCUMENTED.id}: passes; delete the entry"]
+    assert (row.verdict, row.message) == ("pass", "known_failures lists it, and it passes; delete the entry")
+    assert verdict_of((DOCUMENTED, row)).name == "conformant"
+
+
+def test_strict_known_failure_that_passes_fails_the_run():
+    """As with a strict xfail of pytest, in every report."""
+    row, notes = known("pass", strict=True)
+
+    assert notes == [f"known_failures: {DOCUMENTED.id}: passes; delete the entry"]
+    assert (row.verdict, row.message) == ("fail", "strict: known_failures lists it, and it passes; delete the entry")
+    assert verdict_of((DOCUMENTED, row)).name == "non-conformant"
+
+
+def test_strict_known_failure_that_fails_is_known():
+    """Strict is about the entry that is out of date."""
+    assert known("fail", strict=True)[0].known == "fixed in 2.4"
 
 
 def test_known_failure_past_its_day_fails_the_run():
     """After its last day a listed failure is a failure."""
-    rows, problems = known("fail", until=date(2026, 11, 20))
+    row, notes = known("fail", until=date(2026, 11, 20))
 
-    assert [problem.message for problem in problems] == [
-        f"known_failures: {DOCUMENTED.id}: its last day 2026-11-20 has passed"
-    ]
-    assert rows[DOCUMENTED.id].known == ""
+    assert notes == [f"known_failures: {DOCUMENTED.id}: its last day 2026-11-20 has passed"]
+    assert row.known == ""
+    assert verdict_of((DOCUMENTED, row)).name == "non-conformant"
 
 
-def test_known_failure_that_was_not_exercised_is_left_alone():
-    """An entry for a row that was not tested proves nothing."""
-    assert known("not-exercised")[1] == []
+@pytest.mark.parametrize("verdict", ["not-exercised", "out-of-scope"])
+def test_known_failure_that_was_not_tested_is_left_alone(verdict):
+    """An entry for a row that was not tested proves nothing, whatever its day."""
+    assert known(verdict, until=date(2026, 11, 20)) == (RowResult(DOCUMENTED.id, verdict, "m", (1,)), [])
+
+
+def test_known_failure_that_was_not_selected_says_nothing():
+    """The run is about other rows."""
+    entries = [KnownFailure(DOCUMENTED.id, "fixed in 2.4", date(2026, 11, 20))]
+
+    assert with_known_failures({}, entries, TODAY) == ({}, [])
