@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import requests
 from requests.adapters import BaseAdapter
@@ -20,9 +20,10 @@ from environments.authorization import VALID
 from environments.budget import Budget, OverBudgetError
 from environments.execution import ExecutionGuard, KeptBackError
 from environments.journal import AlreadySentError, Journal, JournalError
+from environments.keys import Keys
 from environments.patience import ATTEMPTS, Patience
 from environments.permission import MONEY, ForbiddenError, Permission
-from environments.recording import Intent, Keeper, Unfollowed, recorded
+from environments.recording import Intent, Keeper, Unfollowed, body_of, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
 from environments.token_trouble import TokenTrouble
@@ -58,8 +59,10 @@ class Door(BaseAdapter):
         refresh: Callable[[], bool] = lambda: False,
         token_accepted: bool = False,
         first_number: int = 1,
+        keys: Keys | None = None,
     ) -> None:
         super().__init__()
+        self.keys = keys or Keys()
         self.exchanges: list[Exchange] = []
         self._keeper = Keeper()
         self.budget = budget
@@ -204,7 +207,7 @@ class Door(BaseAdapter):
         started = time.time()
         raw: requests.Response | None = None
         result: Response | Failure = Failure(FailureKind.LIMIT, "the run was stopped before the answer came")
-        with self._guarded(request, number):
+        with self._guarded(request, number), self._watched(request, intent):
             try:
                 with self._connection(request) as wire:
                     raw, result = wire.attempt(request)
@@ -229,6 +232,10 @@ class Door(BaseAdapter):
         if not (code := self._code(request)):
             return nullcontext()
         return self.guard.sending(code, number, self._executes(request), lambda: self.exchanges[-1])
+
+    def _watched(self, request: requests.PreparedRequest, intent: Intent) -> AbstractContextManager[None]:
+        account = unquote(self._permission.path(request).rpartition("/")[2])
+        return self.keys.watching(intent.operation, account, body_of(request), lambda: self.exchanges[-1])
 
     def _unsent(self, request: requests.PreparedRequest, intent: Intent, why: str) -> Sent:
         return recorded(0, intent, request, Failure(FailureKind.LIMIT, why), time.time()), None

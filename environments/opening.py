@@ -11,6 +11,8 @@ from environments.client import Client
 from environments.credentials import resolve_headers, resolve_passphrase
 from environments.door import Door
 from environments.journal import Journal
+from environments.key_record import KeyRecord, beside
+from environments.keys import Keys
 from environments.profile import Profile, is_loopback
 from environments.target import Target
 from environments.wire import WireSettings
@@ -18,6 +20,7 @@ from environments.wrong_tokens import personal_claims, wrong_tokens
 from spec.interface import personal_fields
 from spec.redaction import Redactor
 
+JOURNAL = "journal.jsonl"
 BUDGET = "budget.json"
 """What the workers of a parallel run count in together, in the folder that they share."""
 _NUMBERS_OF_A_WORKER = 100_000
@@ -67,28 +70,41 @@ def open_door(
         refresh=refresh,
         token_accepted=share.token_accepted,
         first_number=share.first_number,
+        keys=Keys(profile.pix_keys, _record_of_keys(profile, target, share, kept)),
     )
 
 
 def _journal(profile: Profile, target: Target, share: Share, kept: Path, resend: Container[str]) -> Journal:
     """For loopback, where no later run is to be kept from a code, the journal goes with the run."""
     outlives = _outlives(profile, target.base_url)
-    path = profile.journal or (kept if outlives else share.folder) / "journal.jsonl"
+    path = profile.journal or (kept if outlives else share.folder) / JOURNAL
     return Journal(path, origin=target.base_url, run=share.run, across_runs=outlives, resend=resend)
 
 
 def _outlives(profile: Profile, base_url: str) -> bool:
+    """Whether what is written down is there for the next run."""
     return profile.journal is not None or not is_loopback(base_url)
 
 
 def codes_sent_before(profile: Profile, *, kept: Path, resend: Container[str] = ()) -> frozenset[str]:
     """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises JournalError, or
     OSError."""
-    path = profile.journal or kept / "journal.jsonl"
+    path = profile.journal or kept / JOURNAL
     journal = Journal(
         path, origin=profile.base_url, run="", across_runs=_outlives(profile, profile.base_url), resend=resend
     )
     return journal.sent_before(profile.transactions.codes)
+
+
+def _record_of_keys(profile: Profile, target: Target, share: Share, kept: Path) -> KeyRecord | None:
+    """Beside the journal; None where that goes with the run."""
+    return record_of_keys(profile, run=share.run, kept=kept) if _outlives(profile, target.base_url) else None
+
+
+def record_of_keys(profile: Profile, *, run: str, kept: Path) -> KeyRecord:
+    """The record of the keys that runs with this profile registered. `kept` is the folder of the journal where the
+    profile names none."""
+    return KeyRecord(beside(profile.journal or kept / JOURNAL), origin=profile.base_url, run=run)
 
 
 def _wire_settings(profile: Profile) -> WireSettings:

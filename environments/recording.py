@@ -65,14 +65,19 @@ def recorded(
     )
 
 
-def _sent(request: requests.PreparedRequest) -> Request:
+def body_of(request: requests.PreparedRequest) -> bytes:
+    """The body as it goes over the wire."""
     body = request.body or b""
+    return body.encode() if isinstance(body, str) else bytes(body)
+
+
+def _sent(request: requests.PreparedRequest) -> Request:
     headers = tuple((str(name), _as_text(value)) for name, value in request.headers.items())
     return Request(
         request.method or "",
         request.url or "",
         headers,
-        body.encode() if isinstance(body, str) else bytes(body),
+        body_of(request),
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from reports import cleaning
 from reports.headline import counted, headline, known_failures, permitted, run_line
 from reports.run import Run
 from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, TESTED, WARN, by_level, deviation
@@ -64,6 +65,8 @@ def summary_html(run: Run) -> str:
         sections=_by_heading(conformance),
         robustness=_by_heading(robustness),
         exchanges=run.exchanges,
+        left_besides=cleaning.besides_keys(document),
+        remedy=list(cleaning.remedy(document)),
         shown=_shown(run, rows),
         deviating=_deviating(rows),
         counted_by_level=lambda found: by_level(row["level"] for row in found),

@@ -109,12 +109,12 @@ def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
     if not plan.registers or not profile.accounts:
         return
     deletes = "delete-keys" in profile.allow and "deletePixKey" in profile.requests
-    after = "deleted again at once" if deletes else "left behind: nothing says how to delete it"
+    after = "deleted again at once" if deletes else "not cleaned up: nothing says how to delete it"
     for key in profile.pix_keys:
         name = f"{key.type} {key.key}".strip()
         yield f"  the key {name} is registered for {profile.accounts[0]} and {after}"
     if any(key.type == "RANDOM" for key in profile.pix_keys) and deletes:
-        yield "  a RANDOM key whose value the service does not answer is left behind"
+        yield "  a RANDOM key is deleted where the service answers its value, or the list shows for sure which it is"
 
 
 def _prepared(plan: Plan) -> Iterator[str]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from environments.profile import Profile, today
+from reports import cleaning
 from reports.causes import findings
 from reports.first import ordered
 from reports.generated import Generated
@@ -46,6 +47,7 @@ class Run:
     observations: list[dict[str, Any]] = field(default_factory=list)
     exchanges: dict[int, dict[str, Any]] = field(default_factory=dict)
     left_behind: list[str] = field(default_factory=list)
+    not_cleaned_up: list[dict[str, Any]] = field(default_factory=list)
     first: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     selected: set[str] = field(default_factory=set)
@@ -99,7 +101,11 @@ class Run:
         self.unreachable = self.unreachable or traffic.get("unreachable", "")
         self.first += traffic.get("first", [])
         self.exchanges.update({exchange["number"]: exchange for exchange in traffic.get("exchanges", [])})
-        self.left_behind += traffic.get("left_behind", [])
+        self.not_cleaned_up += traffic.get("not_cleaned_up", [])
+        self.left_behind += [
+            *map(cleaning.sentence, traffic.get("not_cleaned_up", [])),
+            *traffic.get("left_behind", []),
+        ]
         self.generated.add(traffic.get("generated", {}))
         self.grants.add(traffic.get("grants", {}))
 
@@ -158,6 +164,7 @@ class Run:
             "requirements": shown,
             "observations": self.observations,
             "left_behind": self.left_behind,
+            "not_cleaned_up": self.not_cleaned_up,
             "exchanges": [_outline(self.exchanges[number]) for number in sorted(self.exchanges)],
         }
         return document | {"headline": str(headline(document))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from reports import cleaning
 from reports.first import UNKNOWN
 from reports.headline import count_lines, headline, run_line
 from reports.verdicts import FAIL, NOT_EXERCISED, WARN
@@ -27,7 +28,7 @@ def summary(document: dict[str, Any], report: str) -> Iterator[str]:
         if finding["verdict"] == WARN:
             yield f"WARN {finding['cause']}{_more(finding['requirements'][1:])}: {finding['message']}"
     yield from _untested(document)
-    yield from (f"left behind: {item}" for item in document["left_behind"])
+    yield from cleaning.line(document)
     yield from (f"note: {note}" for note in later)
     yield from (f"  {line}" for line in count_lines(document))
     if report:

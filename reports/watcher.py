@@ -19,7 +19,6 @@ from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.ledger import Requirement, ledger
-from spec.reading import may_be_registered, registered
 from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
@@ -48,7 +47,6 @@ class Watcher:
         self.shows = shows
         self.redactor = redactor
         self.door: Door | None = None
-        self.settled: set[int] = set()
         self.generated = Generated()
         self._seen = 0
 
@@ -60,7 +58,8 @@ class Watcher:
             "executions": door.executions if door else 0,
             "unreachable": self.redactor.text(door.unreachable) if door else "",
             "first": [self.redactor.text(line) for line in (said_first(door) if door else ())],
-            "left_behind": [self.redactor.text(line) for line in (*self._left_behind(), *self._not_executed())],
+            "not_cleaned_up": list(self._not_cleaned_up()),
+            "left_behind": [self.redactor.text(line) for line in self._not_executed()],
             "generated": self.generated.data(),
             "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
             "grants": self._grants().data(),
@@ -71,13 +70,10 @@ class Watcher:
         grants.see(self.door.exchanges if self.door else ())
         return grants
 
-    def _left_behind(self) -> Iterator[str]:
-        """The keys that were registered and not deleted, and those of which nobody knows."""
-        for exchange in self.door.exchanges if self.door else []:
-            if registered(exchange) and exchange.number not in self.settled:
-                yield f"exchange {exchange.number}: a key was registered and not deleted: {_sent(exchange)}"
-            elif may_be_registered(exchange):
-                yield f"exchange {exchange.number}: a key may be registered ({exchange.summary}): {_sent(exchange)}"
+    def _not_cleaned_up(self) -> Iterator[dict[str, Any]]:
+        """The keys that are still there for all that is known, without their values."""
+        for key in self.door.keys.not_cleaned_up() if self.door else []:
+            yield {"what": key.name, "why": key.state.value, "of_the_profile": key.owned, "exchanges": key.exchanges}
 
     def _not_executed(self) -> Iterator[str]:
         """The transfers that were prepared, and wait for their execution."""
@@ -229,10 +225,6 @@ class Watcher:
 def _cites(recording: Recording, exchange: Exchange) -> bool:
     """Whether a finding may cite it: of generated traffic only what was found to deviate is cited."""
     return exchange.number in recording.cited or exchange.number not in recording.judged
-
-
-def _sent(exchange: Exchange) -> str:
-    return exchange.request.body.decode("utf-8", "replace")[:300]
 
 
 def _plain(message: str) -> str:

@@ -69,5 +69,5 @@ def generation(
 ) -> Generation:
     """Sends generated traffic."""
     may_register = "register-keys" in profile.allow and profile.accounts
-    registrar = Registrar(client, profile, watcher.settled) if may_register else None
+    registrar = Registrar(client, profile) if may_register else None
     return Generation(client, profile, registrar, generation_settings)

@@ -78,7 +78,7 @@ class Traffic:
             return Registrations(
                 "", missing="only a key that the run registered is deleted: add register-keys to allow"
             )
-        return register_all(self.client, self.profile, self.token, self._watcher.settled)
+        return register_all(self.client, self.profile, self.token)
 
     def visit(self, operation: str) -> list[Exchange]:
         """The requests to an operation whose answer the document does not describe, the good one first."""
@@ -125,7 +125,7 @@ class Traffic:
             registrar.settle_mistake(exchange)
 
     def _registrar(self) -> Registrar:
-        return Registrar(self.client, self.profile, self._watcher.settled)
+        return Registrar(self.client, self.profile)
 
     # -- existence --------------------------------------------------------------------------------------------
 

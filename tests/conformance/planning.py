@@ -37,8 +37,13 @@ _MALFORMED_ELSEWHERE = 4
 _FORMS_OF_RANDOM = 3
 _MISTAKES = 2
 """What tells an endpoint that refuses a good request like an unknown path from no endpoint."""
-_LOOKS_FOR_A_KEY = 2
-"""How often the list is asked whether it shows a key: where it is refused, and where it cannot be deleted."""
+_LOOKS_FOR_A_KEY = 4
+"""How often the list is asked about a key: after it is registered, or twice after it is refused; where its type is
+refused, and where it cannot be deleted."""
+_LOOKS_FOR_A_MADE_KEY = 4
+"""Before a registration of a key that the service makes, twice after it, and after its deletion."""
+_LOOKS_BESIDE = 6
+"""Before the first registration and the first valid one, and when all is cleaned up."""
 _WITNESSES = 2
 """Harmless requests that are asked again where the token seems to have expired."""
 _BAD_CREDENTIALS = OF_AN_OPERATION + len(WITHOUT_A_TOKEN)
@@ -115,7 +120,7 @@ def _sent_to(operation: str, profile: Profile, reach: Reach) -> int:
         mistakes += _malformed(_MALFORMED.get(operation, _MALFORMED_ELSEWHERE), profile)
     if operation in READS:
         looks = operation == "listPixKeys" and "registerPixKey" in reach.operations
-        return 2 + _WITNESSES + _LOOKS_FOR_A_KEY * len(profile.pix_keys) * looks + mistakes
+        return 2 + _WITNESSES + _looks(profile) * looks + mistakes
     if operation == "executePix":
         return _executions(profile, reach) + mistakes
     if operation == "registerPixKey":
@@ -169,6 +174,15 @@ def _registrations(profile: Profile) -> int:
     explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1)
     explained += (3 * MOST_EXPLAINED + len(CONTROLS) + 1 + len(PATIENCE_S) + 1) * len(keys)
     return refused + good + explained
+
+
+def _looks(profile: Profile) -> int:
+    """How often the list of keys is read for what becomes of the keys."""
+    if not profile.accounts or not profile.pix_keys:
+        return 0
+    made = _FORMS_OF_RANDOM * sum(key.type == "RANDOM" for key in profile.pix_keys)
+    again = _LOOKS_FOR_A_MADE_KEY * len(profile.pix_keys)
+    return _LOOKS_BESIDE + _LOOKS_FOR_A_KEY * len(profile.pix_keys) + _LOOKS_FOR_A_MADE_KEY * made + again
 
 
 def _deletes(profile: Profile) -> bool:

@@ -26,6 +26,7 @@ def explained(registrar: Registrar, key: PixKey) -> Finding:
     """Whether a documented kind is accepted; where it is refused, whether that is surely wrong."""
     tried = [answer for answer in registrar.found.fresh if kind_sent(answer) == key.type]
     understood = [answer for answer in tried if is_understood(answer)]
+    understood += [answer for answer in registrar.found.effects if kind_sent(answer) == key.type]
     if understood:
         return Finding(Outcome.HOLDS, exchanges=tuple(understood[:1]))
     if not any(is_refused_outright(answer) for answer in tried):

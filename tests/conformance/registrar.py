@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from environments.client import NOTHING, Client
+from environments.keys import State
 from environments.profile import PixKey, Profile, fill
 from reports.recording import Finding
 from spec.exchange import Exchange
 from spec.interface import MARK
+from spec.listing import UUID, Listing
 from spec.reading import data_of, find, is_refusal, registered, succeeded
 from spec.strict_json import read_json
+
+if TYPE_CHECKING:
+    from tests.conformance.effects import Suspicion
 from tests.conformance.extras import FORM, Alternative, registration
+from tests.conformance.made_keys import can_show_what_is_made, made_since
 
 PATIENCE_S = (0.2, 0.5)
 """How long a deletion that is refused right after the registration is waited with, in all of a run; and a kind that
@@ -39,6 +46,8 @@ class Registrations:
     numeric: list[Exchange] = field(default_factory=list)
     kinds: dict[str, Finding] = field(default_factory=dict)
     broken: dict[str, Finding] = field(default_factory=dict)
+    effects: list[Exchange] = field(default_factory=list)
+    suspected: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
     @property
@@ -61,14 +70,16 @@ class Registrations:
 class Registrar:
     """Registers and deletes the keys of the profile, and nobody else's."""
 
-    def __init__(self, client: Client, profile: Profile, settled: set[int]) -> None:
+    def __init__(self, client: Client, profile: Profile) -> None:
         self.client = client
+        self.keys = client.door.keys
+        self.listing: Listing | None = None
+        self.suspicions: list[Suspicion] = []
         self.account = profile.accounts[0]
         self.found = Registrations(self.account)
         self.explained = 0
         self.helped: set[str] = set()
         self._patience = list(PATIENCE_S)
-        self._settled = settled
         self._may_list = "read" in profile.allow
         body = profile.requests.get("deletePixKey")
         self._deletion = body.json if body and "delete-keys" in profile.allow else None
@@ -80,6 +91,7 @@ class Registrar:
 
     def register(self, key: PixKey, **changes: object) -> Exchange:
         """A good registration of the key."""
+        self._look_before()
         body = registration(key, self.account)
         exchange = self.client.send("registerPixKey", self.account, **{"json": body, "good": True, **changes})  # type: ignore[arg-type]
         if changes.get("good", True):
@@ -95,6 +107,7 @@ class Registrar:
 
     def try_alternative(self, alternative: Alternative) -> Exchange:
         """A registration with one difference."""
+        self._look_before()
         form = urlencode(alternative.body).encode() if alternative.content_type == FORM else None
         return self.client.send(
             "registerPixKey",
@@ -107,37 +120,74 @@ class Registrar:
         )
 
     def settle(self, exchange: Exchange, key: PixKey) -> bool:
-        """Delete at once what was registered. Whether nothing is left behind."""
+        """Delete at once what was registered, but no key that was there before. Whether the key is free again."""
         if not registered(exchange):
             return True
         made = self._key_of(exchange, key)
-        if self.deletes and made.key:
+        if not self.deletes or self.keys.was_there_before(made.key):
+            return False
+        if not made.key or (made.key != key.key and not UUID.fullmatch(made.key)):
+            return self._settle_made(exchange)
+        self.keys.learn_value(exchange, made.key)
+        deletion = self.delete(made, good=True)
+        while is_refused(deletion) and self._patience:
+            time.sleep(self._patience.pop(0))
             deletion = self.delete(made, good=True)
-            while is_refused(deletion) and self._patience:
-                time.sleep(self._patience.pop(0))
-                deletion = self.delete(made, good=True)
-            self.found.deletions.append(deletion)
-            if not is_refused(deletion):
-                self._settled.add(exchange.number)
-                return True
-        return False
+        self.found.deletions.append(deletion)
+        return not is_refused(deletion)
+
+    def _settle_made(self, exchange: Exchange) -> bool:
+        """Delete the key that the service made and did not tell, where the list shows for sure which one it is."""
+        before = self.listing
+        if before is None or not can_show_what_is_made(self.keys, before):
+            return False
+        after = [listing for listing in (self.look(), self.look()) if listing]
+        value = made_since(self.keys, before, after)
+        if not value:
+            return False
+        self.keys.learn_value(exchange, value)
+        deleted = not is_refused(self.delete(PixKey("RANDOM", value), good=False))
+        self.look()
+        return deleted
+
+    def clean_up(self) -> None:
+        """Look what is left at the end, and try once more to delete the keys of the profile that the run registered."""
+        listing = self.look() if self.keys.not_cleaned_up() else None
+        left = [key for key in self.keys.not_cleaned_up() if key.owned and key.state is not State.LISTED]
+        for key in left if self.deletes else []:
+            sure = key.state is not State.MAYBE or (self.keys.before and listing and listing.shows(key.value))
+            if sure:
+                self.delete(PixKey(key.kind, key.value), good=False)
+        if left and self.deletes:
+            self.look()
+
+    def look(self) -> Listing | None:
+        """The list of keys as it is now; None where it may not be read, or cannot."""
+        if not self._may_list:
+            return None
+        listed = self.client.send("listPixKeys", self.account, good=True)
+        readable = listed.response is not None and listed.response.json.readable
+        self.listing = Listing(listed) if succeeded(listed) and readable else None
+        return self.listing
+
+    def _look_before(self) -> None:
+        """Before the first registration of a run: what is there already is the operator's."""
+        if not self.keys.sent:
+            self.look()
 
     def settle_mistake(self, exchange: Exchange) -> None:
         """Delete what a mistaken registration of an invented key registered after all."""
-        if exchange.operation != "registerPixKey" or exchange.number in self._settled or not registered(exchange):
+        if exchange.operation != "registerPixKey" or not registered(exchange):
             return
         sent = read_json(exchange.request.body).value
         key = sent.get("pixKey") if isinstance(sent, dict) else None
-        if isinstance(key, str) and MARK in key:
+        if isinstance(key, str) and MARK in key and self.keys.state(key) is State.REGISTERED:
             self.settle(exchange, PixKey(str(sent.get("pixKeyType")), key))
 
     def lists(self, key: PixKey) -> bool:
         """Whether the list of keys, where it may be read, shows the key: its shape is not shown."""
-        if not key.key or not self._may_list:
-            return False
-        listed = self.client.send("listPixKeys", self.account, good=True)
-        shown = listed.response.body.decode("utf-8", "replace") if listed.response and succeeded(listed) else ""
-        return key.key in shown
+        listing = self.look() if key.key else None
+        return listing is not None and listing.shows(key.key)
 
     def delete(self, key: PixKey, *, good: bool) -> Exchange:
         """Delete a key as the profile says. `good` where it was registered just now."""

@@ -15,6 +15,7 @@ from reports.recording import Finding
 from spec.interface import MARK
 from spec.reading import registered
 from spec.rules import Outcome
+from tests.conformance.effects import look_for_effect, settle_suspicions
 from tests.conformance.extras import registration
 from tests.conformance.refused_kinds import explained
 from tests.conformance.registrar import Registrar, Registrations, is_refused_outright
@@ -29,18 +30,19 @@ NUMERIC_KINDS = ("1", "3")
 ROUNDS = 2
 
 
-def register_all(client: Client, profile: Profile, token: str, settled: set[int]) -> Registrations:
+def register_all(client: Client, profile: Profile, token: str) -> Registrations:
     """Send everything that one run sends to the key registration; refusals first."""
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=f"nothing to register: supply {what}")
-    registrar = Registrar(client, profile, settled)
+    registrar = Registrar(client, profile)
     first = {key.type: key for key in reversed(profile.pix_keys)}
     registrar.found.kinds = {kind: Finding(Outcome.HIDDEN, "not reached") for kind in first}
     with suppress(UnreachableError):  # what was learned until then is judged
         _register(registrar, profile.pix_keys, token)
         for kind, key in first.items():
             registrar.found.kinds[kind] = explained(registrar, key)
+        registrar.clean_up()
     return registrar.found
 
 
@@ -49,6 +51,7 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
     free, rounds = [key for key in keys if key.type != "RANDOM"], ROUNDS if registrar.deletes else 1
     wrong = OfKeys(token, keys, registrations=rounds * len(free))
     _without_token(registrar, keys, wrong)
+    registrar.look()
     for turn in range(rounds):
         free = [key for key in free if _good(registrar, key, wrong, repeat=turn == 0)]
     _probe(registrar, [(keys[0], name) for name in wrong.rest()])
@@ -56,6 +59,7 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
     for key in keys:  # last, as a key that the service made may be beyond deletion
         if key.type == "RANDOM":
             _random(registrar, key)
+    settle_suspicions(registrar)
 
 
 # -- what must be refused ---------------------------------------------------------------------------------------
@@ -115,14 +119,18 @@ def _good(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> 
 
     A key that is there already is the operator's, who receives payments with it: it is left alone.
     """
+    before = registrar.listing
     _probe(registrar, [(key, name) for name in wrong.take()])
     exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
     if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
         _probe(registrar, [(other, name) for name in wrong.take()])
     if registered(exchange) and repeat:
+        registrar.look()
         registrar.found.repeated.append(registrar.register(key))
-    return registrar.settle(exchange, key)
+    elif repeat:
+        look_for_effect(registrar, key, exchange, before)
+    return registrar.settle(exchange, key) and not registrar.keys.was_there_before(key.key)
 
 
 def _random(registrar: Registrar, key: PixKey) -> None:
@@ -130,8 +138,11 @@ def _random(registrar: Registrar, key: PixKey) -> None:
     body = registration(key, registrar.account)
     without = {name: value for name, value in body.items() if name != "pixKey"}
     for form in (body, {**body, "pixKey": str(uuid4())}, without):
+        before = registrar.look()
         exchange = registrar.register(key, json=form)
         registrar.found.fresh.append(exchange)
-        registrar.settle(exchange, replace(key, key=form.get("pixKey", "")))
+        made = replace(key, key=form.get("pixKey", ""))
+        registrar.settle(exchange, made)
+        look_for_effect(registrar, made, exchange, before)
         if not is_refused_outright(exchange):
             return

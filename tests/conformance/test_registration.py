@@ -8,6 +8,7 @@ from reports.recording import Finding
 from spec.interface import KEY_KINDS
 from spec.reading import code_of, data_of, gives_result, registered
 from spec.rules import Outcome
+from tests.conformance.effects import mention_suspected
 from tests.conformance.findings import token_accepted
 from tests.conformance.judging import (
     NotExercised,
@@ -19,6 +20,7 @@ from tests.conformance.judging import (
     requirement,
     rows,
 )
+from tests.conformance.refused_kinds import kind_sent
 from tests.conformance.wrong_tokens import MOST_CITED, credentials_of
 
 STANDING = ("serverError", "stackTrace", "connection")
@@ -34,13 +36,28 @@ OF_ANY_RESULT = (
 
 
 def _of_good_answers(what):
-    return what not in (*STANDING, *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)
+    return what not in ("status", *STANDING, *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)
 
 
 @pytest.mark.parametrize("row", rows("registerPixKey", _of_good_answers))
 def test_statement_holds_in_every_answer(row, registrations):
     """Status, JSON, envelope and every field of the key registration result are as stated."""
     assert_holds(*registrations.answers)
+
+
+@requirement("registerPixKey.status")
+def test_a_registration_is_answered_with_200(registrations):
+    """A successful registration has status 200: what is refused is not registered."""
+    cite(*registrations.effects)
+    assert not registrations.effects, _registered_nevertheless(registrations.effects)
+
+    assert_holds(*registrations.answers)
+    mention_suspected(registrations.suspected)
+
+
+def _registered_nevertheless(effects):
+    refused = ", ".join(dict.fromkeys(f"{kind_sent(seen)}: {seen.summary}" for seen in effects))
+    return f"refused, and the list shows the key afterwards like one that was accepted ({refused})"
 
 
 @pytest.mark.parametrize("row", rows("registerPixKey", OF_ANY_RESULT.__contains__))

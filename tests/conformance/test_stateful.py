@@ -34,7 +34,7 @@ def world(
     from tests.conformance.generation.machine import run_sequences
 
     reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
-    registrar = Registrar(client, profile, watcher.settled) if "registerPixKey" in reach.operations else None
+    registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None
     seen = World(client, profile, registrar, watcher.redactor, Findings(client.door), reach)
     run_sequences(seen, generation_settings)
     return seen

@@ -73,7 +73,7 @@ class World:
             return
         exchange = self.registrar.register(key)
         self._take("registerPixKey", exchange)
-        if registered(exchange):
+        if registered(exchange) and not self.registrar.keys.was_there_before(key.key):
             self.registrations[key.key] = exchange
             self.touched[key.key] = key
 

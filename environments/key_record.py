@@ -1,0 +1,57 @@
+"""The record of registrations: which keys of a profile a run registered, so that a later command can delete them.
+
+It lies beside the journal of executions. Each event is keyed by a digest of origin, account and key.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+from environments.record import Record
+
+ABSENT, SENT, REGISTERED, REFUSED, DELETED, GONE = "absent before", "sent", "registered", "refused", "deleted", "gone"
+
+
+class Left(Enum):
+    """What earlier runs left of a key."""
+
+    NOTHING = "nothing"
+    REGISTERED = "registered by a run, and not deleted"
+    MAYBE = "absent before a run that may have registered it"
+    UNKNOWN = "sent by a run that did not see whether it was there before"
+
+
+class KeyRecord(Record):
+    """Keys that runs registered at one environment."""
+
+    def write(self, account: str, key: str, event: str) -> None:
+        """Write down an event of a key. Raises JournalError, or OSError where it cannot be written."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._lock:
+            self._append({"digest": self._digest(f"{account}\n{key}"), "event": event})
+
+    def left(self, account: str, key: str) -> Left:
+        """What all runs together left of a key. Raises JournalError or OSError."""
+        if not self._path.exists():
+            return Left.NOTHING
+        with self._lock:
+            digest = self._digest(f"{account}\n{key}")
+            return _left(
+                [(event["run"], event["event"]) for event in self._events(digest) if event["digest"] == digest]
+            )
+
+
+def _left(events: list[tuple[str, str]]) -> Left:
+    """A deletion, or that the key was seen gone, closes what came before; a refusal only the request itself."""
+    since = events[max((at for at, (_, event) in enumerate(events, 1) if event in (DELETED, GONE)), default=0) :]
+    if any(event == REGISTERED for _, event in since):
+        return Left.REGISTERED
+    if not since or since[-1][1] != SENT:
+        return Left.NOTHING
+    return Left.MAYBE if (since[-1][0], ABSENT) in events else Left.UNKNOWN
+
+
+def beside(journal: Path) -> Path:
+    """Where the record lies, by the path of the journal."""
+    return journal.with_name(f"{journal.stem}-keys{journal.suffix}")

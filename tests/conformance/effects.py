@@ -1,0 +1,115 @@
+"""A refusal that had an effect: a valid registration is refused, and the list shows its key like one that was accepted.
+
+What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal counts
+only where its key stands exactly as accepted keys stand, was absent before and is there in two lists after, and where
+the refusal is not the answer that a registered key gets: then somebody else may have registered it in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from environments.authorization import VALID
+from environments.keys import State
+from environments.profile import PixKey
+from reports.recording import cite, warn
+from spec.exchange import Exchange
+from spec.interface import KEY_KINDS
+from spec.listing import Listing, Place, alike
+from spec.reading import registered
+from tests.conformance.fingerprint import indistinguishable
+from tests.conformance.made_keys import can_show_what_is_made, made_since
+from tests.conformance.registrar import Registrar, is_refused
+
+REFUSALS = (400, 403, 404, 415, 422)
+"""Statuses that say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
+_ENOUGH = 2
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A refused registration whose key the list shows. `made`: its value was not sent."""
+
+    exchange: Exchange
+    key: PixKey
+    places: tuple[frozenset[Place], ...]
+    made: bool = False
+
+
+def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:
+    """Read the list twice after a registration that was refused: it may show the key nevertheless."""
+    if before is None or not _may_have_an_effect(registrar, exchange, before):
+        return
+    if not key.key and not can_show_what_is_made(registrar.keys, before):
+        return
+    if key.key and (before.shows(key.key) or registrar.keys.state(key.key) is not State.REFUSED):
+        return
+    first = registrar.look()
+    if first is None or (key.key and not first.shows(key.key)):
+        return
+    after = [listing for listing in (first, registrar.look()) if listing]
+    value = key.key or made_since(registrar.keys, before, after)
+    if value and len(after) == 2 and all(listing.shows(value) for listing in after):
+        places = tuple(listing.places(value, key.type) for listing in after)
+        registrar.suspicions.append(Suspicion(exchange, replace(key, key=value), places, made=not key.key))
+
+
+def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listing) -> bool:
+    """Refused, and sent once since the list, but for those without the valid token that were refused."""
+    if exchange.response is None or exchange.response.status not in REFUSALS:
+        return False
+    since = [seen for seen in registrar.client.door.exchanges if seen.number > before.number]
+    same = [seen for seen in since if seen.operation == "registerPixKey" and seen.request.body == exchange.request.body]
+    wrong = [seen for seen in same if seen.credential != VALID]
+    return not any(map(registered, wrong)) and len(same) - len(wrong) == 1
+
+
+def settle_suspicions(registrar: Registrar) -> None:
+    """Decide which refusals had an effect, and delete what they registered."""
+    suspected = [seen for seen in registrar.suspicions if not _answers_a_registered_key(registrar, seen)]
+    references = list(registrar.keys.references.values())
+    if references:
+        sure = [seen for seen in suspected if all(alike(places, references) for places in seen.places)]
+        if all(seen.made for seen in sure):  # somebody else may have had a key made
+            sure = []
+    else:
+        sure = _all_refused(registrar, suspected)
+    for seen in sure:
+        registrar.found.effects.append(seen.exchange)
+        registrar.keys.learn_effect(seen.exchange, seen.key.key)
+    registrar.found.suspected = [seen.exchange for seen in registrar.suspicions if seen not in sure]
+    if registrar.deletes and sure:
+        for seen in sure:
+            registrar.delete(seen.key, good=False)
+        registrar.look()
+
+
+def _answers_a_registered_key(registrar: Registrar, seen: Suspicion) -> bool:
+    """Whether a key that is there already is refused in the same way."""
+    return any(indistinguishable(seen.exchange, repeated) for repeated in registrar.found.repeated)
+
+
+def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspicion]:
+    """Where no key was accepted: those that stand like keys of an earlier day, if all do, and can be deleted."""
+    before, own = registrar.keys.before, [seen for seen in suspected if not seen.made]
+    tried = [seen for seen in registrar.found.fresh if not registered(seen)]
+    if before is None or not registrar.deletes or len(own) < _ENOUGH or len(own) < len(tried) - 1:
+        return []
+    paths = {place.path for seen in own for places in seen.places for place in places}
+    known = [before.places(text, kind) for kind in KEY_KINDS for text in before.texts_at(paths, KEY_KINDS)]
+    alike_all = all(alike(places, known) for seen in own for places in seen.places)
+    return own if alike_all and _can_be_deleted(registrar, own) else []
+
+
+def _can_be_deleted(registrar: Registrar, seen: list[Suspicion]) -> bool:
+    """Delete the keys. Whether that was granted, and the list shows none of them any more."""
+    refused = [each for each in seen if is_refused(registrar.delete(each.key, good=False))]
+    listing = registrar.look()
+    return not refused and listing is not None and not any(listing.shows(each.key.key) for each in seen)
+
+
+def mention_suspected(suspected: list[Exchange]) -> None:
+    """Warn of refusals whose key the list shows, where that may be something else than a registration."""
+    if suspected:
+        cite(*suspected)
+        warn("refused, and the list shows the key afterwards: somebody else may have registered it, or it waits")
