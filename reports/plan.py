@@ -130,10 +130,10 @@ def _mistaken(plan: Plan) -> Iterator[str]:
 
 def _money(plan: Plan, profile: Profile) -> Iterator[str]:
     yield "what moves money:"
-    yield from (f"  {line}" for line in (*_executed(plan, profile), *_followed(plan, profile)))
+    yield from (f"  {line}" for line in (*_executed(plan), *_followed(plan, profile)))
 
 
-def _executed(plan: Plan, profile: Profile) -> Iterator[str]:
+def _executed(plan: Plan) -> Iterator[str]:
     if "executePix" in plan.denied:
         yield "no execution: it needs execute in allow"
     elif plan.journal_trouble:
@@ -141,7 +141,7 @@ def _executed(plan: Plan, profile: Profile) -> Iterator[str]:
     elif plan.spending == Spending():
         yield "no execution: there is no code in transactions.codes, and no transactions.prepare"
     elif plan.spending is not None:
-        yield from spending_lines(plan.spending, profile.limits.executions)
+        yield from spending_lines(plan.spending)
     elif not plan.follows:
         yield "no execution: nothing that was selected needs one"
 

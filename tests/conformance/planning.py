@@ -62,9 +62,9 @@ def planned(
     phases = _phases(items)
     spent, trouble = _spent(profile, reach, sent_before)
     return Plan(
-        targeted(profile, reach),
+        targeted(profile, reach, spent),
         Counter(generated(profile, settings, phases)) + Counter(sequences(profile, in_sequences)),
-        bodies=_bodies(profile, reach),
+        bodies=_bodies(profile, reach, spent),
         denied=reach.denied | in_sequences.denied | {name for name, _ in phases if not permits(profile, name)},
         mistakes=_mistakes(profile, reach, phases),
         registers="registerPixKey" in reach.operations | in_sequences.operations or (REGISTERED, EXAMPLES) in phases,
@@ -83,13 +83,13 @@ def _phases(items: Sequence[pytest.Item]) -> list[tuple[str, str]]:
 
 
 def _spent(profile: Profile, reach: Reach, sent_before: Callable[[], Collection[str]]) -> tuple[Spending | None, str]:
-    """What is executed, and why nothing is where the journal cannot be read."""
+    """What is executed, None where nothing is to be; and why the journal keeps it from being sent."""
     if not reach.spends_codes:
         return None, ""
     try:
         return spending(profile, sent_before()), ""
     except (JournalError, OSError) as error:
-        return None, str(error)
+        return spending(profile), str(error)
 
 
 def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> int:
@@ -98,12 +98,12 @@ def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> int
     return OF_AN_OPERATION * (executes + registers)
 
 
-def targeted(profile: Profile, reach: Reach) -> Counter[str]:
+def targeted(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:
     """What the targeted tests send, the preflight and the reads that are repeated for the token included."""
     counts = Counter(_preflight(profile))
     for operation in operations():
         if operation in reach.operations:
-            counts[operation] += _sent_to(operation, profile, reach)
+            counts[operation] += _sent_to(operation, profile, reach, spent)
     counts[UNDOCUMENTED] = len(reach.subjects) + _MISTAKES * len(reach.subjects & set(WITH_A_BODY))
     return counts
 
@@ -114,7 +114,7 @@ def _preflight(profile: Profile) -> Mapping[str, int]:
     return {"listAccounts": 2 + _WITNESSES, "getBalance": len(profile.accounts[:MOST_ACCOUNTS])}
 
 
-def _sent_to(operation: str, profile: Profile, reach: Reach) -> int:
+def _sent_to(operation: str, profile: Profile, reach: Reach, spent: Spending | None) -> int:
     mistakes = _MISTAKES if operation in reach.subjects & set(WITH_A_BODY) else 0
     if reach.surveys and operation in reach.subjects:
         mistakes += _malformed(_MALFORMED.get(operation, _MALFORMED_ELSEWHERE), profile)
@@ -122,21 +122,21 @@ def _sent_to(operation: str, profile: Profile, reach: Reach) -> int:
         looks = operation == "listPixKeys" and "registerPixKey" in reach.operations
         return 2 + _WITNESSES + _looks(profile) * looks + mistakes
     if operation == "executePix":
-        return _executions(profile, reach) + mistakes
+        return _executions(spent) + mistakes
     if operation == "registerPixKey":
         return _registrations(profile) + _malformed(3, profile) + mistakes
     if operation == "deletePixKey":
         return _deletions(profile, _registrations(profile)) + mistakes
-    return max(1, _bodies(profile, reach).get(operation, 0)) + mistakes
+    return max(1, _bodies(profile, reach, spent).get(operation, 0)) + mistakes
 
 
-def _bodies(profile: Profile, reach: Reach) -> Mapping[str, int]:
+def _bodies(profile: Profile, reach: Reach, spent: Spending | None) -> Mapping[str, int]:
     """How many valid bodies of the profile go to each operation that may move money by itself."""
     prepare = profile.transactions.prepare
     found = {}
     for operation in PREPARING:
         of_the_plan = prepare is not None and prepare.operation == operation
-        prepares = spending(profile).prepared if of_the_plan and reach.spends_codes else 0
+        prepares = spent.prepared if of_the_plan and spent else 0
         has_a_body = operation in profile.requests or (of_the_plan and permits(profile, "executePix"))
         if operation in reach.operations and (prepares or (has_a_body and operation in reach.subjects)):
             found[operation] = max(1, prepares)
@@ -154,9 +154,8 @@ def _malformed(count: int, profile: Profile) -> int:
     return count if "fuzz" in profile.allow else 0
 
 
-def _executions(profile: Profile, reach: Reach) -> int:
-    spent = spending(profile)
-    codes = len(spent.codes) + spent.prepared if reach.spends_codes else 0
+def _executions(spent: Spending | None) -> int:
+    codes = len(spent.codes) + spent.prepared if spent else 0
     refusals = _BAD_CREDENTIALS + codes - 1 if codes else 0
     invented = 2 + len(OTHER_SCHEMES) + _BAD_CREDENTIALS + _WITNESSES
     return invented + refusals + codes

@@ -138,19 +138,20 @@ def test_a_journal_that_cannot_be_read_stops_every_execution(tmp_path):
     assert not journal.with_suffix(".key").exists()
 
 
-def test_what_limits_executions_leaves_out_is_named():
-    """Codes come before prepared transfers, in the order of the profile."""
+def test_codes_that_were_sent_before_take_no_room():
+    """limits.executions is for the others, in the order of the profile, and then for transfers to prepare."""
     prepare = Prepare("transferInternal", {}, "/data/code", count=4)
     profile = Profile("staging", Path("staging.yaml"), "", limits=Limits(executions=3))
-    full = replace(profile, transactions=Transactions(("A", "B", "C", "D"), prepare))
-    roomy = replace(profile, transactions=Transactions(("A",), prepare))
+    full = replace(profile, transactions=Transactions(("A", "B", "C", "D", "E"), prepare))
+    roomy = replace(profile, transactions=Transactions(("A", "B"), prepare))
 
-    assert list(spending_lines(spending(full, {"B"}), 3)) == [
-        "each once: A, C",
+    assert list(spending_lines(spending(full, {"B"}))) == [
+        "each once: A, C, D",
         "not again, as the journal says that an earlier run sent it: B",
-        "left out, as limits.executions is 3: D, 4 that transactions.prepare asks for",
+        "limits.executions (3) leaves out 1 of 4 transaction codes and 4 of 4 transfers to prepare",
     ]
-    assert list(spending_lines(spending(roomy), 3)) == [
+    assert list(spending_lines(spending(roomy, {"B"}))) == [
         "each once: A, 2 that the run prepares",
-        "left out, as limits.executions is 3: 2 that transactions.prepare asks for",
+        "not again, as the journal says that an earlier run sent it: B",
+        "limits.executions (3) leaves out 2 of 4 transfers to prepare",
     ]
