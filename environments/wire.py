@@ -8,7 +8,8 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse, IncompleteRead, LineTooLong, parse_headers
 from types import TracebackType
 from typing import Any
@@ -30,13 +31,13 @@ _local = threading.local()
 
 class Deadline:
     """Shuts the socket of this thread's request down when `seconds` have passed. `sending` says that the request may
-    have left: a connection is there, to the target or to a proxy that is told what to pass on."""
+    have left: a connection is there, to the target or to a proxy that is told what to pass on. `timer` counts."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, timer: Callable[..., threading.Timer] = threading.Timer) -> None:
         self.expired = False
         self.sending = False
         self._sock: socket.socket | None = None
-        self._timer = threading.Timer(seconds, self._expire)
+        self._timer = timer(seconds, self._expire)
         self._timer.daemon = True
 
     def watch(self, sock: socket.socket | None) -> None:
@@ -153,6 +154,7 @@ class WireSettings:
     client_key: str | None = None
     client_key_passphrase: str | None = None
     proxy: str | None = None
+    timer: Callable[..., threading.Timer] = field(default=threading.Timer, repr=False)
 
 
 class Wire(HTTPAdapter):
@@ -187,7 +189,7 @@ class Wire(HTTPAdapter):
     def attempt(self, request: requests.PreparedRequest) -> tuple[requests.Response | None, Response | Failure]:
         """Send once. Gives the `requests` response with its body read, and ours; or None and the failure."""
         settings = self._settings
-        with Deadline(settings.timeout_s) as deadline:
+        with Deadline(settings.timeout_s, settings.timer) as deadline:
             try:
                 raw = super().send(
                     request,

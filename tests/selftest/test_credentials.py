@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import os
+import subprocess
 import traceback
 from pathlib import Path
 
@@ -191,29 +192,49 @@ class TestCommand:
             f"{COMMAND}: printed no text; expected the token alone"
         )
 
-    def test_timeout(self, monkeypatch):
+    def test_timeout(self, waiting):
         """A command that takes too long is ended, and the processes that it started with it."""
-        monkeypatch.setattr(credentials, "COMMAND_TIMEOUT", 0.1)
-        began = time.monotonic()
+        command, waited = waiting(lambda process, seconds: subprocess.TimeoutExpired(process.args, seconds))
 
-        message = refusal(resolve, profile(shell(f"echo {SECRET}; sleep 20 & sleep 20")))
+        assert refusal(resolve, profile(command)) == (
+            f"{COMMAND}: not done after 30 seconds; run it by hand to see why"
+        )
+        assert waited() == [30]
 
-        assert message == f"{COMMAND}: not done after 0.1 seconds; run it by hand to see why"
-        assert time.monotonic() - began < 5
-
-    def test_interrupted(self, monkeypatch):
+    def test_interrupted(self, waiting):
         """A run that is interrupted while it waits leaves no command behind."""
-
-        def interrupted(self, timeout):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(credentials.subprocess.Popen, "communicate", interrupted)
-        began = time.monotonic()
+        command, waited = waiting(lambda process, seconds: KeyboardInterrupt())
 
         with pytest.raises(KeyboardInterrupt):
-            resolve(profile(Auth(token_command=("sleep", "20"))))
+            resolve(profile(command))
 
-        assert time.monotonic() - began < 5
+        assert waited() == [30]
+
+
+@pytest.fixture
+def waiting(here, monkeypatch):
+    """A command that never ends, and what it is to meet once it waits. The second is asked for the seconds that it was
+    given, when no process of the command is left: each holds the pipe open."""
+    pipe, seconds = here / "alive", []
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def waited():
+        os.set_blocking(reader, True)
+        assert os.read(reader, 1) == b""
+        os.close(reader)
+        return seconds
+
+    def meeting(error):
+        def communicate(process, timeout):
+            process.stdout.readline()
+            seconds.append(timeout)
+            raise error(process, timeout)
+
+        monkeypatch.setattr(credentials.subprocess.Popen, "communicate", communicate)
+        return shell(f"exec 9> {pipe}; sleep infinity & echo {SECRET}; wait"), waited
+
+    return meeting
 
 
 class TestTokenSource:

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
@@ -65,16 +66,34 @@ def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
     assert not list((tmp_path / "tmp").iterdir())
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.2, 0.4])
-def test_workers_that_are_still_starting_send_nothing(delay, tmp_path):
-    """The probe of the target was answered, and a signal came before a worker could hear it."""
+def children(process, folder):
+    """The processes that a run has started."""
+    return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+
+
+def joined(process, folder):
+    """The workers that hear a signal."""
+    return list((folder / "tmp").glob("*/*.pid"))
+
+
+STARTING = {
+    "the probe is answered": lambda service, process, folder: service.answered,
+    "a worker has started": lambda service, process, folder: children(process, folder),
+    "a worker has joined": lambda service, process, folder: joined(process, folder),
+    "both workers have joined": lambda service, process, folder: joined(process, folder)[1:],
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are seen in /proc")
+@pytest.mark.parametrize("has_begun", STARTING.values(), ids=STARTING)
+def test_workers_that_are_still_starting_send_nothing(has_begun, tmp_path):
+    """A signal that comes at any point of their start stops the run; what they might have sent by then is held back."""
     (tmp_path / "tmp").mkdir()
-    with Raw() as service:
+    with PausesAt(3) as service:
         profile = write_profile(tmp_path, service.base_url, limits=LIMITS)
         with started(profile, "-n", "2", TMPDIR=str(tmp_path / "tmp")) as process:
-            while not service.seen and process.poll() is None:
+            while not has_begun(service, process, tmp_path) and process.poll() is None:
                 time.sleep(0.01)
-            time.sleep(delay)
             os.kill(process.pid, signal.SIGTERM)
             output, _ = process.communicate()
 

@@ -363,7 +363,7 @@ def test_an_interrupted_execution_is_an_unknown_outcome(options, tmp_path):
         limits = {"executions": 2, "requests": 400}
         profile = write_profile(tmp_path, service.base_url, journal=str(journal), limits=limits)
         with started(profile, *ONLY_EXECUTIONS, *options) as process:
-            await_event(service.executing, process)
+            await_event(service.silent, process)
             os.killpg(process.pid, signal.SIGINT)
             process.communicate()
     document = json.loads((tmp_path / "report" / "conformance.json").read_text())

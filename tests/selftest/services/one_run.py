@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 from environments.authorization import VALID
 from environments.budget import Budget
@@ -15,6 +16,7 @@ from spec.interface import operations
 from tests.conformance.executions import Executions, execute
 from tests.conformance.prepared import codes_of, prepare
 from tests.selftest.services.running import write_profile
+from tests.selftest.services.waiting import RunsOutWhen
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 EVERYTHING = frozenset(operation.permission for operation in operations().values())
@@ -22,7 +24,7 @@ EVERYTHING = frozenset(operation.permission for operation in operations().values
 
 class Run:
     """The door of one run and its client, with a journal that the next run reads, too. With `proxied` the service is
-    the proxy that another target is reached through."""
+    the proxy that another target is reached through. Time is up as soon as the service holds an answer back."""
 
     def __init__(
         self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, token=None,
@@ -33,8 +35,10 @@ class Run:
         journal = Journal(self.journal, origin=base_url, run=name, resend=resend)
         budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
         proxy = service.base_url if proxied else None
-        wire = WireSettings(timeout_s=0.4, response_bytes=100_000, proxy=proxy)
-
+        silent = getattr(service, "silent", threading.Event())
+        wire = WireSettings(
+            timeout_s=60, response_bytes=100_000, proxy=proxy, timer=lambda _, expire: RunsOutWhen(silent, expire)
+        )
         self._token = token or (lambda: service.service.token)
         self.door = Door(
             base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=self._token, refresh=refresh
@@ -60,6 +64,6 @@ class Run:
 def profile_of(folder, codes=(CODE, OTHER), *, prepare=None, executions=5) -> Profile:
     """The profile of the sandbox with these codes."""
     transactions = {"codes": list(codes), **({"prepare": prepare} if prepare else {})}
-    limits = {"executions": executions, "requests": 400, "timeout": 1}
+    limits = {"executions": executions, "requests": 400}
     path = write_profile(folder, "http://127.0.0.1:1", transactions=transactions, limits=limits)
     return load(str(path), folder=folder)

@@ -58,7 +58,8 @@ class IsAhead(Raw):
     def __init__(self, seconds: int) -> None:
         super().__init__()
         finish = self.service.finish
-        date = formatdate(time.time() + seconds, usegmt=True)
         self.service.finish = lambda request, operation, response: Response(
-            response.status, finish(request, operation, response).body, (*response.headers, ("Date", date))
+            response.status,
+            finish(request, operation, response).body,
+            (*response.headers, ("Date", formatdate(time.time() + seconds, usegmt=True))),
         )

@@ -11,7 +11,11 @@ from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, reset
 
 
 class Trouble(Raw):
-    """Answers everything but an execution of a real code with the valid token."""
+    """Answers everything but an execution of a real code with the valid token. `silent`: an answer is held back."""
+
+    def __init__(self):
+        super().__init__()
+        self.silent = threading.Event()
 
     def answer(self, connection, request):
         good = request.header("Authorization") == f"Bearer {self.service.token}"
@@ -27,12 +31,8 @@ class Trouble(Raw):
 class NeverAnswersAnExecution(Trouble):
     """Reads the execution and says nothing."""
 
-    def __init__(self):
-        super().__init__()
-        self.executing = threading.Event()
-
     def execute(self, connection, request):
-        self.executing.set()
+        self.silent.set()
         self._stopped.wait()
 
 
@@ -114,11 +114,16 @@ class RedirectsReadsToAnExecution(Raw):
 class NeverAnswersARefusal(Raw):
     """Says nothing to a request with a real code and without the valid token: it may have executed it."""
 
+    def __init__(self):
+        super().__init__()
+        self.silent = threading.Event()
+
     def answer(self, connection, request):
         good = request.header("Authorization") == f"Bearer {self.service.token}"
         if good or not request.path.startswith(EXECUTION) or "pixconf-" in request.path:
             super().answer(connection, request)
         else:
+            self.silent.set()
             self._stopped.wait()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from subprocess import Popen
 
 from tests.selftest.services.serving import Raw
@@ -25,6 +26,21 @@ class PausesAt(Raw):
             self._stopped.wait()
         else:
             super().answer(connection, request)
+
+
+class RunsOutWhen(threading.Timer):
+    """A timer whose time is up when an event is set, on any machine."""
+
+    def __init__(self, event: threading.Event, function: Callable[[], None]) -> None:
+        super().__init__(_LOOKS_AFTER_S, function)
+        self._event = event
+
+    def run(self) -> None:
+        while not self.finished.wait(self.interval):
+            if self._event.is_set():
+                self._event.clear()
+                self.finished.set()
+                self.function()
 
 
 def await_event(event: threading.Event, process: Popen[str]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 
-from environments.sandbox import Data, Refusal, Request
+from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.fields import text
 from environments.sandbox.ledger import Key
 from environments.sandbox.service import Service
@@ -200,19 +199,23 @@ class OneRandomKeyIsEnough(Service):
 
 
 class BusyAfterEach(Service):
-    """The sandbox, where an account is busy for a while after each key that is registered."""
+    """The sandbox, where an account is busy after each key that is registered, while `WHILE` requests come in."""
 
-    STATUS, WHILE_S = 422, 0.08
+    STATUS, WHILE = 422, 3
 
     def __init__(self) -> None:
         super().__init__()
-        self.free_at = 0.0
+        self.busy = 0
+
+    def respond(self, request: Request) -> Response:
+        self.busy = max(0, self.busy - 1)
+        return super().respond(request)
 
     def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
-        if time.monotonic() < self.free_at:
+        if self.busy:
             raise Refusal(self.STATUS, "Another key of the account is being registered.")
         registration = super().register(ledger, account_id, kind, value)
-        self.free_at = time.monotonic() + self.WHILE_S
+        self.busy = self.WHILE
         return registration
 
 
