@@ -12,16 +12,14 @@ import requests
 
 from environments.authorization import VALID, authorization
 from environments.door import Door, Intent
+from environments.permission import invented
 from spec.exchange import Exchange
-from spec.interface import MARK, operations
+from spec.interface import operations
+
+__all__ = ["NOTHING", "Client", "invented"]
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
-
-
-def invented() -> str:
-    """An identifier that is nobody's: the mark of the suite and eight random hex digits."""
-    return f"{MARK}{secrets.token_hex(4)}"
 
 
 class Client:

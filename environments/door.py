@@ -21,8 +21,8 @@ from environments.budget import Budget, OverBudgetError
 from environments.execution import ExecutionGuard, KeptBackError
 from environments.journal import AlreadySentError, Journal, JournalError
 from environments.keys import Keys
-from environments.patience import ATTEMPTS, Patience
-from environments.permission import MONEY, ForbiddenError, Permission
+from environments.patience import ATTEMPTS, Admission, Patience
+from environments.permission import MONEY, ForbiddenError, Permission, invented
 from environments.recording import Intent, Keeper, Unfollowed, body_of, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
@@ -30,13 +30,16 @@ from environments.token_trouble import TokenTrouble
 from environments.wire import CONNECT_TIMEOUT_S, Wire, WireSettings
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
-from spec.reading import is_refusal
+from spec.reading import is_refusal, puts_off
 
 __all__ = ["GONE", "STANDING", "Door", "ForbiddenError", "Intent", "UnreachableError"]
 
 Sent = tuple[Exchange, requests.Response | None]
 
 
+LOCKED = (
+    "the service locks its callers out ({}), longer than the suite waits: codes were kept back, and can be used later"
+)
 GONE = "the target cannot be spoken to any more: {}"
 
 
@@ -75,6 +78,7 @@ class Door(BaseAdapter):
         self._wire = Wire(wire)
         self._number = first_number
         self._silence = Silence()
+        self._executions = Admission()
         self._answered: tuple[requests.PreparedRequest, Intent] | None = None
 
     @property
@@ -147,6 +151,8 @@ class Door(BaseAdapter):
         if self.unreachable:
             raise UnreachableError(self.unreachable)
         self._permission.check(request, self.codes)
+        if intent.credential != VALID and self.patience.spares_wrong_tokens:
+            return self._unsent(request, intent, "the service locks its callers out: no more wrong tokens are sent")
         if self._silence.is_dead(intent.operation):
             return self._unsent(request, intent, f"{intent.operation} gave no answer twice and is not asked again")
         try:
@@ -166,12 +172,30 @@ class Door(BaseAdapter):
         with self.guard.turn():
             self.guard.refuse(code, executes=executes)
             if executes:
+                self._outlast_a_lock(request)
                 time.sleep(self.patience.before_execution())
             self.budget.take_request()
             self.guard.claim(code, executes=executes)
             sent = self._deliver_now(request, intent, executes=executes)
             self.guard.release(sent[0], executes=executes)
         return sent
+
+    def _outlast_a_lock(self, request: requests.PreparedRequest) -> None:
+        """Before an execution, which never goes again: a service may lock a caller after wrong tokens, and a harmless
+        request to the same operation shows that it does not. Raises KeptBackError where the lock is not outlasted.
+
+        Where codes that nobody has were always put off, their answer shows nothing, and one execution is tried.
+        """
+        if self._executions.put_off:
+            raise KeptBackError(LOCKED.format(self._executions.put_off))
+        if not self._executions.let_in or not (self._executions.wrong_tokens or self.budget.is_shared):
+            return
+        token = self._token()
+        answer = self._deliver(_harmless(request, self._permission.base_url), Intent("executePix"))[0].response
+        request.headers["Authorization"] = str(request.headers["Authorization"]).replace(token, self._token())
+        if answer is not None and puts_off(answer):
+            self.guard.notes.append(LOCKED.format(answer.status))
+            raise KeptBackError(LOCKED.format(answer.status))
 
     def _deliver(self, request: requests.PreparedRequest, intent: Intent) -> Sent:
         self.budget.take_request()
@@ -186,6 +210,7 @@ class Door(BaseAdapter):
                 break
             time.sleep(wait)
             sent = self._again(request, intent) or sent
+        self.patience.notice(sent[0])
         if intent.credential == VALID and self.token_trouble.watch(request, sent[0], self._ask):
             sent = sent if self._code(request) else self._again(request, intent) or sent
         self._remember(request, intent, sent[0])
@@ -214,6 +239,7 @@ class Door(BaseAdapter):
                 result = self._keeper.keep(result)
             finally:
                 self.exchanges.append(recorded(number, intent, request, result, started))
+        self._executions.notice(self.exchanges[-1], valid=self._carries_the_token(request))
         return self.exchanges[-1], raw
 
     @contextmanager
@@ -284,8 +310,21 @@ class Door(BaseAdapter):
 
     def _executes(self, request: requests.PreparedRequest) -> bool:
         """Whether this is a real code with the valid token, under whatever scheme."""
+        return self._carries_the_token(request) and self._code(request) is not None
+
+    def _carries_the_token(self, request: requests.PreparedRequest) -> bool:
         sent = str(request.headers.get("Authorization", "")).strip()
-        return self._token() in (sent, sent.partition(" ")[2].strip()) and self._code(request) is not None
+        return self._token() in (sent, sent.partition(" ")[2].strip())
+
+
+def _harmless(request: requests.PreparedRequest, base_url: str) -> requests.PreparedRequest:
+    """An execution of a code that nobody has, with the same headers."""
+    harmless = request.copy()
+    harmless.url = base_url + operations()["executePix"].path.replace("{transactionId}", invented())
+    harmless.body = None
+    for name in ("Content-Length", "Content-Type"):
+        harmless.headers.pop(name, None)
+    return harmless
 
 
 def _may_move_money(exchange: Exchange) -> bool:

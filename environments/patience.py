@@ -7,19 +7,32 @@ from email.utils import parsedate_to_datetime
 
 from environments.authorization import VALID
 from spec.exchange import Exchange, FailureKind, Response
+from spec.reading import puts_off
 
-ATTEMPTS = 6
+ATTEMPTS = 8
+_FEW_ATTEMPTS = 6
+"""Where the service does not say that the caller is locked out."""
+_MOST_NAMED = 3
+"""How often a lock is waited for that names its end, and lasts longer."""
 LONGEST_WAIT_S = 60.0
 WHOLE_RUN_S = 300.0
 """How long one process waits in all, so that a service that always asks for patience ends a run, too."""
 _BUSY = (502, 503, 504)
+_WRONG = "wrong tokens"
 
 
 class Patience:
-    """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far."""
+    """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far.
+
+    A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to right requests, too. That is
+    waited for like 429. Wrong tokens may take half of the time in all: when it is spent, no more of them are sent, so
+    that right requests are let in again.
+    """
 
     def __init__(self) -> None:
         self.waited_s = 0.0
+        self._locks = False
+        self._in_vain: set[str] = set()
         self.between_executions_s = 0.0
 
     def wait_before(
@@ -27,8 +40,8 @@ class Patience:
     ) -> float | None:
         """Seconds until the request may go again; None where it must not, need not, or was repeated often enough.
 
-        A refused connection and a 429 say that nothing was done, so they count for every request but an execution: that
-        goes again only where it never left. The executions after a 429 are slowed down.
+        A refused connection, a 429 and a lock say that nothing was done, so they count for every request but an
+        execution: that goes again only where it never left. The executions after a 429 are slowed down.
         """
         wait = None if attempt >= ATTEMPTS - 1 else self._wanted(exchange, attempt, repeatable)
         if executes and exchange.response is not None:
@@ -45,8 +58,10 @@ class Patience:
                 return 0.3 if attempt < 2 else None
             return 0.0 if kind is FailureKind.DROPPED and attempt == 0 and repeatable else None
         status = exchange.response.status
-        if status == 429:
-            return self._slow_down(_or(retry_after(exchange.response), 0.5 * 2**attempt))
+        if puts_off(exchange.response):
+            return self._put_off(exchange, exchange.response, attempt)
+        if attempt >= _FEW_ATTEMPTS - 1:
+            return None
         if status not in _BUSY or not repeatable:
             return None
         asked, mistaken = retry_after(exchange.response), exchange.credential == VALID and not exchange.good
@@ -54,15 +69,72 @@ class Patience:
             return None  # a gateway may give up on every mistake of a sort
         return _or(asked, 0.1 * 2**attempt)
 
-    def _slow_down(self, wait: float) -> float:
+    def _put_off(self, exchange: Exchange, response: Response, attempt: int) -> float | None:
+        asked = retry_after(response)
+        wait = _or(asked, 0.5 * 2**attempt)
+        if response.status == 429:
+            self._slow_down(wait)
+        if exchange.credential != VALID:
+            return self._of_a_wrong_token(wait, attempt, named=asked is not None)
+        if response.status == 429:
+            return wait if attempt < _FEW_ATTEMPTS - 1 else None
+        self._locks = True
+        in_vain = {exchange.operation, ""} & self._in_vain or (asked is not None and attempt >= _MOST_NAMED)
+        return None if in_vain else wait
+
+    def _of_a_wrong_token(self, wait: float, attempt: int, *, named: bool) -> float | None:
+        """It is refused anyway; that it was seen while the caller was locked out shows nothing, so it goes again once,
+        where no time is named twice. A service that refuses every wrong token so is not waited for each time."""
+        most = 1 if named else 2
+        return wait if attempt < most and _WRONG not in self._in_vain and self._wrong_tokens_have_time else None
+
+    def notice(self, exchange: Exchange) -> None:
+        """See what came of waiting: whoever was put off until the end need not wait so long again."""
+        if exchange.response is None:
+            return
+        wrong, off = exchange.credential != VALID, puts_off(exchange.response)
+        if off and (wrong or exchange.response.status != 429):
+            self._in_vain |= {_WRONG} if wrong else {exchange.operation, ""}
+        else:
+            self._in_vain -= {_WRONG} if wrong else {exchange.operation, ""}
+
+    @property
+    def spares_wrong_tokens(self) -> bool:
+        """Whether no more wrong tokens are sent: they keep the service from answering the right one."""
+        return self._locks and not self._wrong_tokens_have_time
+
+    @property
+    def _wrong_tokens_have_time(self) -> bool:
+        return self.waited_s < WHOLE_RUN_S / 2
+
+    def _slow_down(self, wait: float) -> None:
         self.between_executions_s = max(self.between_executions_s, min(wait, LONGEST_WAIT_S))
-        return wait
 
     def before_execution(self) -> float:
         """Seconds to wait before an execution, where the service has limited the rate."""
         wait = min(self.between_executions_s, max(0.0, WHOLE_RUN_S - self.waited_s))
         self.waited_s += wait
         return wait
+
+
+class Admission:
+    """Whether the execution lets the token in. `let_in`: it said something of a code that nobody has; `wrong_tokens`
+    were sent since it last did; `put_off` is the status of an execution that was put off where it never did."""
+
+    def __init__(self) -> None:
+        self.let_in, self.wrong_tokens, self.put_off = False, False, 0
+
+    def notice(self, exchange: Exchange, *, valid: bool) -> None:
+        """See how a request was answered, to whatever operation: a lock may be by address."""
+        if not valid:
+            self.wrong_tokens = True
+        elif exchange.operation == "executePix" and exchange.response is not None:
+            off = puts_off(exchange.response)
+            self.wrong_tokens &= off
+            if exchange.good:
+                self.put_off = exchange.response.status if off and not self.let_in else 0
+            else:
+                self.let_in |= not off
 
 
 def retry_after(response: Response) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Set
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
@@ -13,6 +14,11 @@ from spec.interface import MARK, arguments_reached, operations, operations_reach
 MONEY = frozenset({"create-pix", "transfer", "execute"})
 """The permissions of the operations that move money, or may."""
 _EXECUTION = "executePix"
+
+
+def invented() -> str:
+    """An identifier that is nobody's: the mark of the suite and eight random hex digits."""
+    return f"{MARK}{secrets.token_hex(4)}"
 
 
 class ForbiddenError(Exception):

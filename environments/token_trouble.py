@@ -10,7 +10,7 @@ import requests
 from environments.credentials import CredentialError
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
-from spec.reading import is_page, is_refusal
+from spec.reading import is_page, is_refusal, puts_off
 
 REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
 EXPIRED = "the token expired in the middle of the run (exchange {}): get one that lasts longer, or use token_command"
@@ -123,7 +123,7 @@ class TokenTrouble:
 
 def turns_away(response: Response) -> bool:
     """Whether an answer may be that of a gateway to whoever has no valid token: a refusal, or a page for people."""
-    for_now = response.status == 429 or response.status >= 500
+    for_now = puts_off(response) or response.status >= 500
     return not for_now and (is_refusal(response) or bool(response.json.error))
 
 

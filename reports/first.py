@@ -11,7 +11,7 @@ from environments.journal import REFUSED
 from environments.probe import asks_for_a_certificate, skewed
 from environments.token_trouble import MAY_HAVE_EXPIRED
 from spec.exchange import Exchange, Response
-from spec.reading import is_refusal
+from spec.reading import is_refusal, puts_off
 
 UNKNOWN = "OUTCOME UNKNOWN"
 _MANY = 3
@@ -99,5 +99,5 @@ def _codes_refused(executed: Sequence[Exchange]) -> Iterator[str]:
 
 
 def _refuses_the_code(response: Response) -> bool:
-    otherwise = response.status in (401, 403, 429) or response.status >= 500 or asks_for_a_certificate(response)
-    return is_refusal(response) and not otherwise
+    otherwise = response.status in (401, 403) or response.status >= 500 or asks_for_a_certificate(response)
+    return is_refusal(response) and not otherwise and not puts_off(response)

@@ -49,6 +49,11 @@ def is_page(response: Response) -> bool:
 _MARKUP = ("text/html", "application/xhtml+xml")
 
 
+def puts_off(response: Response) -> bool:
+    """Whether the caller is told to come again later, whatever was asked: 429, 423, and 403 with Retry-After."""
+    return response.status in (423, 429) or (response.status == 403 and bool(response.header("Retry-After")))
+
+
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. A number too large to compute with counts as -1: not 0."""
     member = find(envelope_of(response) or {}, "code")

@@ -12,7 +12,7 @@ from environments.client import Client, invented
 from environments.door import UnreachableError
 from environments.profile import Profile
 from spec.exchange import Exchange
-from spec.reading import gives_result, is_refusal, succeeded
+from spec.reading import gives_result, is_refusal, puts_off, succeeded
 from tests.conformance.extras import EXTRA_HEADERS
 from tests.conformance.wrong_tokens import of_code
 
@@ -125,6 +125,7 @@ def _plainly_refused(exchange: Exchange) -> bool:
     return (
         response is not None
         and is_refusal(response)
-        and response.status not in (401, 403, 429)
+        and response.status not in (401, 403)
         and (response.status < 500)
+        and not puts_off(response)
     )

@@ -14,7 +14,7 @@ from reports.recording import Finding, NotExercised
 from reports.watcher import Watcher
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.reading import is_page, is_refusal, succeeded
+from spec.reading import is_page, is_refusal, puts_off, succeeded
 from spec.rules import Outcome
 from tests.conformance import malformed
 from tests.conformance.executions import Executions, execute, room_for
@@ -149,7 +149,7 @@ class Traffic:
         status = seen.response.status if seen.response else 0
         if status in (405, 501):
             return Finding(Outcome.DEVIATES, f"status {status}", (seen,))
-        if status == 429 or status >= 500:
+        if status >= 500 or (seen.response and puts_off(seen.response)):
             return Finding(Outcome.HIDDEN, f"status {status}", (seen,))
         return self._differs(operation, seen)
 

@@ -158,7 +158,8 @@ def _executions(spent: Spending | None) -> int:
     codes = len(spent.codes) + spent.prepared if spent else 0
     refusals = _BAD_CREDENTIALS + codes - 1 if codes else 0
     invented = 2 + len(OTHER_SCHEMES) + _BAD_CREDENTIALS + _WITNESSES
-    return invented + refusals + codes
+    checks = codes  # whether wrong tokens have locked the caller out
+    return invented + refusals + codes + checks
 
 
 def _registrations(profile: Profile) -> int:

@@ -15,7 +15,7 @@ from reports.recording import Finding
 from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.listing import UUID, Listing
-from spec.reading import data_of, find, is_refusal, registered, succeeded
+from spec.reading import data_of, find, is_refusal, puts_off, registered, succeeded
 from spec.strict_json import read_json
 
 if TYPE_CHECKING:
@@ -220,7 +220,8 @@ def is_refused_outright(exchange: Exchange) -> bool:
     return (
         response is not None
         and is_refusal(response)
-        and (response.status not in (401, 403, 409, 429) and response.status < 500)
+        and (response.status not in (401, 403, 409) and response.status < 500)
+        and not puts_off(response)
     )
 
 

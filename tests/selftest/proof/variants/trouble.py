@@ -181,7 +181,7 @@ class LocksOutAfterBadTokens(Window):
         return (self.count.get(("", int(time.time())), 0) > self.MOST) if known else super().stumbles(request)
 
 
-@variant("rate limit", hides=("*",))
+@variant("rate limit", hides=("*",), slow=True)
 class LocksOutForGood(Service):
     """Six bad tokens, and nothing is answered but 423 while the run lasts; unknown paths too."""
 

@@ -1,0 +1,115 @@
+"""A service that locks its callers out after wrong tokens costs no code, and keeps no row from being exercised."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.patience import Patience
+from spec.exchange import Response
+from tests.selftest.services.locking import Locks, LocksForGood, refusal
+from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
+from tests.selftest.services.serving import EXECUTION, Raw
+
+CODES = (CODE, OTHER, "SBX-CPF-1")
+LOCKED = [
+    pytest.param(refusal(423), id="423"),
+    pytest.param(refusal(423, "0"), id="423 with Retry-After"),
+    pytest.param(refusal(403, "0"), id="403 with Retry-After"),
+    pytest.param(refusal(429, "0"), id="429 with Retry-After"),
+]
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch):
+    """The seconds that the door would have waited."""
+    waited = []
+    monkeypatch.setattr("environments.door.time.sleep", waited.append)
+    return waited
+
+
+@pytest.mark.parametrize("most", [3, 9, 11])
+@pytest.mark.parametrize("locked", LOCKED)
+def test_no_execution_finds_the_service_locked(locked, most, tmp_path):
+    """Every code is executed, once, however many wrong tokens it takes: the lock is outlasted before each of them."""
+    with Locks(locked, most=most) as service:
+        a_run = Run(service, tmp_path, requests=400)
+        found = a_run.execute_all(profile_of(tmp_path, CODES))
+
+    assert service.locks
+    assert service.refused == []
+    assert service.executions == list(CODES)
+    assert [answer.response.status for answer in found.answers] == [200, 200, 200]
+
+
+def test_a_lock_costs_one_harmless_request_a_code(tmp_path):
+    """Where no lock was ever seen; and none where no wrong token was sent."""
+    with Raw() as service:
+        a_run = Run(service, tmp_path)
+        a_run.execute_all(profile_of(tmp_path, CODES))
+        bearer = f"Bearer {service.service.token}"
+        harmless = [seen for seen in service.seen if "pixconf-" in seen.path and seen.header("Authorization") == bearer]
+
+    with Raw() as untouched:
+        other = Run(untouched, tmp_path, name="two")
+        other.client.send("executePix", "pixconf-0")
+        other.execute(CODE)
+        other.execute(OTHER)
+
+    assert len(harmless) == 1 + len(CODES)
+    assert [seen.path for seen in untouched.seen] == [f"{EXECUTION}{code}" for code in ("pixconf-0", CODE, OTHER)]
+
+
+def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path, waits):
+    """They are not sent and not written down, what to do is said, and the waiting is bounded."""
+    with LocksForGood(refusal(423)) as service:
+        a_run = Run(service, tmp_path)
+        a_run.execute_all(profile_of(tmp_path, CODES))
+
+    assert service.executions == []
+    assert set(a_run.door.guard.notes) == {
+        "the service locks its callers out (423), longer than the suite waits: codes were kept back, and can be used later"
+    }
+    assert not a_run.journal.exists()
+    assert sum(waits) < 120
+
+
+def test_a_service_that_puts_every_unknown_code_off_is_asked_for_one(tmp_path):
+    """What it says of a code that nobody has shows nothing: the executions are sent as ever."""
+    with Locks(refusal(429, "0"), most=10_000) as service:
+        respond = service.service.respond
+        service.service.respond = lambda request: service.refusal if "pixconf-" in request.path else respond(request)
+        Run(service, tmp_path, requests=400).execute_all(profile_of(tmp_path, CODES))
+
+    assert service.executions == list(CODES)
+
+
+@pytest.mark.parametrize(
+    ("answer", "waits"),
+    [
+        (Response(423, (), b""), True),
+        (Response(403, (("Retry-After", "1"),), b""), True),
+        (Response(403, (), b""), False),
+        (Response(401, (("Retry-After", "1"),), b""), False),
+    ],
+    ids=["423", "403 with Retry-After", "403", "401 with Retry-After"],
+)
+def test_what_is_waited_for(answer, waits, tmp_path):
+    """A refusal without a time is no lock, but for 423."""
+    with Raw() as service:
+        exchange = Run(service, tmp_path).client.send("listAccounts")
+    seen = type(exchange)(1, "listAccounts", exchange.request, response=answer, good=True)
+
+    assert (Patience().wait_before(seen, 0, repeatable=True) is not None) is waits
+
+
+def test_wrong_tokens_take_half_of_the_time_at_most(tmp_path, waits):
+    """Then no more of them are sent, and the right token is let in."""
+    with Locks(refusal(423, "30"), most=3) as service:
+        a_run = Run(service, tmp_path, requests=400)
+        for _ in range(30):
+            a_run.client.send("listAccounts", good=True)
+            a_run.client.send("listAccounts", credential="a wrong token")
+        last = a_run.client.send("listAccounts", credential="no header")
+
+    assert last.failure.message == "the service locks its callers out: no more wrong tokens are sent"
+    assert 150 <= a_run.door.patience.waited_s < 240
