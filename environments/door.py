@@ -67,6 +67,7 @@ class Door(BaseAdapter):
         super().__init__()
         self.keys = keys or Keys()
         self.exchanges: list[Exchange] = []
+        self.unsent: dict[str, set[str]] = {}
         self._keeper = Keeper()
         self.budget = budget
         self.guard = ExecutionGuard(budget, journal, token)
@@ -154,11 +155,13 @@ class Door(BaseAdapter):
         if intent.credential != VALID and self.patience.spares_wrong_tokens:
             return self._unsent(request, intent, "the service locks its callers out: no more wrong tokens are sent")
         if self._silence.is_dead(intent.operation):
-            return self._unsent(request, intent, f"{intent.operation} gave no answer twice and is not asked again")
+            return self._cut(request, intent, f"{intent.operation} gave no answer twice and is not asked again")
         try:
             code = self._code(request)
             return self._deliver_code(request, intent, code) if code else self._deliver(request, intent)
-        except (OverBudgetError, AlreadySentError, KeptBackError) as error:
+        except OverBudgetError as error:
+            return self._cut(request, intent, str(error))
+        except (AlreadySentError, KeptBackError) as error:
             return self._unsent(request, intent, str(error))
         except JournalError as error:
             self.guard.journal_trouble = str(error)
@@ -262,6 +265,11 @@ class Door(BaseAdapter):
     def _watched(self, request: requests.PreparedRequest, intent: Intent) -> AbstractContextManager[None]:
         account = unquote(self._permission.path(request).rpartition("/")[2])
         return self.keys.watching(intent.operation, account, body_of(request), lambda: self.exchanges[-1])
+
+    def _cut(self, request: requests.PreparedRequest, intent: Intent, why: str) -> Sent:
+        """Not sent for a limit: `unsent` has the operations by reason."""
+        self.unsent.setdefault(why, set()).add(intent.operation)
+        return self._unsent(request, intent, why)
 
     def _unsent(self, request: requests.PreparedRequest, intent: Intent, why: str) -> Sent:
         return recorded(0, intent, request, Failure(FailureKind.LIMIT, why), time.time()), None

@@ -43,14 +43,22 @@ class Generated:
             self.take(operation, accepted, refused, harmless=operation in data["harmless"])
         self.cut += data.get("cut", [])
 
-    def notes(self, accepted_otherwise: Collection[str]) -> Iterator[str]:
-        """What was cut, and the operations that generated traffic only knocked at.
+    def notes(self, granted: Collection[str]) -> Iterator[str]:
+        """The operations that generated traffic only knocked at, in one line; none where nothing was granted at all.
 
         Where no good request can be generated, one that another test sent will do.
         """
-        yield from self.cut
-        for operation, tally in self.refused.items():
-            if self.accepted[operation] or (operation not in self.harmless and operation in accepted_otherwise):
-                continue
-            shown = ", ".join(f"{summary} {count} times" for summary, count in tally.most_common(3))
-            yield f"{operation}: no generated request was ever accepted ({shown}): generated traffic did not test it"
+        knocked = [
+            operation
+            for operation, tally in self.refused.items()
+            if tally.total() and not self.accepted[operation]
+            if operation in self.harmless or operation not in granted
+        ]
+        if knocked and granted:
+            together = sum((self.refused[operation] for operation in knocked), Counter())
+            shown = ", ".join(f"{summary} {count} times" for summary, count in together.most_common(3))
+            tested = "it" if len(knocked) == 1 else "them"
+            yield (
+                f"{', '.join(knocked)}: no generated request was ever accepted ({shown}): generated traffic did not "
+                f"test {tested}"
+            )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reports.cuts import first_of
 from reports.verdicts import (
     CONFORMANT,
     FAIL,
@@ -116,7 +117,9 @@ def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
     yield coverage_text(document)
     if document["granted_nothing"] and document["granted"]:
         yield f"nothing was granted by {listed(document['granted_nothing'])}"
-    yield from document["cut"]
+    if document["cut"]:
+        cuts = [f"{cut['why']} ({first_of(cut['operations'])})" for cut in document["cut"]]
+        yield f"cut short, as {listed(cuts)}"
 
 
 def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from environments.profile import Profile, today
 from reports import cleaning
 from reports.causes import findings
+from reports.cuts import Cuts
 from reports.first import ordered
 from reports.generated import Generated
 from reports.grants import Grants
@@ -55,6 +56,7 @@ class Run:
     examples: int = 0
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
+    cuts: Cuts = field(default_factory=Cuts)
     requests: int = 0
     executions: int = 0
     unreachable: str = ""
@@ -85,7 +87,7 @@ class Run:
         lines = ordered([*self.errors, *token, *self.first, *self._final[1]])
         if found.why == NOTHING_TESTED:
             lines.append(f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow")
-        lines += self.generated.notes(self.grants.granted)
+        lines += [*self.cuts.notes(), *self.generated.notes(self.grants.granted)]
         return tuple(dict.fromkeys(lines))
 
     @property
@@ -108,6 +110,7 @@ class Run:
         ]
         self.generated.add(traffic.get("generated", {}))
         self.grants.add(traffic.get("grants", {}))
+        self.cuts.add(traffic.get("unsent", {}))
 
     def close(self) -> None:
         """The tests are over; the results stand."""
@@ -124,7 +127,8 @@ class Run:
     def _merged(self) -> dict[str, RowResult]:
         found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
         rows = [row for row in ledger().values() if not self.narrowed or row.id in self.selected]
-        return {row.id: found.get(row.id) or self._without_a_test(row) for row in rows}
+        results = ((row, found.get(row.id) or self._without_a_test(row)) for row in rows)
+        return {row.id: self.cuts.explain(row, result) for row, result in results}
 
     def _without_a_test(self, row: Requirement) -> RowResult:
         """What a row is when nothing was found for it: the weakest verdict that is true."""
@@ -157,7 +161,7 @@ class Run:
             "generated": {"seed": self.seed, "examples": self.examples, **self._generated()},
             "counts": counts(rows),
             "coverage": coverage(rows),
-            "cut": [],
+            "cut": self.cuts.data(),
             "granted": sorted(self.grants.granted),
             "granted_nothing": [name for name in self.grants.asked(self.operations) if name not in self.grants.granted],
             "findings": self._findings(shown),

@@ -63,6 +63,7 @@ class Watcher:
             "generated": self.generated.data(),
             "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
             "grants": self._grants().data(),
+            "unsent": {why: sorted(names) for why, names in door.unsent.items()} if door else {},
         }
 
     def _grants(self) -> Grants:

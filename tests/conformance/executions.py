@@ -70,7 +70,8 @@ def _codes(
     guard.codes |= set(supplied)
     share, usable = room_for(client, profile), guard.usable(supplied)
     found.missing = share.left_out or (SENT_BEFORE if supplied and not usable else NO_CODE)
-    guard.notes += [share.left_out] if share.left_out else []
+    if share.left_out:
+        client.door.unsent[share.left_out] = {"executePix"}
     for code in usable[: share.codes]:
         found.missing = ""
         yield code, False

@@ -76,8 +76,8 @@ TESTED = "5 of 117 testable documented requirements tested"
             f"CONFORMANT, read only: {TESTED}; nothing was granted by getBalance and listEntries",
         ),
         (
-            document(cut=["limits.requests (300) cut generated requests"]),
-            f"CONFORMANT, read only: {TESTED}; limits.requests (300) cut generated requests",
+            document(cut=[{"why": "limits.requests (300) is spent", "operations": ["createPix"]}]),
+            f"CONFORMANT, read only: {TESTED}; cut short, as limits.requests (300) is spent (createPix)",
         ),
         (
             document("unreachable"),

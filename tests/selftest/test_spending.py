@@ -125,7 +125,8 @@ def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(
 
     said = "no further transaction code was sent with this token: check auth, then name this one code in --resend-code"
     assert [said in note for note in wrong["notes"]].count(True) == 1
-    assert said in wrong["notes"][0]
+    assert wrong["notes"][0].startswith("no operation granted anything (401 to ")
+    assert said in wrong["notes"][1]
     assert (wrong["verdict"], wrong["traffic"]["executions"], wrong["left_behind"]) == ("incomplete", 0, [])
     assert right["notes"][0] == (
         "1 of 6 transaction codes were sent by an earlier run, as the journal says, and not again (1 of them refused "
@@ -179,7 +180,7 @@ def test_refused_credentials_take_no_room(limit, executed, tmp_path):
 
     assert service.executions == executed
     assert len(found.refusals) > limit
-    assert a_run.door.guard.notes == [f"limits.executions ({limit}) leaves out {3 - limit} of 3 transaction codes"]
+    assert list(a_run.door.unsent) == [f"limits.executions ({limit}) leaves out {3 - limit} of 3 transaction codes"]
 
 
 def test_a_code_that_anybody_executed_takes_its_room(tmp_path):
@@ -287,15 +288,16 @@ def test_what_the_limit_leaves_out(codes, count, limit, expected, tmp_path):
 
 
 def test_the_plan_and_the_run_say_what_is_left_out(tmp_path):
-    """In the same words."""
+    """The headline says it, too."""
     transactions = {"codes": list(CODES), "prepare": PREPARE}
     limits = {"executions": 4, "requests": 400, "timeout": 5}
     with Raw() as service:
         profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
         plan = run(profile, "--plan", *ONLY_EXECUTIONS)
-        notes = run(profile, *ONLY_EXECUTIONS).notes
+        document = run(profile, *ONLY_EXECUTIONS).document
 
     said = "limits.executions (4) leaves out 2 of 3 transfers to prepare"
-    assert said in plan.output
-    assert said in notes
+    assert "left out, as limits.executions is 4: 2 that transactions.prepare asks for" in plan.output
+    assert f"{said}: not all requests to executePix were sent; raise it" in document["notes"]
+    assert f"; cut short, as {said} (executePix)" in document["headline"]
     assert len(service.executions) == 4

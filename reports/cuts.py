@@ -1,0 +1,61 @@
+"""What a run did not send, because a limit of the profile was spent or an operation gave no answer any more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from reports.verdicts import NOT_EXERCISED, RowResult, listed
+from spec.interface import operations
+from spec.ledger import Requirement
+
+_MOST_NAMED = 3
+_WITHOUT_AN_ANSWER = re.compile(r"(no|not) [^0-9]*")
+"""A message that names no answer: what was not sent explains it."""
+
+
+@dataclass
+class Cuts:
+    """By reason the operations that were not sent all that was to be sent, over all processes of a run."""
+
+    unsent: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, unsent: Mapping[str, Any]) -> None:
+        """What another process did not send."""
+        for why, names in unsent.items():
+            self.unsent.setdefault(why, set()).update(names)
+
+    def data(self) -> list[dict[str, Any]]:
+        """For conformance.json: each reason, with its operations in the document's order."""
+        return [{"why": why, "operations": _named(names)} for why, names in self.unsent.items()]
+
+    def notes(self) -> Iterator[str]:
+        """One line for each reason."""
+        for cut in self.data():
+            raised = "; raise it" if cut["why"].startswith("limits.") else ""
+            yield f"{cut['why']}: not all requests to {first_of(cut['operations'])} were sent{raised}"
+
+    def explain(self, row: Requirement, result: RowResult) -> RowResult:
+        """The result, whose message names what was cut where the row was not exercised for that."""
+        if result.verdict != NOT_EXERCISED:
+            return result
+        for why, names in self.unsent.items():
+            if why in result.message or (row.operation in {*names, None} and _says_nothing(result.message)):
+                return replace(result, message=why)
+        return result
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first few operations, and how many more there are."""
+    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return listed([*names[:_MOST_NAMED], *more]) or "undocumented paths"
+
+
+def _named(names: set[str]) -> list[str]:
+    return [operation for operation in operations() if operation in names]
+
+
+def _says_nothing(message: str) -> bool:
+    return not message or ("supply" not in message and bool(_WITHOUT_AN_ANSWER.fullmatch(message)))

@@ -1,0 +1,100 @@
+"""What a limit cut is one line, stands in the headline, and explains every requirement that it left untested."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.cuts import Cuts
+from reports.verdicts import RowResult
+from spec.ledger import ledger
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw
+
+SPENT = "limits.requests (60) is spent"
+WHOLE = ("-m", "property or not property", "--examples=5")
+
+
+def limited(folder, service, requests):
+    """A whole run with a limit of the requests."""
+    limits = {"executions": 2, "requests": requests, "timeout": 1}
+    with service:
+        return run(write_profile(folder, service.base_url, limits=limits), *WHOLE)
+
+
+def test_a_spent_limit_is_one_line(tmp_path):
+    """It names what was cut, and every requirement that was left untested names the limit."""
+    result = limited(tmp_path, Raw(), 60)
+    untested = {message for row, message in result.rows("not-exercised").items() if not row.endswith(".refusal")}
+
+    assert result.status == 6
+    assert result.notes == [
+        f"{SPENT}: not all requests to executePix, registerPixKey, deletePixKey and 8 more were sent; raise it"
+    ]
+    assert [line for line in result.output.splitlines() if line.startswith("not exercised: ")] == [
+        line for line in result.output.splitlines() if line.endswith(f" more: {SPENT}")
+    ]
+    assert {message for message in untested if "supply" not in message} == {SPENT}
+
+
+def test_a_conformant_headline_says_what_was_cut(tmp_path):
+    """The generated requests that were not sent are part of what the verdict rests on."""
+    result = limited(tmp_path, Raw(), 500)
+    (cut,) = result.document["cut"]
+
+    assert (result.status, cut["why"]) == (0, "limits.requests (500) is spent"), result.output
+    assert "; cut short, as limits.requests (500) is spent (" in result.document["headline"]
+    assert f"{cut['operations'][0]}, {cut['operations'][1]}" in result.document["headline"]
+
+
+class NeverAnswersTheBalance(Raw):
+    """Says nothing to whoever asks for a balance."""
+
+    def answer(self, connection, request):
+        if request.path.startswith("/v1/accounts/balance/"):
+            self._stopped.wait(60)
+        super().answer(connection, request)
+
+
+def test_an_operation_that_is_not_asked_again_is_one_line(tmp_path):
+    """It gave no answer twice; that explains its requirements, and no others."""
+    with NeverAnswersTheBalance() as service:
+        profile = write_profile(tmp_path, service.base_url, allow=["read", "fuzz"], limits={"timeout": 0.3})
+        result = run(profile, *WHOLE)
+    why = "getBalance gave no answer twice and is not asked again"
+
+    assert [note for note in result.notes if "getBalance" in note] == [
+        f"{why}: not all requests to getBalance were sent"
+    ]
+    assert {row.split(".")[0] for row, message in result.rows("not-exercised").items() if message == why} <= {
+        "getBalance"
+    }
+    assert f"; cut short, as {why} (getBalance)" in result.document["headline"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "message", "explained"),
+    [
+        ("not-exercised", "no answer to judge", SPENT),
+        ("not-exercised", f"no success to judge: {SPENT}", SPENT),
+        ("not-exercised", "", SPENT),
+        ("not-exercised", "no success to judge: 400 application/json", "no success to judge: 400 application/json"),
+        ("not-exercised", "no account: supply accounts", "no account: supply accounts"),
+        ("pass", "", ""),
+    ],
+)
+def test_what_a_limit_explains(verdict, message, explained):
+    """A message that names an answer, or what to supply, stays as it is."""
+    cuts = Cuts()
+    cuts.add({SPENT: ["getBalance"]})
+    row = ledger()["getBalance.exists"]
+
+    assert cuts.explain(row, RowResult(row.id, verdict, message)).message == explained
+
+
+def test_a_limit_explains_its_operations_alone():
+    """Another operation was sent all that it was to be sent."""
+    cuts = Cuts()
+    cuts.add({SPENT: ["getBalance"]})
+    row = ledger()["listAccounts.exists"]
+
+    assert cuts.explain(row, RowResult(row.id, "not-exercised", "no answer")).message == "no answer"
