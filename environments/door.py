@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator, Set
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit
 
@@ -18,6 +18,7 @@ from requests.adapters import BaseAdapter
 
 from environments.authorization import VALID
 from environments.budget import Budget, OverBudgetError
+from environments.connections import Connections
 from environments.execution import ExecutionGuard, KeptBackError
 from environments.journal import AlreadySentError, Journal, JournalError
 from environments.keys import Keys
@@ -27,7 +28,7 @@ from environments.recording import Intent, Keeper, Unfollowed, body_of, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
 from environments.token_trouble import TokenTrouble
-from environments.wire import CONNECT_TIMEOUT_S, Wire, WireSettings
+from environments.wire import CONNECT_TIMEOUT_S, WireSettings
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
 from spec.reading import is_refusal, puts_off
@@ -76,7 +77,7 @@ class Door(BaseAdapter):
         self._suspicions = Suspicions()
         self._permission = Permission(base_url, allow)
         self._settings, self._token = wire, token
-        self._wire = Wire(wire)
+        self._connections = Connections(wire)
         self._number = first_number
         self._silence = Silence()
         self._executions = Admission()
@@ -144,7 +145,7 @@ class Door(BaseAdapter):
 
     def close(self) -> None:
         """Close the connections that are kept."""
-        self._wire.close()
+        self._connections.close()
 
     # -- one request ------------------------------------------------------------------------------------------
 
@@ -237,25 +238,12 @@ class Door(BaseAdapter):
         result: Response | Failure = Failure(FailureKind.LIMIT, "the run was stopped before the answer came")
         with self._guarded(request, number), self._watched(request, intent):
             try:
-                with self._connection(request) as wire:
-                    raw, result = wire.attempt(request)
+                raw, result = self._connections.attempt(request, self._code(request))
                 result = self._keeper.keep(result)
             finally:
                 self.exchanges.append(recorded(number, intent, request, result, started))
         self._executions.notice(self.exchanges[-1], valid=self._carries_the_token(request))
         return self.exchanges[-1], raw
-
-    @contextmanager
-    def _connection(self, request: requests.PreparedRequest) -> Iterator[Wire]:
-        """The kept connections; a new one for a real code, so that nothing below us sends it twice."""
-        if not self._code(request):
-            yield self._wire
-            return
-        wire = Wire(self._settings)
-        try:
-            yield wire
-        finally:
-            wire.close()
 
     def _guarded(self, request: requests.PreparedRequest, number: int) -> AbstractContextManager[None]:
         if not (code := self._code(request)):

@@ -36,10 +36,12 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """A request without a usable response: its kind, and one line for people without service data."""
+    """A request without a usable response: its kind, and one line for people without service data. `kept`: on a
+    connection that was kept from an answer before, which a service may close at any time (RFC 9112 section 9.5)."""
 
     kind: FailureKind
     message: str
+    kept: bool = False
 
 
 @dataclass(frozen=True)

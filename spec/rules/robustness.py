@@ -28,7 +28,7 @@ def stack_trace(exchange: Exchange) -> Judgement:
 
 
 def dropped(exchange: Exchange) -> Judgement:
-    if exchange.failure and exchange.failure.kind is FailureKind.DROPPED:
+    if exchange.failure and exchange.failure.kind is FailureKind.DROPPED and not exchange.failure.kept:
         return deviates(f"the connection was dropped without an answer to {_sent(exchange)}")
     return HOLDS if exchange.response else hidden(f"no answer: {exchange.summary}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import socket
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -98,6 +99,38 @@ class ClosesEachConnection(Finishes):
 
     def changed(self, request: Request, response: Response) -> Response:
         return Response(response.status, response.body, (*response.headers, ("Connection", "close")))
+
+
+class ClosesWithoutAWord(Service):
+    """The sandbox, which closes a connection after `MOST` answers, and does not say so."""
+
+    MOST = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connection = threading.local()
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        """One thread serves a connection from first to last."""
+        self.connection.carried = getattr(self.connection, "carried", 0) + 1
+        if self.connection.carried < self.MOST:
+            return super().__call__(environ, start_response)
+        return self.last(self.respond(Request.from_environ(environ)), environ["werkzeug.socket"], start_response)
+
+    def last(self, response: Response, connection: socket.socket, start_response: Any) -> Iterable[bytes]:
+        headers = [*response.headers, ("Content-Length", str(len(response.body)))]
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        connection.sendall(f"HTTP/1.1 {response.status_line}\r\n{lines}\r\n".encode("latin-1") + response.body)
+        connection.shutdown(socket.SHUT_RDWR)
+        start_response("200 OK", [])  # the server finds the connection closed, and gives it up
+        return []
+
+
+for _most in (1, 2, 3):
+    lawful(
+        "connection", f"ClosesWithoutAWordAfter{_most}", f"A connection is closed after {_most} answers, unannounced.",
+        ClosesWithoutAWord, MOST=_most,
+    )  # fmt: skip
 
 
 @variant("connection")

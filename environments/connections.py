@@ -1,0 +1,63 @@
+"""Which connection a request goes over.
+
+Requests share kept connections. The first transaction code of a process has a fresh one for each send; a later one goes
+over the connection that has carried an answer just before, as a service may answer wrongly on one that it knows. After
+one failure there, every code has a fresh connection again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import requests
+
+from environments.wire import Wire, WireSettings
+from spec.exchange import Failure, Response
+
+_DIRECTLY_S = 1.0
+"""What was answered longer ago may have been closed since: services keep idle connections for seconds."""
+_SETTLES_S = 0.005
+"""A service that closes a connection after an answer has done so by then; an open one is looked for after that."""
+
+
+class Connections:
+    """The connections of one door. Nothing below it sends a request twice, on whatever connection."""
+
+    def __init__(self, settings: WireSettings) -> None:
+        self._settings = settings
+        self._kept = Wire(settings)
+        self._keeps_codes = settings.proxy is None  # a proxy may send again what it loses on a connection of its own
+        self._first_code = ""
+        self._answered_at = float("-inf")
+
+    def attempt(
+        self, request: requests.PreparedRequest, code: str | None
+    ) -> tuple[requests.Response | None, Response | Failure]:
+        """Send once. `code` is the transaction code that the request carries."""
+        if code and not self._may_be_kept(code):
+            self._first_code = self._first_code or code
+            return self._attempt_afresh(request)
+        if code:
+            time.sleep(_SETTLES_S)
+        raw, result = self._kept.attempt(request)
+        self._answered_at = time.monotonic() if raw is not None else float("-inf")
+        if code and isinstance(result, Failure):
+            self._keeps_codes = False
+            result = replace(result, kept=True)
+        return raw, result
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        self._kept.close()
+
+    def _may_be_kept(self, code: str) -> bool:
+        later = self._first_code not in ("", code)
+        return self._keeps_codes and later and time.monotonic() - self._answered_at < _DIRECTLY_S
+
+    def _attempt_afresh(self, request: requests.PreparedRequest) -> tuple[requests.Response | None, Response | Failure]:
+        wire = Wire(self._settings)
+        try:
+            return wire.attempt(request)
+        finally:
+            wire.close()

@@ -1,0 +1,116 @@
+"""A transaction code that goes over a kept connection is sent once, whenever the service closes that."""
+
+from __future__ import annotations
+
+import pytest
+
+from spec.rules import Outcome, judge
+from tests.selftest.services import closing
+from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
+from tests.selftest.services.serving import real_codes
+
+CODES = (CODE, OTHER, "SBX-CPF-1")
+BEFORE = (closing.ClosesAtOnce, closing.ClosesALittleLater, closing.ResetsAtOnce)
+WITHOUT_READING = (closing.ClosesWithoutReading, closing.ClosesInTheMiddle)
+AFTER_READING = (closing.ClosesWhenItHasRead, closing.ResetsWhenItHasRead)
+
+
+@pytest.fixture
+def service(request):
+    """A service that closes its connections in its own way."""
+    with request.param() as raw:
+        yield raw
+
+
+def executed_after_an_answer(a_run, codes=CODES):
+    """Each code executed with the valid token, right after a read was answered."""
+    exchanges = []
+    for code in codes:
+        a_run.client.send("listAccounts")
+        exchanges.append(a_run.execute(code))
+    return exchanges
+
+
+@pytest.mark.parametrize("service", [closing.Closes], indirect=True)
+def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
+    """The first on a fresh one, also where it is sent again with another credential; a lone code never."""
+    a_run = Run(service, tmp_path, requests=400)
+    a_run.execute_all(profile_of(tmp_path, CODES))
+
+    assert CODE not in service.carried
+    assert {OTHER, CODES[2]} <= set(service.carried)
+    assert service.executions == list(CODES)
+
+
+@pytest.mark.parametrize("service", [closing.Closes], indirect=True)
+def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, monkeypatch):
+    """What was answered a while ago may be closed: then a code has a fresh connection."""
+    monkeypatch.setattr("environments.connections._DIRECTLY_S", 0.0)
+    a_run = Run(service, tmp_path)
+    a_run.door.codes |= set(CODES)
+    executed_after_an_answer(a_run)
+
+    assert (service.executions, service.carried) == (list(CODES), [])
+
+
+def test_through_a_proxy_every_code_has_a_fresh_connection(tmp_path):
+    """A proxy may send again what it loses on a connection of its own."""
+    with closing.Closes() as service:
+        a_run = Run(service, tmp_path, proxied=True)
+        a_run.door.codes |= set(CODES)
+        executed_after_an_answer(a_run)
+
+    assert (service.executions, service.carried) == (list(CODES), [])
+
+
+@pytest.mark.parametrize("service", BEFORE, ids=lambda lie: lie.__name__, indirect=True)
+def test_a_connection_that_was_closed_before_the_request_costs_nothing(service, tmp_path):
+    """It is seen right before sending: every code is executed, once, on a fresh connection."""
+    a_run = Run(service, tmp_path)
+    a_run.door.codes |= set(CODES)
+    exchanges = executed_after_an_answer(a_run)
+
+    assert [exchange.response.status for exchange in exchanges] == [200, 200, 200]
+    assert [code for code, _ in real_codes(service)] == list(CODES)
+    assert a_run.door.unknown_outcomes == []
+
+
+@pytest.mark.parametrize("service", [*WITHOUT_READING, *AFTER_READING], ids=lambda lie: lie.__name__, indirect=True)
+def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, tmp_path):
+    """Its outcome is unknown, it is no finding, and the codes after it have fresh connections."""
+    a_run = Run(service, tmp_path)
+    a_run.door.codes |= set(CODES)
+    first, lost, last = executed_after_an_answer(a_run)
+    again = a_run.execute(OTHER)
+
+    assert service.torn + service.carried.count(OTHER) == 1
+    assert service.executions.count(OTHER) == service.carried.count(OTHER)
+    assert (first.response.status, last.response.status) == (200, 200)
+    assert a_run.door.unknown_outcomes == [lost.number]
+    assert judge("executePix.connection", lost).outcome is Outcome.HIDDEN
+    assert "is not sent again" in again.failure.message
+    assert a_run.events[2:4] == ["sent", "outcome unknown"]
+
+
+@pytest.mark.parametrize("service", AFTER_READING, ids=lambda lie: lie.__name__, indirect=True)
+def test_a_refusal_probe_that_is_lost_burns_its_code(service, tmp_path):
+    """As on a fresh connection: it may have been executed without the token."""
+    a_run = Run(service, tmp_path)
+    a_run.door.codes |= set(CODES)
+    a_run.execute(CODE)
+    a_run.client.send("listAccounts")
+    probe = a_run.execute(OTHER, credential="no header")
+    a_run.execute(OTHER)
+
+    assert [code for code, _ in real_codes(service)] == [CODE, OTHER]
+    assert a_run.door.unknown_outcomes == [probe.number]
+
+
+def test_a_lone_code_has_fresh_connections(tmp_path):
+    """There is no second one that could show anything."""
+    with closing.Closes() as service:
+        a_run = Run(service, tmp_path)
+        a_run.execute_all(profile_of(tmp_path, (CODE,)))
+
+    assert service.executions == [CODE]
+    assert service.carried == []
