@@ -76,12 +76,12 @@ def open_door(
 
 def _journal(profile: Profile, target: Target, share: Share, kept: Path, resend: Container[str]) -> Journal:
     """For loopback, where no later run is to be kept from a code, the journal goes with the run."""
-    outlives = _outlives(profile, target.base_url)
-    path = profile.journal or (kept if outlives else share.folder) / JOURNAL
-    return Journal(path, origin=target.base_url, run=share.run, across_runs=outlives, resend=resend)
+    across_runs = outlives(profile, target.base_url)
+    path = profile.journal or (kept if across_runs else share.folder) / JOURNAL
+    return Journal(path, origin=target.base_url, run=share.run, across_runs=across_runs, resend=resend)
 
 
-def _outlives(profile: Profile, base_url: str) -> bool:
+def outlives(profile: Profile, base_url: str) -> bool:
     """Whether what is written down is there for the next run."""
     return profile.journal is not None or not is_loopback(base_url)
 
@@ -91,14 +91,14 @@ def codes_sent_before(profile: Profile, *, kept: Path, resend: Container[str] = 
     OSError."""
     path = profile.journal or kept / JOURNAL
     journal = Journal(
-        path, origin=profile.base_url, run="", across_runs=_outlives(profile, profile.base_url), resend=resend
+        path, origin=profile.base_url, run="", across_runs=outlives(profile, profile.base_url), resend=resend
     )
     return journal.sent_before(profile.transactions.codes)
 
 
 def _record_of_keys(profile: Profile, target: Target, share: Share, kept: Path) -> KeyRecord | None:
     """Beside the journal; None where that goes with the run."""
-    return record_of_keys(profile, run=share.run, kept=kept) if _outlives(profile, target.base_url) else None
+    return record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
 
 
 def record_of_keys(profile: Profile, *, run: str, kept: Path) -> KeyRecord:

@@ -7,6 +7,7 @@ the refusal is not the answer that a registered key gets: then somebody else may
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 from environments.authorization import VALID
@@ -24,6 +25,7 @@ from tests.conformance.registrar import Registrar, is_refused
 REFUSALS = (400, 403, 404, 415, 422)
 """Statuses that say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
 _ENOUGH = 2
+_NEVER_GRANTED = (State.REFUSED, State.LISTED)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, befor
         return
     if not key.key and not can_show_what_is_made(registrar.keys, before):
         return
-    if key.key and (before.shows(key.key) or registrar.keys.state(key.key) is not State.REFUSED):
+    if key.key and (before.shows(key.key) or registrar.keys.state(key.key) not in _NEVER_GRANTED):
         return
     first = registrar.look()
     if first is None or (key.key and not first.shows(key.key)):
@@ -92,8 +94,8 @@ def _answers_a_registered_key(registrar: Registrar, seen: Suspicion) -> bool:
 def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspicion]:
     """Where no key was accepted: those that stand like keys of an earlier day, if all do, and can be deleted."""
     before, own = registrar.keys.before, [seen for seen in suspected if not seen.made]
-    tried = [seen for seen in registrar.found.fresh if not registered(seen)]
-    if before is None or not registrar.deletes or len(own) < _ENOUGH or len(own) < len(tried) - 1:
+    tried = {str(json.loads(seen.request.body).get("pixKey") or "") for seen in registrar.found.fresh} - {""}
+    if before is None or not registrar.deletes or len(own) < _ENOUGH or tried - {seen.key.key for seen in own}:
         return []
     paths = {place.path for seen in own for places in seen.places for place in places}
     known = [before.places(text, kind) for kind in KEY_KINDS for text in before.texts_at(paths, KEY_KINDS)]

@@ -10,6 +10,7 @@ from uuid import uuid4
 from environments.authorization import OTHER_SCHEMES
 from environments.client import Client
 from environments.door import UnreachableError
+from environments.keys import State
 from environments.profile import PixKey, Profile
 from reports.recording import Finding
 from spec.interface import MARK
@@ -28,6 +29,8 @@ NOTHING_TO_DELETE = (
 )
 NUMERIC_KINDS = ("1", "3")
 ROUNDS = 2
+_STAYS = (State.THERE_BEFORE, State.LISTED)
+"""A key that is still there is no new one."""
 
 
 def register_all(client: Client, profile: Profile, token: str) -> Registrations:
@@ -130,7 +133,7 @@ def _good(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> 
         registrar.found.repeated.append(registrar.register(key))
     elif repeat:
         look_for_effect(registrar, key, exchange, before)
-    return registrar.settle(exchange, key) and not registrar.keys.was_there_before(key.key)
+    return registrar.settle(exchange, key) and registrar.keys.state(key.key) not in _STAYS
 
 
 def _random(registrar: Registrar, key: PixKey) -> None:

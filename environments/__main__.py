@@ -1,0 +1,111 @@
+"""`python -m environments cleanup staging`: deletes the keys that earlier runs registered and left."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from environments.cleanup import (
+    CLEAN,
+    LEFT,
+    UNREACHABLE,
+    WRONG_USE,
+    Cleanup,
+    Entry,
+    NoListError,
+    counted,
+    left_by_runs,
+    refuse_wrong_use,
+)
+from environments.door import UnreachableError
+from environments.opening import Share, open_client, open_door, outlives, record_of_keys, redactor_of
+from environments.profile import EMBEDDED, Profile, ProfileError, load
+from environments.record import JournalError
+from environments.target import open_target
+from reports.writing import RUNS
+from spec.redaction import Redactor
+
+_FOLDER = Path(__file__).parent
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: nothing is left; 1: keys are left; 4: a bad profile or command line; 7: the target cannot be reached."""
+    options = _parser().parse_args(arguments)
+    redactor = Redactor(secrets={}, values={}, fields=frozenset())
+    try:
+        profile = load(options.environment, folder=_FOLDER)
+        redactor = redactor_of(profile)
+        refuse_wrong_use(profile)
+        return _cleaned_up(profile, yes=options.yes)
+    except (ProfileError, JournalError) as error:
+        return _error(redactor.text(str(error)), WRONG_USE)
+    except OSError as error:
+        return _error(f"the record of keys cannot be read or written ({error.strerror}): check journal", WRONG_USE)
+
+
+def _cleaned_up(profile: Profile, *, yes: bool) -> int:
+    if not outlives(profile, profile.base_url):
+        where = "the embedded sandbox forgets its keys" if profile.base_url == EMBEDDED else "loopback is not recorded"
+        print(f"nothing to clean up: {where}, unless the profile names a journal")
+        return CLEAN
+    run = secrets.token_hex(8)
+    record = record_of_keys(profile, run=run, kept=RUNS / profile.name)
+    entries = left_by_runs(profile, record)
+    if not entries:
+        print(f"nothing to clean up: no earlier run left a key of {profile.name}")
+        return CLEAN
+    only = replace(profile, allow=profile.allow & {"read", "delete-keys"})
+    target = open_target(only)
+    redactor = redactor_of(only, target)
+    with tempfile.TemporaryDirectory(prefix="pix-conformance-") as folder:
+        door = open_door(only, target, Share(run, Path(folder)), kept=RUNS / only.name, refresh=target.refresh)
+        try:
+            if why := door.connect():
+                return _error(redactor.text(f"{profile.base_url} cannot be spoken to: {why}"), UNREACHABLE)
+            cleanup = Cleanup(open_client(door, only, target), only, record, lambda line: print(redactor.text(line)))
+            return _asked(cleanup, entries, yes=yes)
+        except UnreachableError as error:
+            return _error(redactor.text(f"{profile.base_url} cannot be spoken to: {error}"), UNREACHABLE)
+        except NoListError as error:
+            why = f"the list of keys cannot be read ({error}): nothing more is deleted"
+            return _error(redactor.text(why), UNREACHABLE if error.unreachable else LEFT)
+        finally:
+            door.close()
+
+
+def _asked(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
+    print("keys that earlier runs left:")
+    to_delete = cleanup.sort_out(entries)
+    if not to_delete:
+        print("nothing to delete")
+        return CLEAN
+    if not yes and not sys.stdin.isatty():
+        return _error(f"not a terminal, so nobody can be asked: --yes deletes {counted(to_delete)}", WRONG_USE)
+    if not yes and input(f"delete {counted(to_delete)}? [y/N] ").strip().lower() not in ("y", "yes"):
+        print("nothing was deleted")
+        return LEFT
+    return CLEAN if cleanup.delete(to_delete) else LEFT
+
+
+def _error(message: str, status: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m environments")
+    commands = parser.add_subparsers(dest="command", required=True)
+    said = "delete the keys of the profile that earlier runs registered and left; they are listed and asked for first"
+    cleanup = commands.add_parser("cleanup", help=said, description=said)
+    cleanup.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
+    cleanup.add_argument("--yes", action="store_true", help="do not ask")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

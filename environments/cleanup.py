@@ -1,0 +1,115 @@
+"""Deletes what earlier runs left: keys of the profile that were absent before a run, and that it registered.
+
+The record says which (`key_record`). Where the list of keys may be read, it decides first: a key that it does not show
+is closed as gone, and is not deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from environments.client import Client
+from environments.key_record import DELETED, GONE, KeyRecord, Left
+from environments.keys import name_of
+from environments.profile import PixKey, Profile, ProfileError, fill
+from spec.exchange import Exchange
+from spec.listing import Listing
+from spec.reading import is_refusal
+
+CLEAN, LEFT, WRONG_USE, UNREACHABLE = 0, 1, 4, 7
+"""Exit statuses, as those of a run: keys are left; a bad profile or command line; the target cannot be reached."""
+
+
+class NoListError(Exception):
+    """The list of keys could not be read. `unreachable`: because the target cannot be reached."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.unreachable = exchange.failure is not None
+        super().__init__(exchange.failure.message if exchange.failure else exchange.summary)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One key that earlier runs left, or may have left, at one account."""
+
+    name: str
+    account: str
+    key: PixKey
+    left: Left
+
+
+def refuse_wrong_use(profile: Profile) -> None:
+    """Raises ProfileError where the profile does not permit deletions, or does not say how to send one."""
+    if "delete-keys" not in profile.allow:
+        raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow")
+    if "deletePixKey" not in profile.requests:
+        raise ProfileError(f"{profile.path}: nothing says how a key is deleted: supply requests.deletePixKey")
+
+
+def left_by_runs(profile: Profile, record: KeyRecord) -> list[Entry]:
+    """What the record says that earlier runs left. Raises JournalError or OSError."""
+    first = {key.key: place for place, key in reversed(list(enumerate(profile.pix_keys))) if key.key}
+    found = []
+    for at, account in enumerate(profile.accounts):
+        for value, place in sorted(first.items(), key=lambda item: item[1]):
+            left = record.left(account, value)
+            name = name_of(profile.pix_keys, place) + (f", at number {at + 1} of accounts" if at else "")
+            found += [Entry(name, account, profile.pix_keys[place], left)] if left is not Left.NOTHING else []
+    return found
+
+
+class Cleanup:
+    """Looks and deletes through the client; every line goes to `say`."""
+
+    def __init__(self, client: Client, profile: Profile, record: KeyRecord, say: Callable[[str], None]) -> None:
+        self._client, self._profile, self._record, self._say = client, profile, record, say
+        self._reads = "read" in profile.allow
+
+    def sort_out(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The keys to delete. Those that are gone are closed. Raises NoListError, JournalError or OSError."""
+        return [entry for entry in entries if self._is_to_be_deleted(entry, self._listing(entry.account))]
+
+    def delete(self, entries: Sequence[Entry]) -> bool:
+        """Delete the keys, and look. Whether all are gone. Raises NoListError, JournalError or OSError."""
+        gone = [self._delete(entry) for entry in entries]
+        return all(gone)
+
+    def _is_to_be_deleted(self, entry: Entry, listing: Listing | None) -> bool:
+        if listing is not None and not listing.shows(entry.key.key):
+            self._record.write(entry.account, entry.key.key, GONE)
+            self._say(f"  {entry.name}: gone by now, and closed")
+            return False
+        if entry.left is Left.UNKNOWN or (entry.left is Left.MAYBE and listing is None):
+            self._say(f"  {entry.name}: left alone, {entry.left.value}{'' if self._reads else '; add read to allow'}")
+            return False
+        self._say(f"  {entry.name}: {entry.left.value}")
+        return True
+
+    def _delete(self, entry: Entry) -> bool:
+        body = self._profile.requests["deletePixKey"].json
+        filled = fill(body, account=entry.account, key=entry.key.key, type=entry.key.type)
+        exchange = self._client.send("deletePixKey", entry.account, json=filled)
+        if exchange.response is None or is_refusal(exchange.response):
+            self._say(f"not deleted: {entry.name} ({exchange.summary})")
+            return False
+        listing = self._listing(entry.account)
+        if listing is not None and listing.shows(entry.key.key):
+            self._say(f"not gone: {entry.name} (the deletion was answered with {exchange.summary}, the list shows it)")
+            return False
+        self._record.write(entry.account, entry.key.key, DELETED)
+        self._say(f"deleted: {entry.name}")
+        return True
+
+    def _listing(self, account: str) -> Listing | None:
+        if not self._reads:
+            return None
+        listed = self._client.send("listPixKeys", account, good=True)
+        if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
+            raise NoListError(listed)
+        return Listing(listed)
+
+
+def counted(entries: Sequence[Entry]) -> str:
+    """`1 key`, `2 keys`."""
+    return f"{len(entries)} {'key' if len(entries) == 1 else 'keys'}"
