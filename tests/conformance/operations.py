@@ -22,7 +22,7 @@ from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.prepared import codes_of, prepare
 from tests.conformance.reach import READS, Reach, permits
 from tests.conformance.registrar import Registrar, Registrations
-from tests.conformance.registrations import NOTHING_TO_DELETE, register_all
+from tests.conformance.registrations import NOTHING_TO_DELETE, register_all, send_undocumented
 
 PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 WITH_A_BODY = ("deletePixKey", *PREPARING)
@@ -78,7 +78,8 @@ class Traffic:
             return Registrations(
                 "", missing="only a key that the run registered is deleted: add register-keys to allow"
             )
-        return register_all(self.client, self.profile, self.token)
+        to_delete = "registerPixKey" not in self.reach.subjects
+        return register_all(self.client, self.profile, self.token, to_delete=to_delete)
 
     def visit(self, operation: str) -> list[Exchange]:
         """The requests to an operation whose answer the document does not describe, the good one first."""
@@ -232,6 +233,9 @@ class Traffic:
     def _refuses_all_alike(self, sibling: Exchange) -> bool:
         """Whether registrations, too, are refused like an unknown path: then a key that is not there yet is as well."""
         found = self.registrations
+        if not found.undocumented:  # where no requirement of the registration is selected, none was sent
+            send_undocumented(registrar := self._registrar(), self.profile.pix_keys[:1])
+            found.undocumented += registrar.found.undocumented
         refused = [
             seen
             for seen in (*found.undocumented, *found.other_names, *found.fresh)

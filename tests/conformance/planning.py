@@ -94,7 +94,7 @@ def _spent(profile: Profile, reach: Reach, sent_before: Callable[[], Collection[
 
 def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> int:
     executes = spent not in (None, Spending())
-    registers = bool("registerPixKey" in reach.operations and profile.accounts and profile.pix_keys)
+    registers = bool("registerPixKey" in reach.subjects and profile.accounts and profile.pix_keys)
     return OF_AN_OPERATION * (executes + registers)
 
 
@@ -124,9 +124,9 @@ def _sent_to(operation: str, profile: Profile, reach: Reach, spent: Spending | N
     if operation == "executePix":
         return _executions(spent) + mistakes
     if operation == "registerPixKey":
-        return _registrations(profile) + _malformed(3, profile) + mistakes
+        return _registrations(profile, reach) + _malformed(3, profile) + mistakes
     if operation == "deletePixKey":
-        return _deletions(profile, _registrations(profile)) + mistakes
+        return _deletions(profile, _registrations(profile, reach)) + mistakes
     return max(1, _bodies(profile, reach, spent).get(operation, 0)) + mistakes
 
 
@@ -162,7 +162,7 @@ def _executions(spent: Spending | None) -> int:
     return invented + refusals + codes + checks
 
 
-def _registrations(profile: Profile) -> int:
+def _registrations(profile: Profile, reach: Reach) -> int:
     if not profile.accounts or not profile.pix_keys:
         return 0
     keys, deletes = profile.pix_keys, _deletes(profile)
@@ -173,6 +173,7 @@ def _registrations(profile: Profile) -> int:
     good = own * (3 + 2 * (ROUNDS - 1) * deletes) + _FORMS_OF_RANDOM * random
     explained = MOST_EXPLAINED * (_alternatives(keys[0], profile.accounts[0]) + 1)
     explained += (3 * MOST_EXPLAINED + len(CONTROLS) + 1 + len(PATIENCE_S) + 1) * len(keys)
+    refused = refused if "registerPixKey" in reach.subjects else len(UNDOCUMENTED_KINDS) + 1
     return refused + good + explained
 
 

@@ -33,8 +33,9 @@ _STAYS = (State.THERE_BEFORE, State.LISTED)
 """A key that is still there is no new one."""
 
 
-def register_all(client: Client, profile: Profile, token: str) -> Registrations:
-    """Send everything that one run sends to the key registration; refusals first."""
+def register_all(client: Client, profile: Profile, token: str, *, to_delete: bool = False) -> Registrations:
+    """Send everything that one run sends to the key registration; refusals first. With `to_delete` only what a deletion
+    needs: valid registrations, and why they are refused."""
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=f"nothing to register: supply {what}")
@@ -42,7 +43,10 @@ def register_all(client: Client, profile: Profile, token: str) -> Registrations:
     first = {key.type: key for key in reversed(profile.pix_keys)}
     registrar.found.kinds = {kind: Finding(Outcome.HIDDEN, "not reached") for kind in first}
     with suppress(UnreachableError):  # what was learned until then is judged
-        _register(registrar, profile.pix_keys, token)
+        if to_delete:
+            _register_to_delete(registrar, profile.pix_keys)
+        else:
+            _register(registrar, profile.pix_keys, token)
         for kind, key in first.items():
             registrar.found.kinds[kind] = explained(registrar, key)
         registrar.clean_up()
@@ -50,7 +54,7 @@ def register_all(client: Client, profile: Profile, token: str) -> Registrations:
 
 
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
-    _undocumented(registrar, keys)
+    send_undocumented(registrar, keys)
     free, rounds = [key for key in keys if key.type != "RANDOM"], ROUNDS if registrar.deletes else 1
     wrong = OfKeys(token, keys, registrations=rounds * len(free))
     _without_token(registrar, keys, wrong)
@@ -65,10 +69,20 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
     settle_suspicions(registrar)
 
 
+def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
+    free = [key for key in keys if key.type != "RANDOM"]
+    for _ in range(ROUNDS if registrar.deletes else 1):
+        free = [key for key in free if _registered_and_freed(registrar, key)]
+    for key in keys:
+        if key.type == "RANDOM":
+            _random(registrar, key)
+
+
 # -- what must be refused ---------------------------------------------------------------------------------------
 
 
-def _undocumented(registrar: Registrar, keys: Iterable[PixKey]) -> None:
+def send_undocumented(registrar: Registrar, keys: Iterable[PixKey]) -> None:
+    """Registrations of types that are not documented."""
     own = [key for key in keys if key.type != "RANDOM"] or list(keys)
     for index, kind in enumerate(UNDOCUMENTED_KINDS):
         key = own[index % len(own)]
@@ -134,6 +148,12 @@ def _good(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> 
     elif repeat:
         look_for_effect(registrar, key, exchange, before)
     return registrar.settle(exchange, key) and registrar.keys.state(key.key) not in _STAYS
+
+
+def _registered_and_freed(registrar: Registrar, key: PixKey) -> bool:
+    exchange = registrar.register(key)
+    registrar.found.fresh.append(exchange)
+    return registrar.settle(exchange, key) and not registrar.keys.was_there_before(key.key)
 
 
 def _random(registrar: Registrar, key: PixKey) -> None:

@@ -6,6 +6,7 @@ requirement.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from dataclasses import replace
@@ -19,7 +20,7 @@ from environments.sandbox.service import Service
 from reports.plan import UNDOCUMENTED
 from spec.interface import operations, operations_reached
 from spec.ledger import ledger
-from tests.conformance.reach import READS, reach_of
+from tests.conformance.reach import PREREQUISITES, READS, reach_of
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
@@ -38,7 +39,7 @@ SAMPLE = (
 """One of each entry of the table, and of each way in which a test asks for traffic."""
 MISSED_EASILY = (
     "CreatePixIsGone", "DeletePixKeyIsGone", "ExecutePixIsGone", "NoPrefix", "RegistrationRefusesTheToken",
-    "ExecutionRefusesTheToken", "RegisterPixKeyFailsForAMissingKind",
+    "ExecutionRefusesTheToken", "RegisterPixKeyFailsForAMissingKind", "DeletePixKeyIsGoneAndNoKeyIsListed",
 )  # fmt: skip
 """Mutants whose fault only the exchanges of other operations make certain, or which one kind of request shows."""
 PREFLIGHT = {"listAccounts"}
@@ -145,6 +146,15 @@ def test_a_group_sends_to_its_operations_alone(keyword, reached, options):
     assert trial.errors == ()
 
 
+def test_a_deletion_needs_valid_registrations_alone():
+    """Keys are registered to be deleted: none with a wrong token, and none of a type that is not documented."""
+    service, trial = select(*TARGETED, "-k", "deletePixKey")
+    types = {json.loads(body)["pixKeyType"] for body in service.registered}
+
+    assert (trial.exit_status, types) == (0, {key.type for key in SANDBOX.pix_keys})
+    assert service.sent["registerPixKey"] == len(service.registered) == 2 * len(SANDBOX.pix_keys) - 1
+
+
 def test_a_whole_run_reaches_every_operation():
     """Nothing is left out of a run that was not narrowed."""
     service, trial = select(*TARGETED)
@@ -169,7 +179,7 @@ GROUP = "tests/conformance/test_deletion.py"
     [
         ((NODE,), {"createPix"}),
         (("-k", "listAccounts", "-n", "2", "-m", "property or not property", "--examples=2"), set()),
-        ((GROUP, f"--deselect={GROUP}::test_fields_of_the_answer"), {"deletePixKey", "registerPixKey"}),
+        ((GROUP, f"--deselect={GROUP}::test_fields_of_the_answer"), {"deletePixKey", *PREREQUISITES["deletePixKey"]}),
     ],
     ids=["a node id", "-k with workers", "--deselect"],
 )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from environments.profile import Profile
 from tests.conformance.generation.phases import COVERAGE, EXAMPLES, Generation
 from tests.conformance.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
-from tests.conformance.reach import Reach, may_execute_twice, permits
+from tests.conformance.reach import PREREQUISITES, Reach, may_execute_twice, permits
 from tests.conformance.registrar import PATIENCE_S
 
 _BALANCES = 3
@@ -22,8 +22,9 @@ def generated(profile: Profile, settings: GenerationSettings, phases: Collection
     for operation, phase in phases:
         if permits(profile, operation):
             counts[operation] = counts.get(operation, 0) + _most(operation, phase, profile, settings)
-    if "registerPixKey" in counts and permits(profile, "deletePixKey"):
-        counts["deletePixKey"] = counts.get("deletePixKey", 0) + counts["registerPixKey"]
+    for cleaning in PREREQUISITES["registerPixKey"] if "registerPixKey" in counts else ():
+        if permits(profile, cleaning):
+            counts[cleaning] = counts.get(cleaning, 0) + counts["registerPixKey"]
     return counts
 
 
