@@ -32,6 +32,7 @@ from reports.watcher import Watcher
 from reports.writing import RUNS, prepare, run_folder
 from spec.ledger import ledger
 from tests.conformance.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
+from tests.conformance.judging import turn_of
 from tests.conformance.planning import planned
 
 EVERY_CODE = "*"
@@ -76,6 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "requirement(id): the ledger row that a conformance test answers for")
     config.addinivalue_line("markers", "needs(permission): a permission beyond that of the row's operation")
     config.addinivalue_line("markers", "property: generated traffic")
+    config.addinivalue_line("markers", "judged_last: judges what the whole run showed")
     config.addinivalue_line("markers", "xdist_group(name): tests that one worker of a parallel run takes")
     if only_selftests(config) or only_explains(config):
         return
@@ -223,8 +225,7 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Generated traffic comes last: the targeted tests find the keys of the profile as nobody has touched them."""
-    items.sort(key=lambda item: item.get_closest_marker("property") is not None)
+    items.sort(key=turn_of)
 
 
 # -- the target is spoken to ------------------------------------------------------------------------------------

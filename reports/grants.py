@@ -21,7 +21,8 @@ _NOT_READY = (429, 502, 503, 504)
 class Grants:
     """By operation how often the valid token was answered with a status, over all processes of a run.
 
-    `granted` are the operations that granted a request, `promised` those that were sent a valid request.
+    `granted` are the operations that granted a request, `promised` those that answered a valid request, with
+    more than that they are not ready.
     `certificate`: a gateway refused for the client certificate, which says nothing of the token.
     """
 
@@ -41,11 +42,11 @@ class Grants:
 
     def _take(self, exchange: Exchange, *, page_is_an_answer: bool) -> None:
         operation, response = exchange.operation, exchange.response
-        if exchange.good:
-            self.promised.add(operation)
         if response is None:
             self.answered.setdefault(operation, Counter())
             return
+        if exchange.good and response.status not in _NOT_READY:
+            self.promised.add(operation)
         self.answered.setdefault(operation, Counter())[str(response.status)] += 1
         self.certificate |= asks_for_a_certificate(response)
         if not is_refusal(response) and (page_is_an_answer or not is_page(response)):
@@ -75,7 +76,8 @@ class Grants:
     def lacking(self, selected: Collection[str]) -> str:
         """Which operations granted nothing, where the verdict on the selected ones has nothing to rest on; else empty.
 
-        Where none of them was sent a valid request (what is said of mistakes), any grant shows that the token is good.
+        Where none of them answered a valid request (it is about mistakes, or there was a 503), any grant shows that the
+        token is good.
         """
         if not self.granted:
             return "no operation granted anything"

@@ -19,12 +19,25 @@ __all__ = [
     "observe",
     "requirement",
     "rows",
+    "turn_of",
 ]
 
 
 def requirement(row_id: str) -> pytest.MarkDecorator:
     """The ledger row that a test answers for."""
     return pytest.mark.requirement(row_id)
+
+
+judged_last = pytest.mark.judged_last
+"""A test that judges what the whole run showed, generated traffic included."""
+
+
+def turn_of(item: pytest.Item) -> int:
+    """When a test has its turn: targeted ones find the keys of the profile as nobody has touched them, then comes
+    generated traffic, and then what judges all of it."""
+    if item.get_closest_marker("judged_last"):
+        return 2
+    return 1 if item.get_closest_marker("property") else 0
 
 
 def rows(operation: str, wanted: Callable[[str], bool] = lambda what: True) -> list[object]:

@@ -7,7 +7,16 @@ import pytest
 from reports.recording import Finding
 from spec.interface import operations
 from spec.rules import Outcome
-from tests.conformance.judging import NotExercised, OutOfScope, assert_found, assert_holds, each, requirement, rows
+from tests.conformance.judging import (
+    NotExercised,
+    OutOfScope,
+    assert_found,
+    assert_holds,
+    each,
+    judged_last,
+    requirement,
+    rows,
+)
 from tests.conformance.operations import PREPARING
 from tests.conformance.reach import READS
 
@@ -15,6 +24,7 @@ STANDING = ("serverError", "stackTrace", "connection")
 UNDESCRIBED = (*READS, *PREPARING)
 
 
+@judged_last
 @pytest.mark.parametrize("operation", each(operations(), "exists"))
 def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like a path that nobody documented."""
@@ -27,6 +37,7 @@ def test_general_rule_reaches_the_operation(row, traffic):
     assert_holds(*traffic.visit(row.split(".")[0]))
 
 
+@judged_last
 @requirement("general.versionPrefix")
 def test_documented_paths_answer_under_v1(traffic):
     """At least one documented path answers under /v1."""
