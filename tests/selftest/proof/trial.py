@@ -32,13 +32,15 @@ _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
 
 @dataclass(frozen=True)
 class Trial:
-    """What a run said of one service: exit status, verdict by row, requests sent, errors of the suite, findings."""
+    """What a run said of one service: exit status, verdict by row, requests sent, errors of the suite, findings, and
+    what was not cleaned up."""
 
     exit_status: int
     rows: Mapping[str, RowResult]
     requests: int
     errors: tuple[str, ...]
     findings: tuple[Mapping[str, Any], ...] = ()
+    left: tuple[str, ...] = ()
 
     def with_verdict(self, verdict: str) -> set[str]:
         """The rows of that verdict."""
@@ -83,4 +85,5 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     run = capture.run
     rows = {row.id: result for row, result in run.rows() if row.id not in _OF_GENERATED_TRAFFIC}
-    return Trial(int(status), rows, run.requests, tuple(run.errors), tuple(run.document()["findings"]))
+    findings = tuple(run.document()["findings"])
+    return Trial(int(status), rows, run.requests, tuple(run.errors), findings, tuple(run.left_behind))

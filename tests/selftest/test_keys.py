@@ -1,0 +1,172 @@
+"""What becomes of keys: those that were there stay, those of the run go, and what does not go is told, key by key."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tests.selftest.proof.variants  # noqa: F401 - registers its services
+from environments.sandbox.ledger import Key
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
+from spec.listing import Listing, alike
+from tests.selftest.exchanges import answer
+from tests.selftest.proof.registry import VARIANTS
+from tests.selftest.proof.trial import try_service
+from tests.selftest.proof.variants.making import profile
+from tests.selftest.proof.variants.registrations import DuplicatesAreWelcome, RefusesDuplicates
+from tests.selftest.services.running import run, write_profile
+
+EMAIL = "qa@pix-conformance.example"
+
+
+def keys_of(service: Service) -> set[str]:
+    """All keys of the first account."""
+    with service.database.transaction() as ledger:
+        return {key.key for key in ledger.keys("ac-0001")}
+
+
+def with_email(service: Service) -> Service:
+    """The service, where the operator's EMAIL key has been registered long ago."""
+    with service.database.transaction() as ledger:
+        ledger.add_key(Key(EMAIL, "EMAIL", "ac-0001"))
+    return service
+
+
+@pytest.mark.parametrize("make", [DuplicatesAreWelcome, RefusesDuplicates, Service])
+def test_a_key_that_was_there_before_the_run_stays(make):
+    """However its registration is answered, Success true included, it is left alone, and its type is understood."""
+    service = with_email(make())
+    before = keys_of(service)
+
+    trial = try_service(service)
+
+    assert keys_of(service) == before
+    assert trial.rows["registerPixKey.pixKeyType.EMAIL"].verdict == "pass"
+    assert not trial.failing
+    assert trial.left == ()
+
+
+def test_a_key_that_is_registered_twice_and_deleted_is_cleaned_up():
+    """It is told by key: the second registration of a key that a DELETE removed is not left."""
+    assert try_service(DuplicatesAreWelcome()).left == ()
+
+
+def test_the_default_run_leaves_nothing_behind(tmp_path):
+    """Nor do generated requests: the account has the keys that it had."""
+    service = Service(token="Tok-3n.Of-The_Service")
+    before = keys_of(service)
+    with Server(service) as server:
+        result = run(write_profile(tmp_path, server.base_url), "-m", "property or not property", "--examples=3")
+
+    assert result.document["left_behind"] == []
+    assert keys_of(service) == before
+    assert "not cleaned up" not in result.output
+
+
+@pytest.mark.parametrize(
+    "name", ["OthersHaveRandomKeysMade", "ListsLagBy1", "ListsLagBy2", "ListsLagBy5", "RandomOnly"]
+)
+def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(name):
+    """Nobody else's key is deleted, and the run's own is told."""
+    specimen = VARIANTS.specimens[name]
+    service = specimen.make()
+    before = keys_of(service)
+
+    trial = try_service(service, environment=specimen.environment)
+
+    assert before | set(getattr(service, "others", ())) <= keys_of(service)
+    assert [item.split(" (")[0] for item in trial.left] == ["RANDOM, made by the service: registered and not deleted"]
+
+
+@pytest.mark.parametrize("name", ["IdsVaryInTheList", "ShowsTheRandomKey", "HidesMostOfTheKey"])
+def test_a_made_key_is_deleted_where_the_list_shows_it_for_sure(name):
+    """Identifiers that vary by themselves are no keys."""
+    service = VARIANTS.specimens[name].make()
+    before = keys_of(service)
+
+    trial = try_service(service)
+
+    assert (trial.left, keys_of(service)) == ((), before)
+
+
+def test_keys_that_cannot_be_deleted_are_told_one_by_one():
+    """Each key once, with its type and its place, and never with its value."""
+    trial = try_service(Service(), environment=profile("no_deletion"))
+
+    assert [item.split(" (")[0] for item in trial.left] == [
+        "PHONE, the first of pix_keys: registered and not deleted",
+        "EMAIL, the second of pix_keys: registered and not deleted",
+        "CNPJ, the fourth of pix_keys: registered and not deleted",
+        "CPF, the fifth of pix_keys: registered and not deleted",
+        "RANDOM, made by the service: registered and not deleted",
+    ]
+
+
+# -- how a key stands in a list -----------------------------------------------------------------------------------
+
+
+def listing(value: object) -> Listing:
+    """A list of keys."""
+    return Listing(answer("listPixKeys", json.dumps(value).encode(), path="/v1/pix/keys/ac"))
+
+
+def entry(key: str, kind: str, **more: object) -> dict[str, object]:
+    return {"pixKey": key, "pixKeyType": kind, **more}
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"keys": [entry("a@x.example", "EMAIL")]},
+        {"keys": ["a@x.example"]},
+        ["A@X.example"],
+        {"a@x.example": {"type": "EMAIL"}},
+        {"uri": "mailto:a@x.example"},
+    ],
+)
+def test_a_key_is_seen_in_any_shape(shown):
+    """As a value or as a name, in any letter case, and within a text."""
+    assert listing(shown).shows("a@x.example")
+    assert not listing(shown).shows("b@x.example")
+
+
+def test_a_key_is_seen_in_any_punctuation():
+    """Digits are the same with and without dots."""
+    assert listing({"keys": [{"cpf": "135.792.468-28"}]}).shows("13579246828")
+    assert not listing({"keys": []}).shows("")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "other", "same"),
+    [
+        ({"status": "ACTIVE"}, {"status": "ACTIVE"}, True),
+        ({"status": "ACTIVE"}, {"status": "PENDING"}, False),
+        ({"status": 1}, {"status": 2}, False),
+        ({"status": "1"}, {"status": "2"}, False),
+        ({"active": True}, {"active": False}, False),
+        ({"since": "2026-01-01T10:00:00Z"}, {"since": "2026-03-04T11:12:13Z"}, True),
+        ({"since": "2026-01-01T10:00:00Z"}, {"since": None}, False),
+        ({"at": 1767225600000}, {"at": 1767225700123}, True),
+        ({}, {"reason": "no"}, False),
+        ({"id": "3f0e8a52-1111-4000-8000-000000000001"}, {"id": "77aa8a52-2222-4000-8000-000000000002"}, True),
+        ({"state": {"name": "OK"}}, {"state": {"name": "WAITS"}}, False),
+    ],
+)
+def test_a_key_stands_like_another(accepted, other, same):
+    """Types, times and identifiers differ from key to key; whatever else differs may say that it is none."""
+    shown = listing({"keys": [entry("a@x.example", "EMAIL", **accepted), entry("13579246828", "CPF", **other)]})
+    references = [shown.places("a@x.example", "EMAIL")]
+
+    assert alike(shown.places("13579246828", "CPF"), references) is same
+
+
+def test_a_key_stands_elsewhere():
+    """In another list, or beside the list, it does not stand like one that was accepted."""
+    shown = listing({"keys": ["a@x.example"], "waiting": ["b@x.example"], "last": "c@x.example"})
+    references = [shown.places("a@x.example", "EMAIL")]
+
+    assert not alike(shown.places("b@x.example", "EMAIL"), references)
+    assert not alike(shown.places("c@x.example", "EMAIL"), references)
+    assert not alike(shown.places("d@x.example", "EMAIL"), references)
