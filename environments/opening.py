@@ -14,6 +14,7 @@ from environments.journal import Journal
 from environments.key_record import KeyRecord, beside
 from environments.keys import Keys
 from environments.profile import Profile, is_loopback
+from environments.reproducing import is_secret, shell_of
 from environments.target import Target
 from environments.wire import WireSettings
 from environments.wrong_tokens import personal_claims, wrong_tokens
@@ -135,10 +136,11 @@ def redactor_of(profile: Profile, target: Target | None = None) -> Redactor:
     """Hides the values of the profile and, where there is a target to send them to, its secrets."""
     values = {
         "account": profile.accounts,
-        "key": [key.key for key in profile.pix_keys if key.key],
+        "key": [key.key for key in profile.pix_keys],
         "code": profile.transactions.codes,
     }
-    redactor = Redactor(secrets=_secrets(profile, target) if target else {}, values=values, fields=personal_fields())
+    secrets = _secrets(profile, target) if target else {}
+    redactor = Redactor(secrets=secrets, values=values, fields=personal_fields(), shell=shell_of(profile))
     if target:
         learn_token(redactor, target.token())
     return redactor
@@ -152,7 +154,9 @@ def learn_token(redactor: Redactor, token: str) -> None:
 
 
 def _secrets(profile: Profile, target: Target) -> dict[str, str]:
-    found = {"token": target.token(), **{f"header {name}": value for name, value in resolve_headers(profile)}}
+    hidden = {header.name for header in profile.headers if is_secret(header)}
+    headers = {f"header {name}": value for name, value in resolve_headers(profile) if name in hidden}
+    found = {"token": target.token(), **headers}
     if passphrase := resolve_passphrase(profile):
         found["passphrase"] = passphrase
     return found

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from environments.authorization import VALID
+from reports.reproducing import Preparation, reproduced
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.redaction import Redactor
@@ -13,8 +14,8 @@ from spec.rules.judgement import kind_of
 from spec.strict_json import read_json
 
 
-def evidence(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
-    """One exchange, redacted: number, operation, request, response or failure, and a curl line that repeats it."""
+def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | None = None) -> dict[str, Any]:
+    """One exchange, redacted: number, operation, request, response or failure, and the lines that send it again."""
     request = exchange.request
     shown: dict[str, Any] = {
         "number": exchange.number,
@@ -28,7 +29,7 @@ def evidence(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
             "headers": [list(header) for header in redactor.headers(request.headers)],
             "body": redactor.body(request.body, "application/json") if request.body else "",
         },
-        "curl": redactor.curl(request.method, request.url, request.headers, request.body),
+        "curl": reproduced(exchange, redactor, preparation),
     }
     if exchange.response is not None:
         response = exchange.response

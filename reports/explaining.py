@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reports.evidence import evidence
 from reports.verdicts import RowResult
 from spec.exchange import Exchange
 from spec.ledger import ledger
-from spec.redaction import Redactor
 
 Explained = list[list[str]]
 """The failing requirements of one test, each with what was found and the whole explanation: plain data."""
 
 
+Show = Callable[[Exchange], dict[str, Any]]
+"""Gives the evidence of an exchange."""
+
+
 def explained(
-    failing: Sequence[RowResult], exchanges: Mapping[int, Exchange], redactor: Redactor, most: int
+    failing: Sequence[RowResult], exchanges: Mapping[int, Exchange], redact: Callable[[str], str], show: Show, most: int
 ) -> Explained:
-    """The failing rows of one test, each with at most `most` exchanges as evidence; redacted."""
+    """The failing rows of one test, each with at most `most` exchanges as `show` gives them; redacted."""
     return [
-        [result.id, redactor.text(result.message), redactor.text("\n".join(_lines(result, exchanges, redactor, most)))]
+        [result.id, redact(result.message), redact("\n".join(_lines(result, exchanges, show, most)))]
         for result in failing
     ]
 
@@ -76,19 +78,19 @@ def _rows(finding: Mapping[str, Any]) -> Iterator[str]:
     yield from finding["follows"]
 
 
-def _lines(result: RowResult, exchanges: Mapping[int, Exchange], redactor: Redactor, most: int) -> Iterator[str]:
+def _lines(result: RowResult, exchanges: Mapping[int, Exchange], show: Show, most: int) -> Iterator[str]:
     row = ledger()[result.id]
     yield f"{row.id} ({row.level}): {row.text}"
     yield f"where: {row.section}"
     yield f"found: {result.message}"
     for number in result.exchanges[:most]:
         if number in exchanges:
-            yield from _told(exchanges[number], redactor)
+            yield from _told(exchanges[number], show)
     yield ""
 
 
-def _told(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
-    shown = evidence(exchange, redactor)
+def _told(exchange: Exchange, show: Show) -> Iterator[str]:
+    shown = show(exchange)
     response = shown.get("response")
     came = f"{response['status']} {response['body'][:1000]}" if response else shown.get("failure", "")
     yield ""

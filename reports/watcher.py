@@ -15,6 +15,7 @@ from reports.first import said_first
 from reports.generated import Generated
 from reports.grants import Grants
 from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
+from reports.reproducing import Preparation
 from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
@@ -162,7 +163,10 @@ class Watcher:
 
     def _explained(self, recording: Recording) -> Explained:
         most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
-        return explained(recording.failing, self._by_number(), self.redactor, most)
+        return explained(recording.failing, self._by_number(), self.redactor.text, self._evidence, most)
+
+    def _evidence(self, exchange: Exchange) -> dict[str, Any]:
+        return evidence(exchange, self.redactor, self._preparation)
 
     def _by_number(self) -> dict[int, Exchange]:
         return {exchange.number: exchange for exchange in self.door.exchanges} if self.door else {}
@@ -193,13 +197,21 @@ class Watcher:
 
     def _shown(self, exchange: Exchange, *, cited: bool = True) -> dict[str, Any]:
         """Evidence; an outline of what no finding cites, and where no file will hold it."""
-        return evidence(exchange, self.redactor) if self.shows and cited else outline(exchange)
+        return self._evidence(exchange) if self.shows and cited else outline(exchange)
+
+    @property
+    def _preparation(self) -> Preparation | None:
+        """The first transfer that this process prepared."""
+        plan = self.profile.transactions.prepare
+        seen = self.door.exchanges if plan and self.door else []
+        first = next((one for one in seen if plan and one.operation == plan.operation and one.good), None)
+        return Preparation(first, plan.code_at) if plan and first else None
 
     def _reproducing(self, recording: Recording) -> list[dict[str, Any]]:
         """Where no file holds the evidence, that of the terminal: one exchange for each requirement that fails."""
         by_number = {} if self.shows or not recording.failing else self._by_number()
         first = [by_number[number] for result in recording.failing for number in result.exchanges[:1] if by_number]
-        return [evidence(exchange, self.redactor) for exchange in first]
+        return [self._evidence(exchange) for exchange in first]
 
     def _learn(self, exchange: Exchange) -> None:
         """Personal values that came back are hidden wherever else they stand."""

@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     | (?P<odd>.)""",
     re.DOTALL | re.VERBOSE,
 )
-_LAYOUT = frozenset(("open", "close", "comma", "space"))
+LAYOUT = frozenset(("open", "close", "comma", "space"))
 _LITERALS = ("true", "false", "null")
 _MOST_TOKENS = 400_000
 
@@ -75,11 +75,11 @@ def redact_json(text: str, engine: Engine, limit: int) -> Redacted:
         if length > limit + WINDOW:
             complete = False
             break
-        if token.kind in _LAYOUT:
+        if token.kind in LAYOUT:
             pieces.append(token.text)
         else:
             valid = valid and _is_json(token)
-            pieces.append(_redacted(token, engine))
+            pieces.append(redacted(token, engine))
         length += len(pieces[-1])
     shown = "".join(pieces)
     if valid:
@@ -110,7 +110,8 @@ def _is_scalar(text: str) -> bool:
     return text in _LITERALS or masks.is_number(text)
 
 
-def _redacted(token: Token, engine: Engine) -> str:
+def redacted(token: Token, engine: Engine) -> str:
+    """The token as it is shown."""
     if token.kind != "word":
         return _string(token, engine)
     if token.text in _LITERALS:

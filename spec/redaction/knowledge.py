@@ -39,6 +39,7 @@ class Knowledge:
     def __init__(self, secrets: Mapping[str, str], values: Mapping[str, Iterable[str]], fields: Iterable[str]) -> None:
         self.index = Index()
         self.exact_secrets: dict[str, str] = {}
+        self.plain: dict[str, str] = {}
         self.version = 0
         self._values: dict[str, str] = {}
         self._personal: set[str] = set()
@@ -51,8 +52,10 @@ class Knowledge:
         for name, value in secrets.items():
             self.add_secret(name, value)
         for kind, several in values.items():
-            for value in several:
+            for place, value in enumerate(several):
+                self._counts[kind] = place
                 self.add_value(kind, value)
+                self._counts[kind] = place + 1
 
     def is_personal(self, member: str) -> bool:
         """Whether a member of that name is personal, whatever its letter case, `_` and `-`."""
@@ -97,7 +100,9 @@ class Knowledge:
                 self._add(form, Sought(shown, SECRET, packed=True), share)
 
     def add_value(self, kind: str, value: str) -> None:
-        """Hide a value of the profile in every encoding; each further one of a kind gets the next number."""
+        """Hide a value of the profile in every encoding; each further one of a kind gets the next number.
+
+        Those that are given at the start have the number of their place, so that a profile and a report agree."""
         folded = fold(value)
         if not value.strip() or folded in self._values:
             return
@@ -106,6 +111,7 @@ class Knowledge:
             self._names[kind], self._placeholder = None, None
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         shown = self._values[folded] = f"<{kind}>" if count == 1 else f"<{kind} {count}>"
+        self.plain[shown] = value
         for form in spellings(value):
             beside = Beside.DIGIT if form.isdigit() and len(form) < 8 else Beside.ANYTHING
             self._add(form, Sought(shown, VALUE, beside=beside))

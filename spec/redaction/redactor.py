@@ -9,9 +9,11 @@ from spec.redaction.bodies import decoded, is_json_like, redact_body
 from spec.redaction.engine import Engine
 from spec.redaction.json_text import personal_values
 from spec.redaction.knowledge import ANOTHER, Knowledge
-from spec.redaction.shell import LARGEST_BODY, curl_line
+from spec.redaction.sending import Sending
+from spec.redaction.shell import Shell, curl_line
 from spec.redaction.tree import redact_tree
 
+_SHELL = Shell()
 SHOWN = 4_000
 """Characters of a body that are shown."""
 
@@ -20,15 +22,23 @@ class Redactor:
     """Hides secrets, values of the profile and personal data in everything that leaves the process.
 
     `secrets` are values by placeholder name, `values` those of the profile by kind, `fields` the names of
-    personal members. Results are safe to print: control characters, bidi overrides and lone surrogates
-    are escaped. No input makes a method raise, and none takes more than time in proportion to its length.
+    personal members, and `shell` says how a person sends a request again. Results are safe to print: control
+    characters, bidi overrides and lone surrogates are escaped. No input makes a method raise, and none takes more
+    than time in proportion to its length.
     """
 
     def __init__(
-        self, *, secrets: Mapping[str, str], values: Mapping[str, Iterable[str]], fields: Iterable[str]
+        self,
+        *,
+        secrets: Mapping[str, str],
+        values: Mapping[str, Iterable[str]],
+        fields: Iterable[str],
+        shell: Shell = _SHELL,
     ) -> None:
         self._knowledge = Knowledge(secrets, values, fields)
         self._engine = Engine(self._knowledge)
+        self.shell = shell
+        self._sending = Sending(self._engine, shell)
 
     def learn(self, kind: str, *values: str) -> None:
         """Hide further values of a kind: prepared codes, a refreshed token (any name of `secrets`), another token."""
@@ -80,23 +90,17 @@ class Redactor:
         """A JSON value as Python has it, in the same shape; other objects as redacted text."""
         return redact_tree(value, self._engine)
 
-    def curl(self, method: str, url: str, headers: Iterable[tuple[str, str]], body: bytes) -> str:
-        """A line that sends the request again once `$PIX_TOKEN`, `$ACCOUNT`, `$CODE` and `$KEY` are set."""
-        headers = tuple(headers)
-        shown = http.redact_headers(headers, self._engine)
-        media_type = next((value for name, value in headers if name.lower() == "content-type"), "")
-        return curl_line(
-            self._engine.redact(method),
-            http.redact_url(url, self._engine),
-            shown,
-            self._small(body, media_type),
-            size=len(body),
-            placeholder=self._knowledge.placeholder,
-        )
-
-    def _small(self, body: bytes, media_type: str) -> str | None:
-        if len(body) > 4 * LARGEST_BODY:
-            return None
-        text = body.decode("utf-8", "surrogateescape")
-        shown = redact_body(text, media_type, self._engine, SHOWN).text
-        return shown if max(len(text), len(shown)) <= LARGEST_BODY else None
+    def curl(
+        self,
+        method: str,
+        url: str,
+        headers: Iterable[tuple[str, str]],
+        body: bytes,
+        credential: str = "as it was sent",
+        *,
+        shows_headers: bool = True,
+    ) -> str:
+        """A line that sends the request again, once the variables that it names are set. `credential` says which one
+        was sent in place of the token."""
+        sent = self._sending.line(method, url, headers, body, credential)
+        return curl_line(sent, self.shell, shows_headers=shows_headers)

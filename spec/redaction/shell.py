@@ -1,103 +1,222 @@
-"""A redacted request as one line for bash and zsh, with variables where known values were."""
+"""A request as one line for any POSIX shell: what is not shown is a variable that must be set, never an empty text."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from spec.redaction.detectors import NAMES
-
-LARGEST_BODY = 2_000
-"""Characters of a body that a curl line shows."""
+LARGEST = 2_000
+"""Characters of a body, long runs of one character apart, that a line shows."""
 
 _OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
-_NO_VARIABLE = frozenset((*NAMES, "credentials", "cookie"))
 _GLOB = re.compile(r"[\[\]{}]")
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:[/?#]|\Z)", re.IGNORECASE)
 _METHOD = re.compile(r"[A-Za-z]{1,20}")
-_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_RUN = re.compile(r"([A-Za-z0-9])\1{199,}")
+_COLON = re.compile(r"""("\s*:\s*"?)\Z""")
+"""What stands between a name and a value: together with the name and a word of the shell it would be taken for a
+personal member wherever the line is redacted once more."""
+_PLACE = re.compile(r"(?P<kind>.*?)(?: (?P<number>[0-9]+))?")
+_UNSAFE_IN_A_GUARD = re.compile(r"[^A-Za-z0-9 .,:;()/_-]")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_PERCENT = "python3 -c 'import sys, urllib.parse as u; print(u.quote(sys.stdin.read(), safe=\"\"))'"
+_ESCAPED = "python3 -c 'import sys, json; print(json.dumps(sys.stdin.read(), ensure_ascii=False)[1:-1])'"
+ENCODERS = {"url": _PERCENT, "json": _ESCAPED}
 
 
-def curl_line(
-    method: str,
-    url: str,
-    headers: Iterable[tuple[str, str]],
-    body: str | None,
-    *,
-    size: int,
-    placeholder: re.Pattern[str],
-) -> str:
-    """The line for a request that is redacted already. `body` is None where it is too large to show.
+@dataclass(frozen=True)
+class Value:
+    """What stands for a value that is not shown, to be put between double quotes. `plain` is the same where
+    `expression` was checked before: a check within a pipe or `$(…)` would not stop the line. `encoder` is one of
+    ENCODERS."""
 
-    `size` is the length of the body in bytes; `placeholder` tells what becomes a variable.
-    """
-    kept = [(name, value) for name, value in headers if name.strip().lower() not in _OMITTED]
-    words = ["curl", *_method(method, placeholder)]
+    expression: str
+    plain: str
+    encoder: str = ""
+
+
+Part = str | Value
+"""Text as it is, or a value that is not shown."""
+
+
+def variable(name: str, meaning: str) -> Value:
+    """A shell variable that must be set and not empty; what it stands for is said where it is not."""
+    name = re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_") or "VALUE"
+    return Value(f"${{{name}:?{_UNSAFE_IN_A_GUARD.sub(' ', meaning)}}}", f"${{{name}}}")
+
+
+@dataclass(frozen=True)
+class Shell:
+    """How a person sends what the run sent. `options` are those of curl, quoted. `values` stand for what has a name of
+    its own: the token, secret headers. `lists` say where the values of a kind stand in the profile, and `supplied` how
+    many of them stand there: further ones were prepared by the run."""
+
+    options: tuple[str, ...] = ()
+    values: Mapping[str, Value] = field(default_factory=lambda: {"token": variable("PIX_TOKEN", "the access token")})
+    lists: Mapping[str, str] = field(
+        default_factory=lambda: {"account": "accounts", "key": "pix_keys", "code": "transactions.codes"}
+    )
+    supplied: Mapping[str, int] = field(default_factory=dict)
+
+    def value(self, placeholder: str, meaning: str) -> Value:
+        """What stands for a placeholder; `meaning` is said of one that the profile does not explain."""
+        name = placeholder.strip("<>")
+        if name in self.values:
+            return self.values[name]
+        place = _PLACE.fullmatch(name)
+        kind, number = (place["kind"], int(place["number"] or 1)) if place else (name, 1)
+        if kind in self.lists:
+            return variable(name, self._entry(kind, number))
+        if name.startswith("another ") or kind in ("credentials", "cookie"):
+            return variable(f"WRONG {name.removeprefix('another ')}", meaning)
+        return variable(f"SENT {name}", meaning)
+
+    def _entry(self, kind: str, number: int) -> str:
+        if number > self.supplied.get(kind, number):
+            return f"a {kind} that the run prepared: prepare a new one"
+        ordinal = _ORDINALS[number - 1] if number <= len(_ORDINALS) else f"number {number}"
+        return f"the {ordinal} of {self.lists[kind]}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a line sends. `body` is None where it cannot be shown, `size` its length in bytes."""
+
+    method: str
+    url: Sequence[Part]
+    headers: Sequence[tuple[str, Sequence[Part]]]
+    body: Sequence[Part] | None
+    size: int
+
+
+def curl_line(line: Line, shell: Shell, *, shows_headers: bool = True) -> str:
+    """The line. One that cannot be complete is a comment."""
+    kept = [(name, value) for name, value in line.headers if name.strip().lower() not in _OMITTED]
+    guards: list[str] = []
+    words = ["curl", "-sS", *["-i"] * shows_headers, *shell.options, *_method(line.method)]
     for name, value in kept:
-        words += ["-H", word(f"{name}: {value}" if value else f"{name};", placeholder)]
-    if size and not any(name.lower() == "content-type" for name, _ in kept):
+        words += ["-H", word([f"{name}: ", *value] if any(value) else [f"{name};"], guards)]
+    empty = not line.size and any(name.lower() == "content-length" for name, _ in line.headers)
+    if (line.size or empty) and not any(name.lower() == "content-type" for name, _ in kept):
         words += ["-H", "'Content-Type:'"]
-    if size and body is not None:
-        words += ["--data-raw", word(body, placeholder)]
-    words += _address(url, placeholder)
-    return " ".join(words) + _remark(body, size)
+    if line.size > 1_000:
+        words += ["-H", "'Expect:'"]
+    before = ""
+    if line.size and line.body is not None:
+        before, body_words = _body(line.body, guards)
+        words += body_words
+    elif empty:
+        words += ["--data-raw", "''"]
+    command = before + " ".join([*words, *_address(line.url, guards)])
+    checks = "".join(f': "{guard}" && ' for guard in dict.fromkeys(guards))
+    if line.size and line.body is None:
+        return f"# not the whole request, which has a body of {line.size} bytes: {checks}{command}"
+    return checks + command
 
 
-def word(text: str, placeholder: re.Pattern[str]) -> str:
-    """One word of a shell line: placeholders of known values as `"$ACCOUNT_2"`, all else quoted."""
-    words: list[str] = []
-    literal = ""
-    for at, piece in enumerate(placeholder.split(text)):
-        name = variable(piece) if at % 2 else ""
-        if name:
-            words += [_quoted(literal), f'"${name}"']
-            literal = ""
-        else:
-            literal += piece
-    return "".join([*words, _quoted(literal)]) or "''"
+def word(parts: Iterable[Part], guards: list[str]) -> str:
+    """One word of a line. What is used within `$(…)` is checked first: it goes to `guards`."""
+    words = [_of_value(part, guards) if isinstance(part, Value) else _of_text(part) for part in joined(parts)]
+    return "".join(words) or "''"
 
 
-def variable(placeholder: str) -> str:
-    """The shell variable of a placeholder; empty for what is no value of the profile."""
-    name = placeholder.strip("<>")
-    if name in _NO_VARIABLE or name.startswith("another "):
-        return ""
-    return "PIX_TOKEN" if name == "token" else re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
+def _of_value(value: Value, guards: list[str]) -> str:
+    if not value.encoder:
+        return f'"{value.expression}"'
+    guards.append(value.expression)
+    return f'"$(printf %s "{value.plain}" | {value.encoder})"'
 
 
-def _method(method: str, placeholder: re.Pattern[str]) -> list[str]:
-    if method.upper() == "HEAD":
-        return ["--head"]
-    return ["-X", method if _METHOD.fullmatch(method) else word(method, placeholder)]
+def _of_text(text: str) -> str:
+    return "".join(_run(piece) if _RUN.fullmatch(piece) else _quoted(piece) for piece in _split(text))
 
 
-def _address(url: str, placeholder: re.Pattern[str]) -> list[str]:
-    options = ["--globoff"] * bool(_GLOB.search(url)) + ["--path-as-is"] * bool(_DOTS.search(url))
-    return [*options, *(["--url"] if url.startswith("-") else []), word(url, placeholder)]
+def _split(text: str) -> list[str]:
+    """The text, with long runs of one character as pieces of their own."""
+    pieces, last = [], 0
+    for run in _RUN.finditer(text):
+        pieces += [text[last : run.start()], run.group()]
+        last = run.end()
+    return [piece for piece in (*pieces, text[last:]) if piece]
 
 
-def _remark(body: str | None, size: int) -> str:
-    if size and body is None:
-        return f"  # and a body of {size} bytes, not shown here"
-    if body and "\0" in body:
-        return "  # the body holds NUL, which a shell cannot pass on"
-    return ""
+def _run(piece: str) -> str:
+    return f'"$({_repeated(piece)})"'
+
+
+def _repeated(piece: str) -> str:
+    return f"head -c {len(piece)} /dev/zero | tr '\\000' {piece[0]}"
 
 
 def _quoted(text: str) -> str:
-    if not text:
-        return ""
-    if text.isprintable():
-        quoted = shlex.quote(text)
-        return quoted if quoted != text else f"'{text}'"
-    return "$'" + "".join(map(_escaped, text)) + "'"
+    if not text.isprintable():
+        return f"\"$(printf '{_format(text)}')\""
+    quoted = shlex.quote(text)
+    return quoted if quoted != text else f"'{text}'"
 
 
-def _escaped(character: str) -> str:
-    known = _ESCAPES.get(character)
-    if known or character.isprintable():
-        return known or character
+def _format(text: str) -> str:
+    """The text as a format of printf, between single quotes."""
+    shown = "".join(_octal(c) if c in "\\%'" or not c.isprintable() else c for c in text)
+    return "\\055" + shown[1:] if shown.startswith("-") else shown
+
+
+def _octal(character: str) -> str:
     code = ord(character)
     data = bytes([code - 0xDC00]) if 0xDC80 <= code <= 0xDCFF else character.encode("utf-8", "surrogatepass")
-    return "".join(f"\\x{byte:02x}" for byte in data)
+    return "".join(f"\\{byte:03o}" for byte in data)
+
+
+def _body(parts: Sequence[Part], guards: list[str]) -> tuple[str, list[str]]:
+    """What goes before curl, and its words: a body that no argument can hold is piped."""
+    texts = [part for part in parts if isinstance(part, str)]
+    if all(text.isprintable() for text in texts) and sum(map(len, texts)) < 100_000:
+        return "", ["--data-raw", word(parts, guards)]
+    commands = [command for part in parts for command in _printed(part, guards)]
+    piped = commands[0] if len(commands) == 1 else f"{{ {'; '.join(commands)}; }}"
+    return f"{piped} | ", ["--data-binary", "@-"]
+
+
+def _printed(part: Part, guards: list[str]) -> list[str]:
+    if isinstance(part, Value):
+        guards.append(part.expression)
+        encoded = f" | {part.encoder} | tr -d '\\n'" if part.encoder else ""
+        return [f'printf %s "{part.plain}"{encoded}']
+    texts = [text for text in _COLON.split(part) if text]
+    pieces = [piece for text in texts for piece in _split(text)]
+    return [_repeated(piece) if _RUN.fullmatch(piece) else f"printf '{_format(piece)}'" for piece in pieces]
+
+
+def joined(parts: Iterable[Part]) -> Iterator[Part]:
+    """Neighbouring texts as one."""
+    text = ""
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+            continue
+        if text:
+            yield text
+        yield part
+        text = ""
+    if text:
+        yield text
+
+
+def shown_length(parts: Iterable[Part]) -> int:
+    """Characters of a body that a line would show."""
+    pieces = [piece for part in parts if isinstance(part, str) for piece in _split(part)]
+    return sum(len(piece) for piece in pieces if not _RUN.fullmatch(piece))
+
+
+def _method(method: str) -> list[str]:
+    if method.upper() == "HEAD":
+        return ["--head"]
+    return ["-X", method if _METHOD.fullmatch(method) else word([method], [])]
+
+
+def _address(url: Sequence[Part], guards: list[str]) -> list[str]:
+    text = "".join(part for part in url if isinstance(part, str))
+    options = ["--globoff"] * bool(_GLOB.search(text)) + ["--path-as-is"] * bool(_DOTS.search(text))
+    return [*options, *(["--url"] if text.startswith("-") else []), word(url, guards)]

@@ -3,7 +3,9 @@
 import base64
 import html
 import json
+import os
 import re
+import shutil
 import string
 import subprocess
 import time
@@ -101,7 +103,7 @@ def cost(body):
 def redactor(**changes):
     known = {
         "secrets": {"token": TOKEN, "header X-Tenant": "tenant-4711-abc"},
-        "values": {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": ["", KEY, "+5511987654321"]},
+        "values": {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": [KEY, "+5511987654321"]},
         "fields": FIELDS,
     }
     return Redactor(**(known | changes))
@@ -121,10 +123,24 @@ def shape(value):
     return [shape(item) for item in value] if isinstance(value, list) else type(value)
 
 
-def shell_words(line):
-    """The words that bash makes of a line."""
-    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
-    return done.stdout.split(b"\0")[:-1]
+SHELLS = [name for name in ("bash", "dash") if shutil.which(name)]
+CURL = 'curl() { printf "%s\\0" "$@"; case "$*" in *"--data-binary @-"*) cat; esac; }; '
+"""In place of curl: its words, and after them the body that is piped to it."""
+
+
+def sent(line, shell="bash", **variables):
+    """The words that a shell gives to curl, without the first three, and the body."""
+    environment = {"PATH": os.environ["PATH"], **variables}
+    done = subprocess.run([shell, "-c", CURL + line], env=environment, capture_output=True, check=True)
+    *words, piped = done.stdout.split(b"\0") if b"--data-binary" not in done.stdout else _piped(done.stdout)
+    body = words[words.index(b"--data-raw") + 1] if b"--data-raw" in words else piped
+    return words[2:], body
+
+
+def _piped(output):
+    head, _, rest = output.partition(b"@-\0")
+    url, _, body = rest.partition(b"\0")
+    return [*head.split(b"\0")[:-1], b"@-", url, body]
 
 
 class TestSecrets:
@@ -416,7 +432,7 @@ class TestBodies:
         shown = pen.body(body, content_type)
 
         assert pen.text(shown) is not None
-        assert pen.curl("POST", "https://host", [("Content-Type", content_type)], body).startswith("curl")
+        assert pen.curl("POST", "https://host", [("Content-Type", content_type)], body)
 
     @pytest.mark.parametrize("lead", [3_970, 3_995, 31_990, 32_000, 32_010])
     @pytest.mark.parametrize("form", ['["{}"]', "{}"])
@@ -619,59 +635,109 @@ class TestTree:
 
 class TestCurl:
     def test_known_values_become_variables(self, pen):
-        """The line runs once the variables are set; personal data is masked."""
+        """The line runs once the variables are set, each of which says what it is; personal data is a variable too."""
         headers = [("Authorization", f"Bearer {TOKEN}"), ("Content-Type", "application/json"), ("User-Agent", "x")]
-        body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana"}).encode()
+        body = json.dumps({"pixKey": KEY, "account": OTHER_ACCOUNT, "name": "Ana", "value": 12.5}).encode()
 
         line = pen.curl("POST", f"https://host/v1/pix/keys/{ACCOUNT}", headers, body)
 
         assert line == (
-            """curl -X POST -H 'Authorization: Bearer '"$PIX_TOKEN" -H 'Content-Type: application/json' """
-            """--data-raw '{"pixKey": "'"$KEY"'", "account": "'"$ACCOUNT_2"'", "name": "Aaa"}' """
-            """'https://host/v1/pix/keys/'"$ACCOUNT\""""
+            """curl -sS -i -X POST -H 'Authorization: Bearer '"${PIX_TOKEN:?the access token}" """
+            """-H 'Content-Type: application/json' --data-raw '{"pixKey": "'"${KEY:?the first of pix_keys}"'", """
+            """"account": "'"${ACCOUNT_2:?the second of accounts}"'", "name": "'"${SENT_NAME:?name as it was sent}"'", """
+            """"value": 12.5}' 'https://host/v1/pix/keys/'"${ACCOUNT:?the first of accounts}\""""
         )
 
-    def test_a_wrong_credential_never_becomes_the_token(self, pen):
-        """A line of a refusal probe does not send the good token."""
-        line = pen.curl("GET", "https://host/", [("Authorization", f"Bearer {TOKEN.swapcase()}")], b"")
+    def test_a_key_has_the_number_of_its_place(self):
+        """An empty RANDOM key before it counts, so that profile and line agree."""
+        pen = redactor(values={"key": [KEY, "+5511987654321", "", "12345678909"]})
 
-        assert line == "curl -X GET -H 'Authorization: Bearer <another token>' 'https://host/'"
+        line = pen.curl("POST", "https://host/", [("Content-Type", "x")], b'{"pixKey": "12345678909"}')
+
+        assert """'{"pixKey": "'"${KEY_4:?the fourth of pix_keys}"'"}'""" in line
+
+    @pytest.mark.parametrize("shell", SHELLS)
+    @pytest.mark.parametrize("body", [b'{"pixKey": "KEY"}', b'{"pixKey": "KEY"}\0'])
+    def test_a_variable_that_is_not_set_stops_the_line(self, pen, shell, body):
+        """Nothing is sent: not with an empty key, and not where the body is piped."""
+        line = pen.curl("POST", "https://host/", [("Content-Type", "x")], body.replace(b"KEY", KEY.encode()))
+
+        done = subprocess.run([shell, "-c", f"curl() {{ echo SENT; }}; {line}"], capture_output=True, text=True)
+
+        assert done.returncode
+        assert "SENT" not in done.stdout
+        assert "KEY: the first of pix_keys" in done.stderr
+
+    def test_a_wrong_credential_never_becomes_the_token(self, pen):
+        """A line of a refusal probe does not send the good token, and says what was sent."""
+        header = [("Authorization", f"Bearer {TOKEN.swapcase()}")]
+
+        line = pen.curl("GET", "https://host/", header, b"", "the token in another letter case")
+
+        shown = "${WRONG_TOKEN:?the token in another letter case}"
+        assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '\"{shown}\" 'https://host/'"
+
+    def test_a_value_with_reserved_characters(self):
+        """It is percent-encoded where it stands in the path, and escaped where it stands in JSON, as it was sent."""
+        account = 'ac/1 "ã"'
+        pen = redactor(values={"account": [account]})
+        body = json.dumps({"account": account}, ensure_ascii=False).encode()
+        header = [("Content-Type", "x")]
+
+        line = pen.curl("POST", f"https://host/{quote(account, safe='')}", header, body)
+
+        words, said = sent(line, ACCOUNT=account)
+        assert words[-1].decode() == f"https://host/{quote(account, safe='')}"
+        assert said == body
 
     def test_a_large_body_is_named_only(self, pen):
-        """Over 2,000 characters a comment stands for the body."""
-        line = pen.curl("POST", "https://host/", [("Content-Type", "text/plain")], b"x" * 2001)
+        """Over 2,000 characters the line is a comment: what it would send is not what was sent."""
+        line = pen.curl("POST", "https://host/", [("Content-Type", "text/plain")], b"xy" * 1001)
 
-        assert line.endswith("'https://host/'  # and a body of 2001 bytes, not shown here")
+        assert line.startswith("# not the whole request, which has a body of 2002 bytes: curl")
+
+    @pytest.mark.parametrize("shell", SHELLS)
+    def test_long_runs_of_one_character_are_short(self, pen, shell):
+        """An over-long text is made by the shell."""
+        body = b'{"message": "pixconf-' + b"x" * 70_000 + b'"}'
+
+        line = pen.curl("POST", "https://host/" + "y" * 4_000, [("Content-Type", "x")], body)
+
+        assert len(line) < 400
+        assert sent(line, shell) == ([*sent(line, shell)[0][:-1], b"https://host/" + b"y" * 4_000], body)
 
     @fast
-    @given(st.text(max_size=40), st.binary(max_size=60).filter(lambda body: b"\0" not in body))
+    @given(st.text(max_size=40), st.binary(max_size=60))
     @example("'; touch /tmp/x; '$(id)`id`\n\\", b"\xff'\\\x1b$HOME!")
     def test_nothing_breaks_out_of_its_quotes(self, text, body):
         """A shell reads the words that were meant, in one line."""
+        text = text.replace("\0", "")
         line = only(secret=TOKEN).curl("POST", "https://host/" + text, [("X-A", text)], body)
 
         assert "\n" not in line
         assert line.isprintable()
-        words = shell_words(line)
-        assert words[:5] == [b"curl", b"-X", b"POST", b"-H", words[4]]
-        assert words[4].startswith(b"X-A")
+        words, _ = sent(line)
+        assert words[:3] == [b"-X", b"POST", b"-H"]
+        assert words[3].startswith(b"X-A")
         assert words[-1].startswith(b"https://host/")
-        assert len(words) - len({b"--globoff", b"--path-as-is"} & set(words)) == (10 if body else 6)
+        assert len(words) - len({b"--globoff", b"--path-as-is"} & set(words)) == (9 if body else 5)
 
+    @pytest.mark.parametrize("shell", SHELLS)
     @pytest.mark.parametrize(
         "body",
         [
-            b"it's \x1b \xff\xfe \\ $HOME `id` $(id) !x \n\t end",
+            b"it's \x1b \xff\xfe \\ $HOME `id` $(id) !x \n\t %s end",
             "é ‮ \U0001f600".encode(),
             b'{"a": "\xc3\xa9\\n\'"}',
             b"\x7f1",
+            b"-n \0\n",
         ],
     )
-    def test_a_shell_gets_the_very_bytes(self, pen, body):
-        """What needs no redaction arrives as it was sent."""
+    def test_a_shell_gets_the_very_bytes(self, pen, shell, body):
+        """What needs no redaction arrives as it was sent, whatever bytes it has."""
         line = pen.curl("POST", "https://host/", [("Content-Type", "text/plain")], body)
 
-        assert shell_words(line)[3:] == [b"-H", b"Content-Type: text/plain", b"--data-raw", body, b"https://host/"]
+        assert sent(line, shell)[1] == body
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,216 @@
+"""Reproduce lines: each one of a failing run sends, from a plain shell, what the run sent."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import tests.selftest.proof.mutants  # noqa: F401 - registers its services
+from environments.profile import Auth, Header, Tls, load
+from environments.reproducing import shell_of
+from environments.sandbox.server import Server
+from reports.reproducing import EXECUTES, MAY_MOVE
+from spec.redaction import Redactor
+from tests.selftest.mistakes import FallsOver
+from tests.selftest.proof.registry import MUTANTS
+from tests.selftest.proof.trial import CONFORMANCE
+
+REPOSITORY = Path(__file__).parents[2]
+COMPARED = ("authorization", "content-type", "x-tenant", "x-request-id", "x-pixconf")
+needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+
+
+class Kept:
+    """Mixed into a service: keeps every request that it gets."""
+
+    def finish(self, request, operation, response):
+        vars(self).setdefault("kept", []).append(request)
+        return super().finish(request, operation, response)
+
+
+class Grab:
+    """A plugin that takes the watcher of a run, which has its exchanges."""
+
+    def pytest_sessionfinish(self, session):
+        self.watcher = session.config.pluginmanager.get_plugin("conformance-watcher")
+        self.run = session.config.pluginmanager.get_plugin("conformance-reporter").run
+
+
+PROFILE = """
+base_url: {base_url}
+auth: {{token_env: PIX_OTHER_TOKEN}}
+headers: {{X-Tenant: "qa o'hara", X-Pixconf: {{env: PIX_GATEWAY}}}}
+correlation_header: X-Request-Id
+"""
+
+
+def profile_of(folder, base_url):
+    """The sandbox's profile, with headers and a variable of its own for the token."""
+    said = (REPOSITORY / "environments/sandbox.yaml").read_text()
+    said = re.sub(r"(?m)^(base_url|auth):.*$", "", said) + PROFILE.format(base_url=base_url)
+    path = folder / "reproducing.yaml"
+    path.write_text(said)
+    return path
+
+
+@pytest.fixture(params=["targeted", "generated"])
+def failing(request, tmp_path, monkeypatch):
+    """A failing run against a service that is still up: the service, what was seen, and the profile."""
+    fault = MUTANTS.specimens["EveryExecutionFieldAsObject"].make
+    kind = type("Kept", (Kept, fault), {}) if request.param == "targeted" else type("Kept", (Kept, FallsOver), {})
+    service = kind() if request.param == "targeted" else kind("registerPixKey", "malformed JSON")
+    monkeypatch.setenv("PIX_OTHER_TOKEN", service.token)
+    monkeypatch.setenv("PIX_GATEWAY", "gateway-4711-secret")
+    grab = Grab()
+    with Server(service) as server:
+        profile = profile_of(tmp_path, server.base_url)
+        options = ["--no-report", "-q", "-p", "no:cacheprovider", f"--environment={profile}"]
+        chosen = ["-m", "not property"] if request.param == "targeted" else ["-k", "registerPixKey.coverage"]
+        status = pytest.main([*options, *chosen, str(CONFORMANCE)], plugins=[grab])
+        assert status == 1
+        yield service, grab, load(str(profile), folder=REPOSITORY / "environments")
+
+
+def exported(line, exchange, profile, service, prepared):
+    """What a person exports before the line: what the profile holds, and what was sent in place of it."""
+    codes = [*profile.transactions.codes]
+    named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
+    known = {"PIX_OTHER_TOKEN": service.token, "PIX_GATEWAY": os.environ["PIX_GATEWAY"]}
+    for kind, values in named.items():
+        known |= {kind if at == 1 else f"{kind}_{at}": value for at, value in enumerate(values, 1)}
+    header = (
+        dict(exchange.request.headers).get("Authorization", "").encode("latin-1").decode("utf-8", "surrogateescape")
+    )
+    known["WRONG_TOKEN"] = header.partition(" ")[2]
+    known["WRONG_CREDENTIALS"] = header.removeprefix("Basic ")
+    body = (exchange.request.body or prepared).decode("utf-8", "replace")
+    members = dict(re.findall(r'"(\w+)": "?([^",}]*)', body))
+    known |= {f"SENT_{name.upper()}": value for name, value in members.items()}
+    return {name: known[name] for name in re.findall(r"\$\{(\w+):\?", line) if name in known}
+
+
+@needs_curl
+def test_every_line_of_a_failing_run(failing):
+    """Method, path, headers and body arrive as they were sent at first."""
+    service, grab, profile = failing
+    shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
+    wrong = []
+    preparation = grab.watcher._preparation
+    prepared = preparation.exchange.request.body if preparation else b""
+    shown = [seen for seen in grab.watcher.door.exchanges if seen.response or seen.failure]
+    for at, exchange in enumerate(shown):
+        lines = grab.watcher._evidence(exchange)["curl"]
+        assert grab.watcher.redactor.text(lines) == lines
+        if lines.splitlines()[-1].startswith("#"):
+            continue
+        service.kept = []
+        environment = {"PATH": os.environ["PATH"], **exported(lines, exchange, profile, service, prepared)}
+        script = [shells[at % len(shells)], "-c", lines]
+        done = subprocess.run(script, env=environment, capture_output=True, check=False)
+        problems = list(differences(exchange, service.kept[-1:]))
+        if done.returncode or problems:
+            wrong.append((exchange.number, exchange.credential, problems, done.stderr[:200], lines[:600]))
+
+    assert not wrong, f"{len(wrong)} of {len(shown)}: {wrong[:5]}"
+    assert len(shown) > 50
+
+
+@needs_curl
+@pytest.mark.parametrize("failing", ["targeted"], indirect=True)
+def test_what_moves_money_says_so(failing):
+    """Before the line of an execution stands that it moves money, and for a prepared code how to prepare a new one."""
+    _, grab, _ = failing
+    executed = [seen for seen in grab.watcher.door.exchanges if seen.operation == "executePix" and seen.good]
+    lines = [grab.watcher._evidence(seen)["curl"].splitlines() for seen in executed]
+
+    assert lines[0][0] == EXECUTES.format("CODE")
+    assert [line[0].startswith("# this line moves money") for line in lines] == [True] * 6
+    assert lines[5][0] == EXECUTES.format("CODE_6")
+    assert lines[5][1] == MAY_MOVE
+    assert lines[5][2].startswith('CODE_6="$(curl -sS -X POST ')
+    assert lines[5][2].endswith("""print(json.load(sys.stdin)["data"]["transactionId"])')\"""")
+    assert '"${CODE_6:?a code that the run prepared: prepare a new one}"' in lines[5][3]
+
+
+def differences(exchange, arrived):
+    """Where the request that arrived is not the one that was sent at first."""
+    if not arrived:
+        yield "nothing arrived"
+        return
+    sent, got = exchange.request, arrived[0]
+    there = urlsplit(sent.url)
+    headers = {name.lower(): value for name, value in sent.headers}
+    prepared = exchange.operation == "executePix" and "pixconf" not in there.path
+    yield from [f"method {got.method}"] * (got.method != sent.method)
+    yield from [f"path {got.path}"] * (not prepared and (got.path, got.query) != (there.path, there.query))
+    yield from [f"body {got.body[:300]!r}"] * (got.body != sent.body)
+    for name in COMPARED:
+        if headers.get(name, "").strip() != got.header(name):
+            yield f"{name} {got.header(name)!r}"
+
+
+class TestShell:
+    @pytest.fixture
+    def profile(self):
+        """The sandbox's profile, to be changed."""
+        return load("sandbox", folder=REPOSITORY / "environments")
+
+    @staticmethod
+    def line(profile, name="token", value="token-4711-abc", header="Authorization", said="Bearer token-4711-abc"):
+        """The line of a request with one header, which is a secret."""
+        redactor = Redactor(secrets={name: value}, values={}, fields=(), shell=shell_of(profile))
+        return redactor.curl("GET", "https://host/v1/accounts", [(header, said)], b"")
+
+    @pytest.mark.parametrize(
+        ("auth", "shown"),
+        [
+            (Auth(token_env="BANK_TOKEN"), '"${BANK_TOKEN:?the access token}"'),
+            (Auth(token_file=Path("/secrets/the token")), "\"$(cat '/secrets/the token')\""),
+            (
+                Auth(token_command=("vault", "--password=hunter2")),
+                '"${PIX_TOKEN:?what auth.token_command of environments/sandbox.yaml prints}"',
+            ),
+        ],
+        ids=["token_env", "token_file", "token_command"],
+    )
+    def test_the_token_is_where_the_profile_has_it(self, profile, auth, shown):
+        """A variable, a file, or how it is had; the arguments of a command may be secrets, and are not repeated."""
+        line = self.line(replace(profile, auth=auth))
+
+        assert line == f"curl -sS -i -X GET -H 'Authorization: Bearer '{shown} 'https://host/v1/accounts'"
+
+    def test_certificates_and_proxy(self, profile):
+        """What the profile has for TLS goes to curl; a passphrase stays in its variable."""
+        tls = Tls(Path("/c/ca.pem"), Path("/c/cert.pem"), Path("/c/key.pem"), "PIX_PHRASE")
+
+        line = self.line(replace(profile, tls=tls, proxy="http://proxy:3128"))
+
+        assert line.startswith(
+            "curl -sS -i --cacert /c/ca.pem --cert /c/cert.pem --key /c/key.pem "
+            '--pass "${PIX_PHRASE:?the passphrase of tls.client_key}" --proxy http://proxy:3128 -X GET'
+        )
+
+    @pytest.mark.parametrize(
+        ("header", "shown"),
+        [
+            (Header("X-Api", env="BANK_API"), '"${BANK_API:?the header X-Api}"'),
+            (
+                Header("X-Api-Key", text="v-4711-abc"),
+                '"${X_API_KEY:?the header X-Api-Key of environments/sandbox.yaml}"',
+            ),
+        ],
+    )
+    def test_secret_headers_are_variables(self, profile, header, shown):
+        """A header from the environment has the name of its variable; one that looks like a secret is not shown."""
+        changed = replace(profile, headers=(header,))
+
+        line = self.line(changed, f"header {header.name}", "v-4711-abc", header.name, "v-4711-abc")
+
+        assert line == f"curl -sS -i -X GET -H '{header.name}: '{shown} 'https://host/v1/accounts'"
