@@ -20,7 +20,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from reports import cleaning
 from reports.headline import counted, headline, known_failures, permitted, run_line
 from reports.run import Run
-from reports.verdicts import FAIL, NOT_EXERCISED, ORDER, OUT_OF_SCOPE, TESTED, WARN, by_level, deviation
+from reports.verdicts import (
+    CONFORMANT,
+    FAIL,
+    NON_CONFORMANT,
+    NOT_EXERCISED,
+    NOT_ROBUST,
+    ORDER,
+    OUT_OF_SCOPE,
+    PASS,
+    TESTED,
+    WARN,
+    by_level,
+    deviation,
+)
 from spec.ledger import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -53,7 +66,10 @@ def summary_html(run: Run) -> str:
         run_line=run_line(document),
         permitted=permitted(document["environment"]["allow"]),
         unreachable=run.unreachable,
-        tiles={"Conformance": _tile(conformance, "documented"), "Robustness": _tile(robustness, "robustness")},
+        tiles={
+            "Conformance": _tile(document, conformance, "documented"),
+            "Robustness": _tile(document, robustness, "robustness"),
+        },
         levels=_levels(document, run.profile.fail_on),
         verdicts=ORDER,
         proof=document["suite"]["proof"],
@@ -91,24 +107,22 @@ def _template() -> Template:
     return environment.get_template("report.html")
 
 
-def _tile(rows: list[Row], level: str) -> tuple[str, str]:
+def _tile(document: dict[str, Any], rows: list[Row], level: str) -> tuple[str, str]:
     """Whether any of the rows failed, as the word of a verdict, and the same in one sentence for each level: that one,
-    and others that have failures."""
+    and others that have failures. A run that came to no verdict on the service shows no pass."""
     known = sum("known_failure" in row for row in rows)
-    failing = [row for row in rows if row["verdict"] == FAIL and "known_failure" not in row]
-    levels = [name for name in LEVELS if name == level or any(row["level"] == name for row in failing)]
-    said = "; ".join(filter(None, (_of_level(rows, failing, name) for name in levels)))
+    failing = Counter(row["level"] for row in rows if row["verdict"] == FAIL and "known_failure" not in row)
+    covered = {name: tested for name, tested in document["coverage"].items() if tested["tested"]}
+    said = [_of_level(name, failing[name], **covered[name]) for name in covered if name == level or failing[name]]
     if not said:
         return NOT_EXERCISED, f"No {level} requirement was tested"
-    return (FAIL if failing else "pass"), said + (f"; {counted(known, 'known failure')}" if known else "")
+    good = PASS if document["verdict"] in (CONFORMANT, NON_CONFORMANT, NOT_ROBUST) else NOT_EXERCISED
+    return (FAIL if failing else good), "; ".join(said + ([counted(known, "known failure")] if known else []))
 
 
-def _of_level(rows: list[Row], failing: list[Row], level: str) -> str:
-    tested = sum(row["level"] == level and row["verdict"] in TESTED for row in rows)
-    failed = sum(row["level"] == level for row in failing)
-    return (
-        f"{counted(failed, 'failure', none='No')} in {counted(tested, f'tested {level} requirement')}" if tested else ""
-    )
+def _of_level(level: str, failed: int, *, tested: int, testable: int) -> str:
+    failures = counted(failed, "failure", none="No")
+    return f"{failures} in {tested} of {counted(testable, f'testable {level} requirement')}"
 
 
 def _levels(document: dict[str, Any], fail_on: Iterable[str]) -> list[dict[str, Any]]:
@@ -119,11 +133,16 @@ def _levels(document: dict[str, Any], fail_on: Iterable[str]) -> list[dict[str, 
             "name": name,
             "meaning": MEANING[name],
             "deviation": deviation(name, list(fail_on)),
-            "counts": counts[name],
+            "shown": _less_the_known(counts[name], known_failures(document, name)),
             "known": known_failures(document, name),
         }
         for name in sorted(counts, key=lambda name: name == "robustness")
     ]
+
+
+def _less_the_known(counts: dict[str, int], known: int) -> dict[str, int]:
+    """Every verdict of a level with its count; failures that are known stand beside."""
+    return {verdict: counts.get(verdict, 0) - (known if verdict == FAIL else 0) for verdict in ORDER}
 
 
 def _findings(conformance: list[Row], robustness: list[Row]) -> dict[str, list[Row]]:

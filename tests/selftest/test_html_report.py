@@ -166,9 +166,19 @@ class TestTheFirstMinute:
 
         text = page(run).text
 
-        assert "ConformanceNo failures in 1 tested documented requirement" in text
-        assert "Robustness apart from conformance1 failure in 1 tested robustness requirement" in text
+        assert "ConformanceNo failures in 1 of 1 testable documented requirement" in text
+        assert "Robustness apart from conformance1 failure in 1 of 1 testable robustness requirement" in text
         assert "Failing: robustness, apart from conformance 1" in text
+
+    def test_no_green_without_a_verdict(self, run):
+        """A run that rests on nothing has no green tile, although nothing failed."""
+        add(run, DIGIT, PASS)
+
+        assert run.verdict().why == "no operation granted anything"
+        assert html._tile(run.document(), run.document()["requirements"], "documented") == (
+            NOT_EXERCISED,
+            "No failures in 1 of 1 testable documented requirement",
+        )
 
     def test_known_failure(self, run):
         """A known failure stands apart, with its reason."""
