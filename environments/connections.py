@@ -13,7 +13,7 @@ from dataclasses import replace
 import requests
 
 from environments.wire import Wire, WireSettings
-from spec.exchange import Failure, Response
+from spec.exchange import Failure, FailureKind, Response
 
 _DIRECTLY_S = 1.0
 """What was answered longer ago may have been closed since: services keep idle connections for seconds."""
@@ -44,7 +44,8 @@ class Connections:
         self._answered_at = time.monotonic() if raw is not None else float("-inf")
         if code and isinstance(result, Failure):
             self._keeps_codes = False
-            result = replace(result, kept=True)
+            broken = result.kind is FailureKind.TLS  # there was a handshake before: the connection ended without a word
+            result = replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
         return raw, result
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from environments.execution import ExecutionGuard, KeptBackError
 from environments.journal import AlreadySentError, Journal, JournalError
 from environments.keys import Keys
 from environments.patience import ATTEMPTS, Admission, Patience
-from environments.permission import MONEY, ForbiddenError, Permission, invented
+from environments.permission import MONEY, ForbiddenError, Permission
 from environments.recording import Intent, Keeper, Unfollowed, body_of, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
@@ -49,7 +49,8 @@ class UnreachableError(Exception):
 
 
 class Door(BaseAdapter):
-    """A `requests` transport adapter that guards one target. `exchange` sends, `exchanges` is what was said."""
+    """A `requests` transport adapter that guards one target. `exchange` sends, `exchanges` is what was said. `harmless`
+    makes an execution of a code that nobody has, which the client of the door knows how to make."""
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class Door(BaseAdapter):
         self._number = first_number
         self._silence = Silence()
         self._executions = Admission()
+        self.harmless: Callable[[], requests.PreparedRequest] | None = None
         self._answered: tuple[requests.PreparedRequest, Intent] | None = None
 
     @property
@@ -192,10 +194,11 @@ class Door(BaseAdapter):
         """
         if self._executions.put_off:
             raise KeptBackError(LOCKED.format(self._executions.put_off))
-        if not self._executions.let_in or not (self._executions.wrong_tokens or self.budget.is_shared):
+        locks = self._executions.let_in and (self._executions.wrong_tokens or self.budget.is_shared)
+        if self.harmless is None or not locks:
             return
         token = self._token()
-        answer = self._deliver(_harmless(request, self._permission.base_url), Intent("executePix"))[0].response
+        answer = self._deliver(self.harmless(), Intent("executePix"))[0].response
         request.headers["Authorization"] = str(request.headers["Authorization"]).replace(token, self._token())
         if answer is not None and puts_off(answer):
             self.guard.notes.append(LOCKED.format(answer.status))
@@ -311,16 +314,6 @@ class Door(BaseAdapter):
     def _carries_the_token(self, request: requests.PreparedRequest) -> bool:
         sent = str(request.headers.get("Authorization", "")).strip()
         return self._token() in (sent, sent.partition(" ")[2].strip())
-
-
-def _harmless(request: requests.PreparedRequest, base_url: str) -> requests.PreparedRequest:
-    """An execution of a code that nobody has, with the same headers."""
-    harmless = request.copy()
-    harmless.url = base_url + operations()["executePix"].path.replace("{transactionId}", invented())
-    harmless.body = None
-    for name in ("Content-Length", "Content-Type"):
-        harmless.headers.pop(name, None)
-    return harmless
 
 
 def _may_move_money(exchange: Exchange) -> bool:

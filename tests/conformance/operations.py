@@ -21,7 +21,7 @@ from tests.conformance import malformed
 from tests.conformance.executions import Executions, execute, room_for
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.passing import ask_harmlessly, comparable, granted, is_passing
-from tests.conformance.prepared import codes_of, prepare
+from tests.conformance.prepared import codes_of, prepare, prepare_one
 from tests.conformance.reach import READS, Reach, permits
 from tests.conformance.registrar import Registrar, Registrations
 from tests.conformance.registrations import NOTHING_TO_DELETE, register_all, send_undocumented
@@ -102,6 +102,10 @@ class Traffic:
         body = self._body_of(operation)
         if body is None:
             return [self.client.send(operation, json={})]
+        if isinstance(body, Prepare):  # it is not executed, and listed as that
+            prepared = [prepare_one(self.client, self.profile, body)]
+            self._watcher.redactor.learn("code", *codes_of(prepared, body))
+            return prepared
         account = self.profile.accounts[0] if self.profile.accounts else ""
         key = self.profile.pix_keys[0] if self.profile.pix_keys else None
         filled = fill(body.json, account=account, key=key.key if key else "", type=key.type if key else "")

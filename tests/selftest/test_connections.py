@@ -7,6 +7,7 @@ import pytest
 from spec.rules import Outcome, judge
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
+from tests.selftest.services.secured import Certificates, Secured
 from tests.selftest.services.serving import real_codes
 
 CODES = (CODE, OTHER, "SBX-CPF-1")
@@ -114,3 +115,38 @@ def test_a_lone_code_has_fresh_connections(tmp_path):
 
     assert service.executions == [CODE]
     assert service.carried == []
+
+
+def secured(lie, folder):
+    """The same service over TLS; it closes without a word there, too."""
+    certificates = Certificates(folder)
+    return type(f"Secured{lie.__name__}", (Secured, lie), {})(certificates, mutual=False), str(certificates.ca_bundle)
+
+
+@pytest.mark.parametrize("lie", [closing.Closes, *BEFORE[:2]], ids=lambda lie: lie.__name__)
+def test_a_connection_over_tls_that_was_closed_costs_nothing(lie, tmp_path):
+    """Every code is executed, once."""
+    service, authority = secured(lie, tmp_path)
+    with service:
+        a_run = Run(service, tmp_path, verify=authority)
+        a_run.door.codes |= set(CODES)
+        exchanges = executed_after_an_answer(a_run)
+
+    assert [exchange.response.status for exchange in exchanges] == [200, 200, 200]
+    assert [code for code, _ in real_codes(service)] == list(CODES)
+    assert service.carried == (list(CODES[1:]) if lie is closing.Closes else [])
+
+
+@pytest.mark.parametrize("lie", AFTER_READING, ids=lambda lie: lie.__name__)
+def test_a_connection_over_tls_that_is_closed_under_a_code_sends_it_once(lie, tmp_path):
+    """That is no fault of the certificates, and the run goes on."""
+    service, authority = secured(lie, tmp_path)
+    with service:
+        a_run = Run(service, tmp_path, verify=authority)
+        a_run.door.codes |= set(CODES)
+        first, lost, last = executed_after_an_answer(a_run)
+
+    assert [code for code, _ in real_codes(service)] == list(CODES)
+    assert (first.response.status, lost.response, last.response.status) == (200, None, 200)
+    assert a_run.door.unknown_outcomes == [lost.number]
+    assert not a_run.door.unreachable

@@ -59,6 +59,16 @@ def test_a_lock_costs_one_harmless_request_a_code(tmp_path):
     assert [seen.path for seen in untouched.seen] == [f"{EXECUTION}{code}" for code in ("pixconf-0", CODE, OTHER)]
 
 
+def test_the_harmless_request_has_an_id_of_its_own(tmp_path):
+    """A service may take a second request with the same id for the same request."""
+    with Raw() as service:
+        a_run = Run(service, tmp_path, correlation_header="X-Request-Id")
+        a_run.execute_all(profile_of(tmp_path, CODES))
+    ids = [seen.header("X-Request-Id") for seen in service.seen]
+
+    assert len(set(ids)) == len(ids)
+
+
 def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path, waits):
     """They are not sent and not written down, what to do is said, and the waiting is bounded."""
     with LocksForGood(refusal(423)) as service:

@@ -259,6 +259,20 @@ def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, t
     assert left[0].endswith(f": createPix prepared a transfer that was not executed: {why}")
 
 
+def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(tmp_path):
+    """Where only the operation that prepares is looked at; its code is hidden like any other."""
+    transactions = {"prepare": {**PREPARE, "count": 1}}
+    limits = {"executions": 5, "requests": 400, "timeout": 5}
+    with Raw() as service:
+        profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits, requests=None)
+        result = run(profile, "-k", "createPix.shape")
+    left = [line for line in result.document["left_behind"] if "prepared a transfer" in line]
+
+    assert len(left) == 1
+    assert left[0].endswith(": createPix prepared a transfer that was not executed: its code was not sent")
+    assert "SBX-" not in (result.folder / "report.html").read_text()
+
+
 def test_executed_transfers_are_not_listed(tmp_path):
     """A transfer that was executed, and one of which nobody knows, wait for nothing."""
     for service_class in (Raw, trouble.ResetsAnExecution):

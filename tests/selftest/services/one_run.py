@@ -28,7 +28,7 @@ class Run:
 
     def __init__(
         self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, token=None,
-        refresh=lambda: False, **limits,
+        refresh=lambda: False, verify=True, correlation_header=None, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = "http://bank.example" if proxied else service.base_url
@@ -37,14 +37,18 @@ class Run:
         proxy = service.base_url if proxied else None
         silent = getattr(service, "silent", threading.Event())
         wire = WireSettings(
-            timeout_s=60, response_bytes=100_000, proxy=proxy, timer=lambda _, expire: RunsOutWhen(silent, expire)
+            timeout_s=60,
+            response_bytes=100_000,
+            proxy=proxy,
+            verify=verify,
+            timer=lambda _, end: RunsOutWhen(silent, end),
         )
         self._token = token or (lambda: service.service.token)
         self.door = Door(
             base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=self._token, refresh=refresh
         )
         self.door.codes = {CODE, OTHER}
-        self.client = Client(self.door, base_url=base_url, token=self._token)
+        self.client = Client(self.door, base_url=base_url, token=self._token, correlation_header=correlation_header)
 
     def execute(self, code=CODE, credential=VALID):
         return self.client.send("executePix", code, credential=credential, good=credential == VALID)
