@@ -22,7 +22,8 @@ _WRONG = "wrong tokens"
 
 
 class Patience:
-    """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far.
+    """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far, and `given_up`
+    has the operations that were not waited for any longer, by the limit that was reached.
 
     A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to right requests, too. That is
     waited for like 429. Wrong tokens may take half of the time in all: when it is spent, no more of them are sent, so
@@ -34,6 +35,7 @@ class Patience:
         self._locks = False
         self._in_vain: set[str] = set()
         self.between_executions_s = 0.0
+        self.given_up: dict[str, set[str]] = {}
 
     def wait_before(
         self, exchange: Exchange, attempt: int, *, repeatable: bool, executes: bool = False
@@ -46,7 +48,10 @@ class Patience:
         wait = None if attempt >= ATTEMPTS - 1 else self._wanted(exchange, attempt, repeatable)
         if executes and exchange.response is not None:
             return None
-        if wait is None or wait > LONGEST_WAIT_S or self.waited_s + wait > WHOLE_RUN_S:
+        if wait is None:
+            return None
+        if over := _over(wait, self.waited_s):
+            self.given_up.setdefault(over, set()).add(exchange.operation)
             return None
         self.waited_s += wait
         return wait
@@ -135,6 +140,15 @@ class Admission:
                 self.put_off = exchange.response.status if off and not self.let_in else 0
             else:
                 self.let_in |= not off
+
+
+def _over(wait: float, waited: float) -> str:
+    """Which limit a wait exceeds; empty where it exceeds none."""
+    if wait > LONGEST_WAIT_S:
+        return f"the suite waits {LONGEST_WAIT_S:g} s at most before a request, and the service asked for more"
+    if waited + wait > WHOLE_RUN_S:
+        return f"the suite waits {WHOLE_RUN_S:g} s at most in all, and the service asked for more"
+    return ""
 
 
 def retry_after(response: Response) -> float | None:

@@ -34,8 +34,9 @@ class Cuts:
     def notes(self) -> Iterator[str]:
         """One line for each reason."""
         for cut in self.data():
-            raised = "; raise it" if cut["why"].startswith("limits.") else ""
-            yield f"{cut['why']}: not all requests to {first_of(cut['operations'])} were sent{raised}"
+            sent = "were sent; raise it" if cut["why"].startswith("limits.") else "were sent"
+            sent = "were sent again" if cut["why"].startswith("the suite waits") else sent
+            yield f"{cut['why']}: not all requests to {first_of(cut['operations'])} {sent}"
 
     def explain(self, row: Requirement, result: RowResult) -> RowResult:
         """The result, whose message names what was cut where the row was not exercised for that."""

@@ -64,7 +64,7 @@ class Watcher:
             "generated": self.generated.data(),
             "exchanges": [self._shown(seen) for seen in (door.exchanges[self._seen :] if door else [])],
             "grants": self._grants().data(),
-            "unsent": {why: sorted(names) for why, names in door.unsent.items()} if door else {},
+            "unsent": _unsent(door) if door else {},
         }
 
     def _grants(self) -> Grants:
@@ -233,6 +233,11 @@ class Watcher:
                 yield row.id, verdict, judgement.message, [exchange.number]
             elif judgement.outcome is Outcome.DEVIATES:
                 yield row.id, PASS, f"seen once and not again: {judgement.message}", [exchange.number]
+
+
+def _unsent(door: Door) -> dict[str, list[str]]:
+    """The operations that were not sent everything, by the limit that was reached."""
+    return {why: sorted(names) for why, names in {**door.unsent, **door.patience.given_up}.items()}
 
 
 def _cites(recording: Recording, exchange: Exchange) -> bool:

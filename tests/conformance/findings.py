@@ -60,7 +60,9 @@ def accepted_under_another_scheme(executions: Executions) -> Finding:
     No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
     """
     granted, refused = executions.unknown, executions.unknown_unauthorized
-    if granted is None or refused is None or granted.response is None or indistinguishable(granted, refused):
+    if granted is None or refused is None or granted.response is None:
+        return Finding(Outcome.HIDDEN, "no answer")
+    if indistinguishable(granted, refused):
         return Finding(Outcome.HIDDEN, "an invented code is answered alike with and without a valid token")
     taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
     if taken:

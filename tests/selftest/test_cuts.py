@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from environments.sandbox.messages import Response
 from reports.cuts import Cuts
 from reports.verdicts import RowResult
 from spec.ledger import ledger
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.serving import Raw, as_bytes
 
 SPENT = "limits.requests (60) is spent"
 WHOLE = ("-m", "property or not property", "--examples=5")
@@ -44,6 +45,26 @@ def test_a_conformant_headline_says_what_was_cut(tmp_path):
     assert (result.status, cut["why"]) == (0, "limits.requests (500) is spent"), result.output
     assert "; cut short, as limits.requests (500) is spent (" in result.document["headline"]
     assert f"{cut['operations'][0]}, {cut['operations'][1]}" in result.document["headline"]
+
+
+class AsksForAnHour(Raw):
+    """Has no time for whoever asks for the entries."""
+
+    def answer(self, connection, request):
+        if request.path.startswith("/v1/accounts/entries/"):
+            connection.sendall(as_bytes(Response(429, b"", (("Retry-After", "3600"),))))
+        else:
+            super().answer(connection, request)
+
+
+def test_a_wait_that_is_too_long_is_one_line(tmp_path):
+    """The request does not go again, and the headline says so."""
+    with AsksForAnHour() as service:
+        result = run(write_profile(tmp_path, service.base_url, allow=["read"]))
+    why = "the suite waits 60 s at most before a request, and the service asked for more"
+
+    assert result.notes == [f"{why}: not all requests to listEntries were sent again"]
+    assert f"; cut short, as {why} (listEntries)" in result.document["headline"]
 
 
 class NeverAnswersTheBalance(Raw):
