@@ -16,6 +16,7 @@ from reports.selection import requirements, uses, uses_any
 from reports.spending import Spending, spending
 from spec.exchange import Exchange, Request
 from spec.interface import operations
+from spec.ledger import ledger
 from tests.conformance import malformed
 from tests.conformance.extras import alternatives
 from tests.conformance.generation.counting import executes_twice, generated, sequences
@@ -65,7 +66,7 @@ def planned(
         targeted(profile, reach, spent),
         Counter(generated(profile, settings, phases)) + Counter(sequences(profile, in_sequences)),
         bodies=_bodies(profile, reach, spent),
-        denied=reach.denied | in_sequences.denied | {name for name, _ in phases if not permits(profile, name)},
+        denied=_denied(items, profile),
         mistakes=_mistakes(profile, reach, phases),
         registers="registerPixKey" in reach.operations | in_sequences.operations or (REGISTERED, EXAMPLES) in phases,
         generates=reach.surveys or bool(phases) or uses_any(items, "world"),
@@ -74,6 +75,12 @@ def planned(
         wrong_tokens=_wrong_tokens(profile, reach, spent),
         journal_trouble=trouble,
     )
+
+
+def _denied(items: Sequence[pytest.Item], profile: Profile) -> frozenset[str]:
+    """The operations that the selection is about and the profile does not permit."""
+    about = {ledger()[name].operation for name in requirements(items, "traffic", "world", "generation")}
+    return frozenset(name for name in about if name and not permits(profile, name))
 
 
 def _phases(items: Sequence[pytest.Item]) -> list[tuple[str, str]]:

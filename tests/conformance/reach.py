@@ -26,16 +26,14 @@ PREREQUISITES: Mapping[str, tuple[str, ...]] = {
 WITNESSES: Mapping[str, tuple[str, ...]] = {
     "exists": READS,  # a request is known to be valid by an account that a read accepts
     "token.accepted": READS,  # a token is known to be valid by a read that wants it
-    "repeated": ("getBalance",),  # whether money moves again is seen in a balance
+    "executePix.repeated": ("getBalance",),  # whether money moves again is seen in a balance
 }
-"""What a requirement needs beside, by its name without the operation."""
+"""What a requirement needs beside, by its id or by its name without the operation."""
 WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
 """Requirements that synthetic transaction codes show: nothing is executed or prepared for them."""
 OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
 """Where the requirements of no operation are seen: at the first of these that the profile permits, and nowhere where
 money may move."""
-
-
 SURVEYS = ("serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit")
 """What looks at everything that is sent to an operation, by the last part of its name."""
 
@@ -78,7 +76,8 @@ def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
 def prerequisites(requirement: str, profile: Profile) -> Iterator[str]:
     """What a requirement needs beside the operation that it is about."""
     operation = ledger()[requirement].operation or ""
-    yield from WITNESSES.get(requirement.removeprefix(f"{operation}."), ())
+    for name in (requirement, requirement.removeprefix(f"{operation}.")):
+        yield from WITNESSES.get(name, ())
     for name in () if requirement in WITHOUT_A_CODE else PREREQUISITES.get(operation, ()):
         prepare = profile.transactions.prepare
         if name != PREPARE:

@@ -155,3 +155,13 @@ def test_codes_that_were_sent_before_take_no_room():
         "not again, as the journal says that an earlier run sent it: B",
         "limits.executions (3) leaves out 2 of 4 transfers to prepare",
     ]
+
+
+def test_what_a_selection_only_needs_beside_is_not_out_of_scope(tmp_path):
+    """An operation that the profile does not permit is listed where a requirement is about it."""
+    profile = write_profile(tmp_path, "https://staging.example.test", allow=["execute"])
+    plan = run(profile, "--plan", "-k", "executePix.exists or registerPixKey.repeated")
+    lines = plan.output.partition("out of scope:\n")[2].splitlines()
+
+    assert lines[0] == "  registerPixKey    POST /v1/pix/keys/{accountId}: needs register-keys in allow"
+    assert lines[1].startswith("budgets: ")

@@ -95,6 +95,24 @@ def whole_run():
     return select(*TARGETED)[1]
 
 
+@pytest.mark.parametrize(
+    ("requirement", "reached"),
+    [
+        ("listAccounts.shape", {"listAccounts"}),
+        ("transferP2p.exists", {"transferP2p", *READS}),
+        ("registerPixKey.repeated", {"registerPixKey", "deletePixKey", "listPixKeys"}),
+        ("deletePixKey.data", {"registerPixKey", "deletePixKey", "listPixKeys"}),
+        ("executePix.unknownCode", {"executePix"}),
+        ("executePix.id.type", {"executePix", "createPix"}),
+        ("executePix.repeated", {"executePix", "createPix", "getBalance"}),
+        ("general.rateLimit", set(READS)),
+    ],
+)
+def test_the_table_names_what_a_requirement_needs(requirement, reached):
+    """Its own operation, what that needs first, and what makes its verdict certain."""
+    assert reach_of({requirement}, SANDBOX).operations == reached
+
+
 @pytest.mark.parametrize("requirement", TESTED if EXHAUSTIVE else SAMPLE)
 def test_a_requirement_alone_sends_what_the_table_says(requirement, whole_run):
     """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection, and that
