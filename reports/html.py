@@ -49,7 +49,6 @@ WHOLE = 400
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 Row = dict[str, Any]
-"""A requirement as `Run.document` gives it."""
 
 
 def summary_html(run: Run) -> str:
@@ -73,7 +72,8 @@ def summary_html(run: Run) -> str:
         levels=_levels(document, run.profile.fail_on),
         verdicts=ORDER,
         proof=document["suite"]["proof"],
-        findings=_findings(conformance, robustness),
+        findings=_findings(document["findings"]),
+        causes=_causes(document["findings"]),
         fail_on=[level for level in LEVELS if level in run.profile.fail_on],
         missing=_by_message(weightiest_first, NOT_EXERCISED, untouched),
         tested=any(row["verdict"] in TESTED for row in rows),
@@ -145,16 +145,22 @@ def _less_the_known(counts: dict[str, int], known: int) -> dict[str, int]:
     return {verdict: counts.get(verdict, 0) - (known if verdict == FAIL else 0) for verdict in ORDER}
 
 
-def _findings(conformance: list[Row], robustness: list[Row]) -> dict[str, list[Row]]:
-    """What failed and what warned, under the headline that each belongs to; without the empty ones."""
-    failed = [row for row in conformance if row["verdict"] == FAIL]
+def _findings(findings: list[Row]) -> dict[str, list[Row]]:
+    """The findings under the headline that each belongs to; without the empty headlines."""
+    failed = [finding for finding in findings if finding["verdict"] == FAIL]
+    new = [finding for finding in failed if "known_failure" not in finding]
     groups = {
-        "Failing": [row for row in failed if "known_failure" not in row],
-        "Failing: robustness, apart from conformance": [row for row in robustness if row["verdict"] == FAIL],
-        "Failing, and known": [row for row in failed if "known_failure" in row],
-        "Warnings": [row for row in (*conformance, *robustness) if row["verdict"] == WARN],
+        "Failing": [one for one in new if one["level"] != "robustness"],
+        "Failing: robustness, apart from conformance": [one for one in new if one["level"] == "robustness"],
+        "Failing, and known": [finding for finding in failed if "known_failure" in finding],
+        "Warnings": [finding for finding in findings if finding["verdict"] == WARN],
     }
-    return {title: rows for title, rows in groups.items() if rows}
+    return {title: found for title, found in groups.items() if found}
+
+
+def _causes(findings: list[Row]) -> dict[str, str]:
+    """The leading requirement of the finding that each deviating requirement is in."""
+    return {row: finding["cause"] for finding in findings for row in (*finding["requirements"], *finding["follows"])}
 
 
 def _by_message(rows: list[Row], verdict: str, without: str) -> dict[str, list[Row]]:

@@ -14,9 +14,8 @@ from spec.interface import operations
 from spec.redaction import Redactor
 
 _CODE = re.compile(r"\$\{(CODE(?:_[0-9]+)?):\?([^}]*)\}")
-EXECUTES = (
-    "# this line moves money: it executes the transfer of {0}; the run has sent that code, set {0} to another one"
-)
+MOVES_MONEY = "# this line moves money: "
+EXECUTES = MOVES_MONEY + "it executes the transfer of {0}; the run has sent that code, set {0} to another one"
 MAY_MOVE = "# this line may move money"
 
 

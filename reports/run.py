@@ -16,6 +16,7 @@ from reports.generated import Generated
 from reports.grants import Grants
 from reports.headline import headline
 from reports.proven import proof_line
+from reports.reproducing import MOVES_MONEY
 from reports.verdicts import (
     NOT_EXERCISED,
     NOTHING_TESTED,
@@ -178,8 +179,9 @@ class Run:
         inputs = {number: str(seen.get("input", "")) for number, seen in self.exchanges.items()}
         found = findings(rows, inputs)
         for finding in found:
-            lines = (self.exchanges[number].get("curl") for number in finding["exchanges"] if number in self.exchanges)
-            finding["reproduce"] = next((line for line in lines if line), "")
+            lines = [self.exchanges[number].get("curl") for number in finding["exchanges"] if number in self.exchanges]
+            harmless = sorted(filter(None, lines), key=lambda line: line.startswith(MOVES_MONEY))
+            finding["reproduce"] = harmless[0] if harmless else ""
         return found
 
     def _generated(self) -> dict[str, Any]:

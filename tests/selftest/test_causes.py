@@ -285,7 +285,6 @@ def run():
     """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
     run = Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
     run.first = ["the clock of this machine is 3 minutes off", "OUTCOME UNKNOWN of exchange 3"]
-    run.generated.cut = ["executePix.fuzzing was cut after 3 requests: limits.requests"]
     run.observations = [{"id": "executePix.status.values", "value": "DONE", "exchanges": [1]}]
     for row_id, verdict, message in (
         (DIGIT, "fail", "digit is missing"),
@@ -308,7 +307,11 @@ def run():
 class TestSummary:
     def test_order(self, run):
         """Unknown outcomes and the set-up, the verdict, the findings, and then all that can wait."""
-        lines = list(summary(run.document(), "report.html"))
+        document = run.document()
+        for notes in (document["notes"], document["generated"]["notes"]):
+            notes.append("createPix: no generated request was ever accepted")
+
+        lines = list(summary(document, "report.html"))
 
         del lines[2:4]  # the headline, and how much was sent
         assert lines == [
@@ -322,7 +325,7 @@ class TestSummary:
             "WARN executePix.fields.extra: extra: endToEndId",
             "WARN listAccounts.status (getBalance.status): status 201, owed 200",
             "not exercised: registerPixKey.status: supply pix_keys",
-            "note: executePix.fuzzing was cut after 3 requests: limits.requests",
+            "note: createPix: no generated request was ever accepted",
             "  documented   1 fail, 1 not-exercised",
             "  implied      3 warn",
             "  not-shown    1 observed",

@@ -155,9 +155,24 @@ class TestTheFirstMinute:
         add(run, MASKED, NOT_EXERCISED, "supply a code")
 
         text = page(run).text
-        said = ["OUTCOME UNKNOWN", "digit is missing", "another kind", "supply a code", "by section", "<curl>"]
+        said = ["OUTCOME UNKNOWN", "digit is missing", "another kind", "supply a code", "by section", "<response body>"]
 
         assert [text.index(words) for words in said] == sorted(text.index(words) for words in said)
+
+    def test_findings_come_first(self, run):
+        """Under the headline stand the findings, before the figures: each cause once, with what follows from it."""
+        add(run, "executePix.status", FAIL, "status 204, owed 200", [1])
+        add(run, "executePix.json", FAIL, "not JSON: the body is empty", [1])
+        add(run, "registerPixKey.status", FAIL, "status 204, owed 200", [2])
+
+        shown = page(run)
+
+        text = re.sub(r"\s+", " ", shown.text)
+        assert text.index("Failing 1") < text.index("Conformance3 failures")
+        assert "The same in: registerPixKey.status" in text
+        assert "Follows from it: executePix.json" in text
+        assert shown.ids.count("finding-executePix.status") == 1
+        assert {link.removeprefix("#") for link in shown.links} <= set(shown.ids)
 
     def test_robustness_apart(self, run):
         """Robustness has its own headline, and its failures do not count among those of conformance."""
@@ -242,7 +257,7 @@ class TestEvidence:
 
         text = page(run).text
 
-        assert text.count("<curl>") == 3
+        assert text.count("<curl>") == 4  # those of three exchanges, and that of the finding
         assert "There are 9; 6 that no statement cites are one line each." in text
 
 
