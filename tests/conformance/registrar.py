@@ -153,7 +153,8 @@ class Registrar:
     def clean_up(self) -> None:
         """Look what is left at the end, and try once more to delete the keys of the profile that the run registered."""
         listing = self.look() if self.keys.not_cleaned_up() else None
-        left = [key for key in self.keys.not_cleaned_up() if key.owned and key.state is not State.LISTED]
+        mine = (State.REGISTERED, State.MAYBE)  # what was deleted and is listed again may be somebody else's by now
+        left = [key for key in self.keys.not_cleaned_up() if key.owned and key.state in mine]
         for key in left if self.deletes else []:
             sure = key.state is not State.MAYBE or (self.keys.before and listing and listing.shows(key.value))
             if sure:
