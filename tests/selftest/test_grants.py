@@ -87,6 +87,17 @@ def test_an_operation_that_granted_nothing_is_named_in_the_headline(tmp_path):
     assert result.notes == []
 
 
+@pytest.mark.parametrize(("least", "status"), [(0.9, 6), (0.01, 0)])
+def test_min_coverage_of_the_profile(least, status, tmp_path):
+    """A run below it is incomplete, and says which share is not reached."""
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url, min_coverage=least, **READ_ONLY))
+
+    assert result.status == status, result.output
+    assert result.document["incomplete"] == ("min_coverage (0.9) is not reached" if status else "")
+    assert result.document["coverage"]["documented"] == {"tested": 5, "testable": TESTABLE}
+
+
 class ChecksNoToken(RefusesOne):
     """Looks at no token, and refuses to list the accounts."""
 

@@ -446,6 +446,10 @@ headers: {X-Api-Key: {value: a}}
 => headers.X-Api-Key.value: unknown key; use {env: NAME} for the name of an environment variable (1 more in this file)
 known_failures: [{id: executePix, reason: a}]
 => known_failures[0].id: expected the id of a row of the ledger, such as executePix.digit.text
+known_failures: [{id: a.b, reason: c, strict: "yes"}]
+=> known_failures[0].strict: expected true or false, not text
+min_coverage: 90
+=> min_coverage: expected a share from 0 to 1, such as 0.9, of the testable documented requirements
 known_failures: [{id: a.b}]
 => known_failures[0].reason: missing; expected the reason as text
 known_failures: [{id: a.b, reason: c, until: 2027-02-30}]
