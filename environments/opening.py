@@ -17,7 +17,7 @@ from environments.profile import Profile, is_loopback
 from environments.reproducing import is_secret, shell_of
 from environments.target import Target
 from environments.wire import WireSettings
-from environments.wrong_tokens import personal_claims, wrong_tokens
+from environments.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
 from spec.interface import personal_fields
 from spec.redaction import Redactor
 
@@ -148,9 +148,10 @@ def redactor_of(profile: Profile, target: Target | None = None) -> Redactor:
 
 def learn_token(redactor: Redactor, token: str) -> None:
     """Hide a token, the wrong ones that are made from it, and what it says of a person."""
-    redactor.learn("token", token)
-    redactor.learn("another token", *wrong_tokens(token).values())
-    redactor.learn_personal(*personal_claims(token))
+    others = wrong_tokens(token).values()
+    redactor.learn("token", *parts_that_tell(token))
+    redactor.learn("another token", *(part for other in others for part in parts_that_tell(other)))
+    redactor.learn("claim", *personal_claims(token))
 
 
 def _secrets(profile: Profile, target: Target) -> dict[str, str]:

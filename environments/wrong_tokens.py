@@ -228,17 +228,30 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
     return {name: wrong for name, wrong in made.items() if wrong is not None and wrong != token}
 
 
+def parts_that_tell(token: str) -> tuple[str, ...]:
+    """A token, and of a signed one the parts that are a secret by themselves: its claims and its signature."""
+    signed = signed_token(token)
+    return (token, *(part for part in signed.written[1:] if part)) if signed else (token,)
+
+
 def personal_claims(token: str) -> tuple[str, ...]:
-    """What a signed token says of whom it was given to: its claims as written, and texts among them that name somebody.
-    Who issued it, for whom and what for is no secret of a person."""
+    """What a signed token says of whom it was given to: its claims as written, and texts among them that name somebody
+    (OpenID Connect Core section 5.1, and what is usual beside it). A plain word names nobody."""
     signed = signed_token(token)
     if signed is None:
         return ()
-    texts = (value for name, value in signed.claims.items() if name not in _OF_NOBODY and isinstance(value, str))
-    return (_decoded(signed.written[1]).decode("utf-8", "replace"), *texts)
+    texts = (value for name, value in signed.claims.items() if name in _OF_SOMEBODY and isinstance(value, str))
+    return (_decoded(signed.written[1]).decode("utf-8", "replace"), *filter(_NAMES_SOMEBODY.search, texts))
 
 
-_OF_NOBODY = frozenset(("iss", "aud", "azp", "client_id", "scope", "scp", "typ", "token_type", "token_use", "acr"))
+_NAMES_SOMEBODY = re.compile(r"[0-9@\s]|.{12}")
+_OF_SOMEBODY = frozenset(
+    (
+        "sub", "jti", "sid", "oid", "uid", "user_id", "username", "user_name", "unique_name", "upn", "login",
+        "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "email", "birthdate",
+        "phone_number", "phone", "address", "document", "cpf", "cnpj", "account", "client_name",
+    )
+)  # fmt: skip
 
 
 # -- letters and bytes ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from spec.interface import MARK
 from spec.redaction import masks
 from spec.redaction.detectors import detect
 from spec.redaction.encodings import Reading, fold, readings
-from spec.redaction.knowledge import DETECTED, PERSONAL, Knowledge
+from spec.redaction.knowledge import ANOTHER, DETECTED, PERSONAL, Knowledge
 from spec.redaction.values import GRAM
 
 WINDOW = 32_000
@@ -142,7 +142,7 @@ def _replaced(text: str, finds: list[_Find]) -> str:
     last = 0
     for run in _runs(finds):
         start, end = run[0].start, max(find.end for find in run)
-        best = min(run, key=lambda find: (find.rank, find.start - find.end))
+        best = min(run, key=lambda find: (find.rank, find.start - find.end, find.shown.startswith(f"<{ANOTHER}")))
         partial = best.rank == PERSONAL and (best.start, best.end) != (start, end)
         pieces += (text[last:start], masks.mask(text[start:end]) if partial else best.shown)
         last = end

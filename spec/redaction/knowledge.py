@@ -43,6 +43,7 @@ class Knowledge:
         self.version = 0
         self._values: dict[str, str] = {}
         self._personal: set[str] = set()
+        self._in_pieces: set[str] = set()
         self._counts: dict[str, int] = {}
         self._names = dict.fromkeys((*NAMES, "credentials", "cookie", "token", *secrets, *values))
         self._placeholder: re.Pattern[str] | None = None
@@ -89,7 +90,7 @@ class Knowledge:
         for form in spellings(value):
             sought = Sought(f"<{name}>", SECRET, another, form)
             self._add(form, sought, least)
-            self.index.add_pieces(fold(form), sought)
+            self._add_pieces(form, sought)
         cases = dict.fromkeys((value, value.lower(), value.upper(), value.swapcase(), value.translate(_NEXT)))
         for case in cases:
             shown = f"<{name}>" if case == value else another
@@ -98,6 +99,14 @@ class Knowledge:
             for form in packed(case):
                 share = max(6, len(form) * least // len(value) - 3)
                 self._add(form, Sought(shown, SECRET, packed=True), share)
+
+    def _add_pieces(self, form: str, sought: Sought) -> None:
+        """Seek the pieces of a secret; where it is like another one, of those of its parts that are not known yet."""
+        parts = form.split(".")
+        for part in parts if sought.shown == sought.inexact else [form]:
+            if part not in self._in_pieces:
+                self.index.add_pieces(fold(part), sought)
+        self._in_pieces.update((form, *parts))
 
     def add_value(self, kind: str, value: str) -> None:
         """Hide a value of the profile in every encoding; each further one of a kind gets the next number.

@@ -47,11 +47,6 @@ class Redactor:
         for value in values:
             add(kind, value)
 
-    def learn_personal(self, *values: str) -> None:
-        """Hide what says something of a person, behind a mask, wherever it turns up."""
-        for value in values:
-            self._knowledge.add_personal(value)
-
     def learn_from(self, body: bytes) -> None:
         """Hide what the personal members of a JSON body hold wherever else it turns up.
 

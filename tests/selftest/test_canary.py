@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from environments.wrong_tokens import wrong_tokens
 from reports.writing import RUNS
 from tests.selftest.services import echoing
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
+from tests.selftest.services.signed import CLAIMS, Signing, decoded
 
 TOKEN = "Can4ry.t0ken-OF_the+run/9f8e7d=="
 ACCOUNT, CODE = "canary-account-00417", "CANARY-CODE-8812"
@@ -25,6 +27,15 @@ CANARIES = {
     for name, form in echoing.encodings(value).items()
 } | {"first half of the token": TOKEN[: len(TOKEN) // 2], "second half of the token": TOKEN[len(TOKEN) // 2 :]}
 LOUD = ("-vv", "--showlocals", "--tb=long", "-rA", "-o", "log_cli=true", "--log-cli-level=DEBUG")
+PEOPLE = {"sub": "canary-subject-5523", "name": "Joana Canario Prado", "email": "joana.prado@personal.example"}
+
+
+class SignedCanary(Signing):
+    """Its token names a person."""
+
+    CLAIMS = CLAIMS | PEOPLE
+
+
 SERVICES = (
     echoing.Echoes,
     echoing.EchoesInText,
@@ -52,24 +63,24 @@ def profile_of(folder, base_url):
     )
 
 
-def leaks(result, folder):
+def leaks(result, folder, canaries=CANARIES):
     """Which canaries stand where: in what was printed, and in every file that was written."""
     written = [path for path in (*folder.rglob("*"), *_of_the_run(folder)) if path.is_file()]
     places = {
         str(path): path.read_bytes().decode("utf-8", "replace") for path in written if path.name != "profile.yaml"
     }
     places["output"] = result.output
-    return [f"{name} in {place}" for place, text in places.items() for name, form in CANARIES.items() if form in text]
+    return [f"{name} in {place}" for place, text in places.items() for name, form in canaries.items() if form in text]
 
 
 def _of_the_run(folder: Path):
     return (RUNS / "profile").rglob("*")
 
 
-def canary_run(service, folder, *options, **variables):
+def canary_run(service, folder, *options, token=TOKEN, **variables):
     """A run with everything planted; its caches lie in the folder, too."""
-    service.service.token = TOKEN
-    given = {"PIX_TOKEN": TOKEN, "GATEWAY": HEADER, "SPILLED": SPILLED, "HYPOTHESIS_STORAGE_DIRECTORY": str(folder)}
+    service.service.token = token
+    given = {"PIX_TOKEN": token, "GATEWAY": HEADER, "SPILLED": SPILLED, "HYPOTHESIS_STORAGE_DIRECTORY": str(folder)}
     log = f"--log-file={folder / 'log'}"
     return run(profile_of(folder, service.base_url), log, *options, **given, **variables)
 
@@ -91,6 +102,31 @@ def test_nothing_leaves_a_parallel_run_with_generated_traffic(service, tmp_path)
         result = canary_run(raw, tmp_path, *LOUD, "-n", "2", "-m", "property or not property", "--examples=2")
 
     assert leaks(result, tmp_path) == []
+
+
+def signed_canaries():
+    """A signed token, and all that must not be told of it and of the wrong ones that are made from it."""
+    token = SignedCanary().token
+    claims = token.split(".")[1]
+    secret = {**wrong_tokens(token), "the token": token, "its claims": claims, "its signature": token.split(".")[2]}
+    said = {"the claims decoded": decoded(claims).decode(), **{f"the {name} claimed": PEOPLE[name] for name in PEOPLE}}
+    return token, {
+        f"{name} {encoding}": form
+        for name, value in (secret | said).items()
+        for encoding, form in echoing.encodings(value).items()
+    }
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "in a worker"])
+def test_nothing_leaves_of_a_signed_token_and_the_wrong_ones(options, tmp_path):
+    """Neither the right one nor any that was made from it, nor their parts, nor whom they name."""
+    token, canaries = signed_canaries()
+    with echoing.EchoesWhatATokenSays() as raw:
+        result = canary_run(raw, tmp_path, *options, "-k", "token.required", token=token)
+    sent = {seen.header("Authorization").split()[-1] for seen in raw.seen if seen.header("Authorization")}
+
+    assert len(sent & set(wrong_tokens(token).values())) > 10
+    assert leaks(result, tmp_path, canaries) == []
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,14 @@ class TestSecrets:
         """What the suite sends with an ending of its own shows that ending alone."""
         assert pen.text(TOKEN[:-8] + "pixconf0") == "<another token>pixconf0"
 
+    def test_a_learned_wrong_token_is_told_from_the_token(self, pen):
+        """It is hidden like the token, whole, in pieces and in base64, also where most of it is the token."""
+        pen.learn("another token", "pixconf-9f86d081884c7d65", TOKEN + "x")
+
+        assert pen.text(f"{TOKEN} {TOKEN}x") == "<token> <another token>"
+        assert pen.text("cGl4Y29uZi05Zjg2ZDA4MTg4NGM3ZDY1 and 86d081884c7") == "<another token> and <another token>"
+        assert pen.text(pen.text("pixconf-9f86d081884c7d65")) == "<another token>"
+
     def test_a_refreshed_token_is_hidden_like_the_first(self, pen):
         """Old and new tokens are both the token."""
         pen.learn("token", "another-long-access-token")

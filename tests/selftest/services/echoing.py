@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 from environments.sandbox.messages import Response
 from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.services.signed import decoded
 
 PERSONAL = {
     "document": "529.982.247-25",
@@ -95,6 +96,19 @@ class EchoesInBrokenJson(Echoes):
 
     def body(self, request, values, forms):
         return super().body(request, values, forms)[:-20]
+
+
+class EchoesWhatATokenSays(Raw):
+    """Says back the token, each part of a signed one, and what it says when it is decoded."""
+
+    def answer(self, connection, request):
+        token = request.header("Authorization").split()[-1] if request.header("Authorization") else ""
+        parts = [part for part in token.split(".") if part]
+        said = [decoded(part).decode("utf-8", "replace") for part in parts[:2]]
+        texts = (token, *parts, *said)
+        forms = [encodings(text)[name] for text in texts for name in ("plain", "base64", "hex")]
+        body = json.dumps({"code": 0, "data": {"error": " ".join(forms)}}).encode()
+        connection.sendall(as_bytes(Response(200, body, (("Content-Type", "application/json"),))))
 
 
 class EchoesAsAMediaType(Raw):
