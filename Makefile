@@ -3,16 +3,13 @@ ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: conformance test retest lint proof bench witnesses
+.PHONY: conformance test lint proof bench witnesses
 
 conformance: .venv/ready
 	$(BIN)/pytest --environment=$(ENVIRONMENT)
 
 test: .venv/ready
 	$(BIN)/pytest tests/selftest -n 2 --dist=worksteal
-
-retest: .venv/ready
-	$(BIN)/pytest tests/selftest --last-failed --last-failed-no-failures=none
 
 lint: .venv/ready
 	$(BIN)/ruff check .
