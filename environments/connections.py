@@ -48,6 +48,10 @@ class Connections:
             result = replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
         return raw, result
 
+    def connect(self, base_url: str) -> str:
+        """Open a connection and close it, with nothing sent. Why that fails; empty where it does not."""
+        return self._kept.connect(base_url)
+
     def close(self) -> None:
         """Close the connections that are kept."""
         self._kept.close()

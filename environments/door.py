@@ -6,12 +6,11 @@ again (`execution`), waits where the service asks for it (`patience`), and recor
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import requests
 from requests.adapters import BaseAdapter
@@ -28,7 +27,7 @@ from environments.recording import Intent, Keeper, Unfollowed, body_of, recorded
 from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
 from environments.token_trouble import TokenTrouble
-from environments.wire import CONNECT_TIMEOUT_S, WireSettings
+from environments.wire import WireSettings
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
 from spec.reading import is_refusal, puts_off
@@ -136,14 +135,8 @@ class Door(BaseAdapter):
         return raw
 
     def connect(self) -> str:
-        """Open a connection and close it. Why that fails; empty where it does not."""
-        address = urlsplit(self._settings.proxy or self._permission.base_url)
-        port = address.port or (443 if address.scheme == "https" else 80)
-        try:
-            socket.create_connection((address.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
-        except OSError as error:
-            return error.strerror or "no connection in time"
-        return ""
+        """Open a connection, with TLS where it is spoken, and close it. Why that fails; empty where it does not."""
+        return self._connections.connect(self._permission.base_url)
 
     def close(self) -> None:
         """Close the connections that are kept."""

@@ -15,12 +15,18 @@ from environments.client import Client
 from environments.door import Door
 from environments.profile import Profile
 from environments.token_trouble import turns_away
-from spec.exchange import Exchange, FailureKind, Response
+from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.reading import is_refusal
 
 MOST_SKEW_S = 60
 MOST_ACCOUNTS = 20
 _ASKS_FOR_A_CERTIFICATE = (495, 496)
+_ASKED_WITHOUT_TLS = (
+    b"plain http request was sent to https port",
+    b"speaking plain http to an ssl-enabled server port",
+    b"combination of host and port requires tls",
+    b"http request to an https server",
+)
 
 
 @dataclass(frozen=True)
@@ -37,13 +43,29 @@ def probe(door: Door, client: Client, profile: Profile) -> Preflight:
         return Preflight(door.connect())
     listed = client.send("listAccounts", good=True)
     if listed.failure is not None:
-        return Preflight(listed.failure.message if listed.failure.kind is not FailureKind.LIMIT else "")
+        return Preflight(_unreachable(listed.failure, profile.base_url))
     if listed.response is None:
         return Preflight()
+    if _asks_for_tls(listed.response):
+        return Preflight("this port speaks TLS, and base_url says http://: write https://")
     if turns_away(listed.response):
         client.send("listAccounts", credential="a wrong token")  # the end of the run compares the two answers
     notes = (*_certificate(listed.response, profile), *skewed(listed), *_unknown_accounts(client, listed, profile))
     return Preflight(notes=notes)
+
+
+def _unreachable(failure: Failure, base_url: str) -> str:
+    """Why the target cannot be spoken to; a server of TLS that is asked without it may just hang up."""
+    if failure.kind is FailureKind.LIMIT:
+        return ""
+    may_be_tls = failure.kind is FailureKind.DROPPED and base_url.startswith("http:")
+    return failure.message + "; if this port speaks TLS, write https:// in base_url" * may_be_tls
+
+
+def _asks_for_tls(response: Response) -> bool:
+    """Whether a server says that it was asked without TLS, as nginx, Apache, Tomcat and Go say it."""
+    said = response.body[:2_000].lower()
+    return response.status == 400 and any(words in said for words in _ASKED_WITHOUT_TLS)
 
 
 def _certificate(response: Response, profile: Profile) -> Iterator[str]:

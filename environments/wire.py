@@ -9,8 +9,9 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
-from http.client import HTTPException, HTTPResponse, IncompleteRead, LineTooLong, parse_headers
+from http.client import HTTPResponse, IncompleteRead, parse_headers
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +21,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from environments.failures import ERRORS, NO_PROXY, failure_of
 from environments.schema.reading import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
@@ -43,6 +45,11 @@ class Deadline:
     def watch(self, sock: socket.socket | None) -> None:
         """Name the socket that the request goes over."""
         self._sock = sock
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a socket, to the target or to a proxy."""
+        return self._sock is not None
 
     def _expire(self) -> None:
         self.expired = True
@@ -175,6 +182,8 @@ class Wire(HTTPAdapter):
 
     def _tls(self) -> dict[str, Any]:
         settings = self._settings
+        if isinstance(settings.verify, str):
+            _check_bundle(settings.verify)
         if settings.client_cert is None:
             return {}
         context = ssl.create_default_context()
@@ -186,31 +195,55 @@ class Wire(HTTPAdapter):
             raise ProfileError(f"tls.client_cert, tls.client_key: {reason}") from None
         return {"ssl_context": context}
 
+    @property
+    def _timeouts(self) -> tuple[float, float]:
+        """Seconds for the connection, and for the next byte."""
+        return min(CONNECT_TIMEOUT_S, self._settings.timeout_s), self._settings.timeout_s
+
+    @property
+    def _proxies(self) -> dict[str, str]:
+        return dict.fromkeys(("http", "https"), self._settings.proxy) if self._settings.proxy else {}
+
+    def connect(self, base_url: str) -> str:
+        """Open a connection, with TLS where the address asks for it, send nothing and close it. Why that fails; empty
+        where it does not."""
+        settings, request = self._settings, requests.Request("GET", base_url).prepare()
+        with Deadline(settings.timeout_s, settings.timer) as deadline:
+            try:
+                pool: Any = self.get_connection_with_tls_context(request, settings.verify, self._proxies)
+                self.cert_verify(pool, base_url, settings.verify, None)  # type: ignore[no-untyped-call]
+                pool.timeout = urllib3.Timeout(connect=self._timeouts[0])
+                with closing(pool._new_conn()) as connection:
+                    tunnels = pool.proxy is not None and base_url.startswith("https:")
+                    pool._prepare_proxy(connection) if tunnels else connection.connect()
+            except ERRORS as error:
+                failure = failure_of(error, deadline, settings.timeout_s)
+                through = settings.proxy and failure.kind is not FailureKind.TLS
+                return NO_PROXY if through else failure.message
+        return ""
+
     def attempt(self, request: requests.PreparedRequest) -> tuple[requests.Response | None, Response | Failure]:
         """Send once. Gives the `requests` response with its body read, and ours; or None and the failure."""
         settings = self._settings
         with Deadline(settings.timeout_s, settings.timer) as deadline:
             try:
                 raw = super().send(
-                    request,
-                    stream=True,
-                    timeout=(min(CONNECT_TIMEOUT_S, settings.timeout_s), settings.timeout_s),
-                    verify=settings.verify,
-                    proxies={"http": settings.proxy, "https": settings.proxy} if settings.proxy else {},
+                    request, stream=True, timeout=self._timeouts, verify=settings.verify, proxies=self._proxies
                 )
                 body, cut = _read(raw.raw, settings.response_bytes)
-            except (
-                requests.RequestException,
-                urllib3.exceptions.HTTPError,
-                HTTPException,
-                OSError,
-                ValueError,
-            ) as error:
-                return None, _failure(error, deadline, settings.timeout_s)
+            except ERRORS as error:
+                return None, failure_of(error, deadline, settings.timeout_s)
         raw._content = body
         raw._content_consumed = True  # type: ignore[attr-defined]
         headers = tuple((str(name), str(value)) for name, value in raw.raw.headers.items())
         return raw, Response(raw.status_code, headers, body, cut)
+
+
+def _check_bundle(path: str) -> None:
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ValueError):
+        raise ProfileError("tls.ca_bundle: no certificate of an authority in PEM") from None
 
 
 def _use_watched_pools(manager: Any) -> None:
@@ -231,51 +264,3 @@ def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
             parts.append(part)
     raw.close()
     return b"".join(parts)[:_KEPT_OF_A_CUT_BODY], f"longer than limits.response_bytes ({most} bytes)"
-
-
-def _failure(error: BaseException, deadline: Deadline, seconds: float) -> Failure:
-    """The failure in our words; an exception's own text may hold data of the service or the profile.
-
-    What `urllib3` calls a fault of the proxy may come after the request was sent through it: then it is dropped.
-    """
-    chain = list(_causes(error))
-    if deadline.expired or any(
-        isinstance(cause, requests.ReadTimeout | urllib3.exceptions.ReadTimeoutError) for cause in chain
-    ):
-        return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
-    for kinds, kind, message in _FAILURES:
-        if any(isinstance(cause, kinds) for cause in chain) and not (deadline.sending and kind is _NO_CONNECTION):
-            return Failure(kind, message)
-    if any(isinstance(cause, LineTooLong) for cause in chain):
-        return Failure(FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)")
-    if any("got more than" in str(cause) for cause in chain):
-        return Failure(FailureKind.LIMIT, "more headers than the suite reads (100)")
-    return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
-
-
-_NO_CONNECTION = FailureKind.NO_CONNECTION
-_TLS = (requests.exceptions.SSLError, urllib3.exceptions.SSLError, ssl.SSLError)
-_PROXY = (requests.exceptions.ProxyError, urllib3.exceptions.ProxyError)
-_LATE = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
-_FAILURES: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] = (
-    (_TLS, FailureKind.TLS, "TLS failed: check tls.ca_bundle, tls.client_cert and the host name"),
-    (_PROXY, _NO_CONNECTION, "the proxy cannot be spoken to: check proxy"),
-    ((urllib3.exceptions.NameResolutionError,), _NO_CONNECTION, "the host name is not known"),
-    ((urllib3.exceptions.NewConnectionError,), _NO_CONNECTION, "the connection is refused"),
-    (_LATE, _NO_CONNECTION, "no connection in time"),
-    ((IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
-    ((urllib3.exceptions.DecodeError,), FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
-    ((ConnectionError,), FailureKind.DROPPED, "the connection was dropped without an answer"),
-)
-
-
-def _causes(error: BaseException | None) -> Any:
-    seen: set[int] = set()
-    queue: list[Any] = [error]
-    while queue:
-        cause = queue.pop(0)
-        if not isinstance(cause, BaseException) or id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        queue += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import ssl
+import warnings
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
 
+import pytest
+import requests
+
+from environments.wire import Wire, WireSettings
+from spec.exchange import FailureKind
+from tests.selftest.services.hostile import AcceptsAndNeverAnswers
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.secured import Certificates, Proxy, Secured
+from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured, SelfSigned
+from tests.selftest.services.tokens import AnswersAll
 
 PART = ("-k", "executePix.document.type")
 
@@ -31,29 +42,153 @@ def test_a_client_certificate_is_shown(certificates, tmp_path):
     assert service.executions == ["SBX-PHONE-1"]
 
 
-@pytest.mark.parametrize(
-    ("files", "mutual"),
-    [((), False), (("ca_bundle",), True)],
-    ids=["an authority that nobody knows", "no client certificate"],
-)
-def test_what_tls_refuses_is_one_line(files, mutual, certificates, tmp_path):
-    """The run ends with exit status 7 and says what to check; nothing was sent."""
-    with Secured(certificates, mutual=mutual) as service:
-        result = run(write_profile(tmp_path, service.base_url, tls=tls(certificates, *files)), *PART)
+AUTHORITY = "name the authority that signed it in tls.ca_bundle"
+CLIENT = "the service may want another client certificate; check tls.client_cert and tls.client_key"
+VERSION = "the service speaks no TLS 1.2 or later, which it has to"
+NO_TLS = "this port speaks no TLS; check the port of base_url, or write http:// if it is plain HTTP"
+RENEW = "the service has to renew its certificate, or the clock of this machine is wrong"
+YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 
-    assert result.status == 7
-    assert result.document["verdict"] == "unreachable"
+
+def self_signed(certificates):
+    """A service whose certificate nobody else signed."""
+    service = Secured(certificates, mutual=False)
+    service.show(SelfSigned(certificates.ca_bundle.parent).pem)
+    return service
+
+
+def limited(certificates, *, mutual=False, **limits):
+    """A service whose context has other limits."""
+    service = Secured(certificates, mutual=mutual)
+    for name, value in limits.items():
+        setattr(service.context, name, value)
+    return service
+
+
+def ancient(certificates):
+    """A service that never learned TLS 1.2."""
+    service = Secured(certificates, mutual=False)
+    service.context.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        service.context.minimum_version = ssl.TLSVersion.TLSv1
+        service.context.maximum_version = ssl.TLSVersion.TLSv1_1
+    return service
+
+
+def expired(certificates):
+    """A service that forgot to renew its certificate."""
+    certificates.server = certificates.authority.issue_cert(
+        "localhost", not_before=YEAR, not_after=YEAR.replace(month=2)
+    )
+    return Secured(certificates, mutual=False)
+
+
+def renamed(certificates):
+    """A service with the certificate of another host."""
+    certificates.server = certificates.authority.issue_cert("bank.example")
+    return Secured(certificates, mutual=False)
+
+
+ONE_POINT_TWO = {"maximum_version": ssl.TLSVersion.TLSv1_2}
+REFUSED = {
+    "an authority that nobody knows": (
+        lambda made: Secured(made, mutual=False), (), f"TLS failed (self-signed certificate in certificate chain): {AUTHORITY}",
+    ),
+    "self-signed": (self_signed, (), f"TLS failed (self-signed certificate): {AUTHORITY}"),
+    "expired": (expired, ("ca_bundle",), f"TLS failed (certificate has expired): {RENEW}"),
+    "another host": (
+        renamed, ("ca_bundle",),
+        "TLS failed (Hostname mismatch, certificate is not valid for 'localhost'): use the name that its certificate has in base_url",
+    ),
+    "no client certificate": (
+        lambda made: limited(made, mutual=True, **ONE_POINT_TWO), ("ca_bundle",), f"TLS failed (sslv3 alert handshake failure): {CLIENT}",
+    ),
+    "an old version": (ancient, ("ca_bundle",), f"TLS failed (tlsv1 alert protocol version): {VERSION}"),
+    "plain HTTP": (lambda made: AnswersBeforeItIsAsked(), ("ca_bundle",), f"TLS failed (wrong version number): {NO_TLS}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "files", "why"), REFUSED.values(), ids=REFUSED)
+def test_why_tls_fails_is_one_line(made, files, why, certificates):
+    """The library's own reason and what to do, to a request and to a mere connection; nothing was sent."""
+    verify = str(certificates.ca_bundle) if files else True
+    with made(certificates) as service, closing(Wire(WireSettings(60, 100_000, verify))) as wire:
+        _, failure = wire.attempt(requests.Request("GET", f"{service.base_url}/v1/accounts").prepare())
+        refused = wire.connect(service.base_url)
+
+    assert (failure.kind, failure.message, refused) == (FailureKind.TLS, why, why)
     assert service.seen == []
 
 
-def test_a_certificate_for_another_host_is_refused(tmp_path):
-    """The host name is always checked."""
-    certificates = Certificates(tmp_path, name="bank.example")
-    with Secured(certificates, mutual=False) as service:
+@pytest.mark.parametrize("allow", [["read"], ["register-keys", "delete-keys"]], ids=["asks", "connects"])
+def test_a_run_ends_where_tls_fails(allow, certificates, tmp_path):
+    """Exit status 7 before any request, also where no read is allowed."""
+    with expired(certificates) as service:
+        result = run(write_profile(tmp_path, service.base_url, allow=allow, tls=tls(certificates, "ca_bundle")), *PART)
+        said = (
+            f"{service.base_url} cannot be spoken to: TLS failed (certificate has expired): {RENEW}; this is no verdict"
+        )
+
+    assert (result.status, result.document["verdict"], service.seen) == (7, "unreachable", [])
+    assert said in result.output
+
+
+def test_a_connection_is_opened_and_closed(certificates):
+    """Where TLS comes about nothing is said and nothing is sent; through a proxy, too."""
+    settings = WireSettings(60, 100_000, str(certificates.ca_bundle))
+    with Secured(certificates, mutual=False) as service, Proxy() as proxy:
+        direct = Wire(settings).connect(service.base_url)
+        through = Wire(replace(settings, proxy=proxy.base_url)).connect(service.base_url)
+        nowhere = Wire(replace(settings, proxy="http://127.0.0.1:9")).connect(service.base_url)
+
+    assert (direct, through, service.seen) == ("", "", [])
+    assert [seen.method for seen in proxy.seen] == ["CONNECT"]
+    assert nowhere == "the proxy cannot be spoken to: check proxy"
+
+
+def test_a_client_certificate_that_is_missing_is_named(certificates, tmp_path):
+    """TLS 1.3 tells it only after the handshake, when the request has left."""
+    with Secured(certificates) as service:
         result = run(write_profile(tmp_path, service.base_url, tls=tls(certificates, "ca_bundle")), *PART)
 
     assert (result.status, service.seen) == (7, [])
-    assert "TLS failed: check tls.ca_bundle, tls.client_cert and the host name" in result.output
+    assert f"): {CLIENT}; this is no verdict on the service" in result.output
+
+
+def test_a_port_that_speaks_tls_is_named(certificates, tmp_path):
+    """http:// to a port of TLS: a server hangs up, or says what it wants in plain HTTP."""
+    told = AnswersAll(400, b"<center>The plain HTTP request was sent to HTTPS port</center>")
+    with Secured(certificates) as silent, told:
+        mute = run(write_profile(tmp_path, silent.base_url.replace("https", "http")), *PART)
+        loud = run(write_profile(tmp_path, told.base_url), *PART)
+
+    assert (mute.status, loud.status) == (7, 7)
+    assert "without an answer; if this port speaks TLS, write https:// in base_url; this is no verdict" in mute.output
+    assert "cannot be spoken to: this port speaks TLS, and base_url says http://: write https://;" in loud.output
+
+
+def test_a_server_that_does_not_shake_hands_is_named(certificates, tmp_path):
+    """A service that waits for more than the beginning of a handshake: it is not taken for a slow answer."""
+    with AcceptsAndNeverAnswers() as service:
+        address = service.base_url.replace("http://127.0.0.1", "https://localhost")
+        profile = write_profile(tmp_path, address, limits={"timeout": 0.5})
+        result = run(profile, *PART)
+
+    assert (result.status, service.seen) == (7, [])
+    assert (
+        "TLS failed (no handshake within limits.timeout, 0.5 s): check the port of base_url, and proxy" in result.output
+    )
+
+
+def test_an_authority_that_is_none_is_one_line(certificates, tmp_path):
+    """A ca_bundle without a certificate is a mistake in the profile: exit status 4."""
+    certificates.ca_bundle.write_text("no certificate")
+    with Secured(certificates, mutual=False) as service:
+        result = run(write_profile(tmp_path, service.base_url, tls=tls(certificates, "ca_bundle")), *PART)
+
+    assert (result.status, service.seen) == (4, [])
+    assert result.output.strip() == "ERROR: tls.ca_bundle: no certificate of an authority in PEM"
 
 
 def test_everything_goes_through_the_proxy(certificates, tmp_path):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
+from datetime import datetime
 from pathlib import Path
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tests.selftest.services.serving import Raw
 
@@ -30,22 +36,55 @@ class Secured(Raw):
 
     def __init__(self, certificates: Certificates, *, mutual: bool = True) -> None:
         super().__init__()
-        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        certificates.server.configure_cert(self._context)
-        certificates.authority.configure_trust(self._context)
-        self._context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        certificates.server.configure_cert(self.context)
+        certificates.authority.configure_trust(self.context)
+        self.context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
 
     @property
     def base_url(self) -> str:
         return super().base_url.replace("http://127.0.0.1", "https://localhost")
 
+    def show(self, pem: Path) -> None:
+        """Have another certificate, and it alone."""
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.context.load_cert_chain(pem)
+
     def _serve(self, connection: socket.socket) -> None:
         try:
-            connection = self._context.wrap_socket(connection, server_side=True)
+            connection = self.context.wrap_socket(connection, server_side=True)
         except OSError:  # no certificate, or none of ours
             connection.close()
             return
         super()._serve(connection)
+
+
+class SelfSigned:
+    """A certificate that signed itself, with its key, as a PEM file."""
+
+    def __init__(self, folder: Path) -> None:
+        key, name = (
+            ec.generate_private_key(ec.SECP256R1()),
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")]),
+        )
+        builder = x509.CertificateBuilder(name, name, key.public_key(), 5, datetime(2020, 1, 1), datetime(2099, 1, 1))
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        self.pem = folder / "self-signed"
+        self.pem.write_bytes(private + builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+
+
+class AnswersBeforeItIsAsked(Raw):
+    """Plain HTTP where TLS is expected: whatever the connection brings is refused at once."""
+
+    @property
+    def base_url(self) -> str:
+        return super().base_url.replace("http://127.0.0.1", "https://localhost")
+
+    def greet(self, connection: socket.socket) -> bool:
+        connection.recv(1)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        return False
 
 
 class Proxy(Raw):
