@@ -32,7 +32,7 @@ class Interruption:
 
     def __init__(self, stop_workers: Callable[[], None]) -> None:
         self._before: dict[signal.Signals, Any] = {}
-        self._heard = threading.Event()
+        self._heard: list[int] = []
         self._asked, self._raises = False, False
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in _SIGNALS}
@@ -85,7 +85,9 @@ class Interruption:
             signal.signal(number, handler)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        self._heard.set()
+        """Takes no lock: a second signal may come while the first is taken, in the same thread, and would wait for
+        ever."""
+        self._heard.append(number)
         first, self._asked = not self._asked, True
         if first and self._raises:
             self._stop()
@@ -120,7 +122,7 @@ class _Waker:
     A signal that comes just before the main thread waits for an answer would be heard only after the answer.
     """
 
-    def __init__(self, heard: threading.Event, stop_workers: Callable[[], None]) -> None:
+    def __init__(self, heard: list[int], stop_workers: Callable[[], None]) -> None:
         self._heard, self._stop_workers = heard, stop_workers
         self._inside, self._outside = socket.socketpair()
         self._outside.setblocking(False)
@@ -130,7 +132,7 @@ class _Waker:
 
     def close(self) -> None:
         signal.set_wakeup_fd(self._before)
-        self._heard.set()
+        self._heard.append(_NO_SIGNAL)
         self._outside.send(bytes([_NO_SIGNAL]))
         self._thread.join()
         self._inside.close()
@@ -142,5 +144,7 @@ class _Waker:
             if number in _SIGNALS and not told:
                 told = True
                 self._stop_workers()
-            while number in _SIGNALS and not self._heard.wait(_KNOCK_S):
-                signal.pthread_kill(main, number)
+            while number in _SIGNALS and not self._heard:
+                time.sleep(_KNOCK_S)
+                if not self._heard:
+                    signal.pthread_kill(main, number)

@@ -7,12 +7,15 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
 
+from reports import interruption as interruption_module
+from reports.interruption import Interruption
 from tests.selftest.services.running import ROOT, command, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event
@@ -54,6 +57,19 @@ def test_a_second_signal_does_not_disturb_the_reports(tmp_path):
     status, _, files = stopped(tmp_path, 45, [signal.SIGINT, signal.SIGTERM, signal.SIGINT])
 
     assert (status, set(files)) == (2, FILES)
+
+
+def test_a_signal_is_taken_without_a_lock():
+    """A second one may come while the first is taken, in the same thread, which would wait for itself for ever."""
+    interruption, entered = Interruption(lambda: None), []
+    sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        interruption._take(signal.SIGINT, None)
+    finally:
+        sys.setprofile(None)
+        interruption.restore()
+
+    assert set(entered) == {interruption_module.__file__}
 
 
 def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
