@@ -128,6 +128,7 @@ class Admission:
 
     def __init__(self) -> None:
         self.let_in, self.wrong_tokens, self.put_off = False, False, 0
+        self._always_off = False
 
     def notice(self, exchange: Exchange, *, valid: bool) -> None:
         """See how a request was answered, to whatever operation: a lock may be by address."""
@@ -137,9 +138,10 @@ class Admission:
             off = puts_off(exchange.response)
             self.wrong_tokens &= off
             if exchange.good:
-                self.put_off = exchange.response.status if off and not self.let_in else 0
+                self.put_off = exchange.response.status if off and self._always_off else 0
             else:
                 self.let_in |= not off
+                self._always_off = not self.let_in
 
 
 def _over(wait: float, waited: float) -> str:

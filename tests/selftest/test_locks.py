@@ -93,6 +93,14 @@ def test_a_service_that_puts_every_unknown_code_off_is_asked_for_one(tmp_path):
     assert service.executions == list(CODES)
 
 
+def test_a_service_that_puts_everything_off_gets_one_code(tmp_path):
+    """Locked from before the run: one execution is tried, the other codes are kept back."""
+    with LocksForGood(refusal(423), most=0) as service:
+        Run(service, tmp_path, requests=400).execute_all(profile_of(tmp_path, CODES))
+
+    assert service.executions == [CODE]
+
+
 @pytest.mark.parametrize(
     ("answer", "waits"),
     [
