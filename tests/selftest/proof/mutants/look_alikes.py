@@ -192,10 +192,11 @@ CONDITIONS: dict[str, tuple[str, LetsIn]] = {
 }
 _HIDES: dict[str, tuple[str, ...]] = {
     "ExecutionTakesAnySignature": ("executePix.token.scheme",),
-    "ExecutionTakesAnyUuid": ("executePix.token.scheme", "executePix.token.accepted", "executePix.request.sufficient"),
+    "ExecutionTakesAnyUuid": ("executePix.token.scheme",),
+    "ExecutionLetsInAKnownConnection": ("executePix.token.scheme",),
+    "ExecutionLetsATokenInOnAKnownConnection": ("executePix.token.scheme",),
 }
-"""What a fault of the execution keeps from being seen: where every code is spent by it, or a synthetic one is answered
-alike with and without the token."""
+"""What a fault of the execution keeps from being seen where it answers a synthetic code alike with and without the token."""
 
 
 def _looks_alike(operation: str, name: str, text: str, base: type[LaxService], **parts: Any) -> None:
@@ -217,6 +218,5 @@ def _looks_alike(operation: str, name: str, text: str, base: type[LaxService], *
 for _operation in ("executePix", "registerPixKey"):
     for _base, _ways in ((LaxAboutSignedTokens, SIGNED), (LaxAfterGrants, CONDITIONS)):
         for _name, (_text, _lets_in) in _ways.items():
-            if _operation == "registerPixKey" or "KnownConnection" not in _name:
-                _looks_alike(_operation, _name, _text, _base, lets_in=_lets_in)
+            _looks_alike(_operation, _name, _text, _base, lets_in=_lets_in)
     _looks_alike(_operation, "TakesAnyUuid", "Any UUID is taken for the token.", LaxAboutUuids)
