@@ -109,7 +109,7 @@ def test_examples_count_in_the_plan():
 
 def test_codes_that_the_journal_holds_are_not_sent(tmp_path):
     """The plan names them apart; the journal is read and nothing beside it is written."""
-    limits = {"executions": 2, "requests": 5000, "timeout": 5}
+    limits = {"executions": 2, "requests": 5000}
     with Raw() as service:
         named = {"journal": "journal/codes.jsonl", "limits": limits}
         run(

@@ -113,7 +113,7 @@ def test_a_later_run_skips_the_refused_code_alone(tmp_path):
 def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(tmp_path):
     """First in the report: what happened, and what to do."""
     transactions = {"codes": list(CODES), "prepare": PREPARE}
-    limits = {"executions": 6, "requests": 400, "timeout": 5}
+    limits = {"executions": 6, "requests": 400}
     with Raw() as service:
         journal = str(tmp_path / "codes.jsonl")
         profile = write_profile(
@@ -223,7 +223,7 @@ def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
     """With the shape of the answer and none of its values; one transfer is prepared, and listed as not cleaned up."""
     transactions = {"prepare": {**PREPARE, "code_at": "/data/id"}}
     with Raw() as service:
-        limits = {"executions": 5, "requests": 400, "timeout": 5}
+        limits = {"executions": 5, "requests": 400}
         profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
         document = run(profile, *ONLY_EXECUTIONS).document
 
@@ -262,7 +262,7 @@ def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, t
 def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(tmp_path):
     """Where only the operation that prepares is looked at; its code is hidden like any other."""
     transactions = {"prepare": {**PREPARE, "count": 1}}
-    limits = {"executions": 5, "requests": 400, "timeout": 5}
+    limits = {"executions": 5, "requests": 400}
     with Raw() as service:
         profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits, requests=None)
         result = run(profile, "-k", "createPix.shape")
@@ -304,7 +304,7 @@ def test_what_the_limit_leaves_out(codes, count, limit, expected, tmp_path):
 def test_the_plan_and_the_run_say_what_is_left_out(tmp_path):
     """The headline says it, too."""
     transactions = {"codes": list(CODES), "prepare": PREPARE}
-    limits = {"executions": 4, "requests": 400, "timeout": 5}
+    limits = {"executions": 4, "requests": 400}
     with Raw() as service:
         profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
         plan = run(profile, "--plan", *ONLY_EXECUTIONS)
