@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 from xml.etree import ElementTree
 
 import pytest
@@ -14,7 +15,6 @@ from reports.verdicts import EXIT_STATUS
 from spec.ledger import ledger
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, started, write_profile
-from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event
 
 MAY_HOLD = {
@@ -158,9 +158,9 @@ def test_the_file_of_a_green_run(tmp_path):
 
 def test_the_file_of_an_unreachable_run(tmp_path):
     """Nobody listens: the run is an error, and each requirement says why it was not tested."""
-    with Raw() as closed:
-        address = closed.base_url
-    run(write_profile(tmp_path, address))
+    with socket.socket() as held:  # bound and not listening: nobody else gets the port meanwhile
+        held.bind(("127.0.0.1", 0))
+        run(write_profile(tmp_path, f"http://127.0.0.1:{held.getsockname()[1]}"))
     found = written(tmp_path)
 
     assert found["run"] == ("error", headline(tmp_path, "unreachable"))
