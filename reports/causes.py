@@ -124,9 +124,11 @@ def _any_credential(child: Deviation, parent: Deviation) -> bool:
 
 
 def _any_key_type(child: Deviation, parent: Deviation) -> bool:
-    """Where any text will do, or lower-case letters are wanted, they are taken."""
-    wanted = parent.aspect == "undocumented" or any("lower-case" in piece for piece in parent.pieces)
-    return child.what == "pixKeyType.letterCase" and parent.member == "pixKeyType" and wanted
+    """Where any text will do as a key type, or lower-case letters are wanted, they are taken, and EVP is."""
+    if parent.what == "pixKeyType.undocumented":
+        return child.what in ("pixKeyType.letterCase", "pixKeyType.EVP")
+    wanted = parent.member == "pixKeyType" and any("lower-case" in piece for piece in parent.pieces)
+    return child.what == "pixKeyType.letterCase" and wanted
 
 
 FOLLOWS: tuple[tuple[Follows, bool], ...] = (

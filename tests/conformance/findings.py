@@ -72,14 +72,17 @@ def accepted_under_another_scheme(executions: Executions) -> Finding:
 
 
 def seen_in_one_answer(row: str, answers: list[Exchange]) -> Finding:
-    """Whether at least one answer keeps the row: for an example that cannot hold in every answer."""
-    judged = [(answer, judge(row, answer)) for answer in answers]
-    for outcome in (Outcome.HOLDS, Outcome.DEVIATES, Outcome.HIDDEN):
+    """Whether at least one answer keeps the row: for an example that cannot hold in every answer.
+
+    A success that cannot be judged may have been the one: then nothing is said.
+    """
+    judged = [(answer, judge(row, answer)) for answer in answers if succeeded(answer)]
+    for outcome in (Outcome.HOLDS, Outcome.HIDDEN, Outcome.DEVIATES):
         of_it = [(answer, judgement) for answer, judgement in judged if judgement.outcome is outcome]
         if of_it:
             message = "" if outcome is Outcome.HOLDS else of_it[0][1].message
             return Finding(outcome, message, tuple(answer for answer, _ in of_it[:3]))
-    return Finding(Outcome.HIDDEN, "no answer that could show it")
+    return Finding(Outcome.HIDDEN, "no code was executed")
 
 
 def needs_more(executions: Executions) -> Finding:

@@ -111,6 +111,10 @@ class TestOneCause:
                 row("registerPixKey.token.required", "registered with no header"),
                 row("registerPixKey.token.scheme", "accepted: the bare token", (9,), "warn"),
             ),
+            (
+                row("registerPixKey.pixKeyType.undocumented", "a key of a kind that is not documented is registered"),
+                row("registerPixKey.pixKeyType.EVP", "a key of the type EVP is registered", (9,), "warn"),
+            ),
         ],
         ids=lambda told: told["id"],
     )

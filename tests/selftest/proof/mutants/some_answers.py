@@ -74,6 +74,9 @@ OF = {
 }
 _EXTRA = {"HasNoDigit": ("executePix.fields.extra",), "HasNoMessage": ("registerPixKey.fields.extra",)}
 
+_OF_PHONE = ("executePix.type.example",)
+"""By chance the one answer is truncated that shows PHONE."""
+
 
 def _tried(strike: str, faults: tuple[str, ...]) -> tuple[str, ...]:
     """Every fault in one answer of five; one fault for each other occasion."""
@@ -92,6 +95,7 @@ for _operation, _faults in OF.items():
                 OneOfSeveral,
                 f"{_operation}.{_row}",
                 warns=_EXTRA.get(_fault, ()),
+                hides=_OF_PHONE if (_operation, _strike) == ("executePix", "ByChance") else (),
                 OPERATION=_operation,
                 strikes=_strikes,
                 alter=lambda self, response, alter=_alter: alter(response),
