@@ -15,7 +15,7 @@ import requests
 from environments.wire import Wire, WireSettings
 from spec.exchange import Failure, FailureKind, Response
 
-_DIRECTLY_S = 1.0
+_DIRECTLY_S = 3.0
 """What was answered longer ago may have been closed since: services keep idle connections for seconds."""
 _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then; an open one is looked for after that."""

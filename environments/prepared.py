@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from spec.exchange import Exchange, FailureKind
+from spec.interface import operations
 from spec.reading import is_refusal
+from spec.strict_json import folded
+
+_NAMES_A_CODE = re.compile(r"id|.*transa.*|.*tx.*id|.*endtoend.*|e2e.*|codigo.*|.*code")
+_SHORTEST = 6
+"""Characters of a code: what is shorter is as likely a number of something else."""
 
 
 @dataclass
@@ -50,3 +58,29 @@ def may_have_prepared(exchange: Exchange) -> bool:
         return not is_refusal(exchange.response)
     kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
     return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
+
+
+def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
+    """What may be a transaction code in the answer to an operation that prepares transfers.
+
+    Whoever reads it can execute the transfer. Where it stands is not shown: it is sought under names that say so, and
+    under the last name of `code_at`.
+    """
+    operation = operations().get(exchange.operation)
+    if operation is None or operation.permission not in ("create-pix", "transfer") or exchange.response is None:
+        return
+    for name, value in _members([exchange.response.json.value]):
+        plain, text = folded(name), str(value)
+        named = _NAMES_A_CODE.fullmatch(plain) and any(map(str.isdigit, text))
+        if len(text) >= _SHORTEST and (named or plain == folded(code_at.rpartition("/")[2])):
+            yield text
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every member with a text or a number, at any depth."""
+    items = value.items() if isinstance(value, dict) else (("", item) for item in value)
+    for name, item in items:
+        if isinstance(item, dict | list):
+            yield from _members(item)
+        elif item is not None and not isinstance(item, bool):
+            yield name, item

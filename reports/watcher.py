@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from environments.door import GONE, STANDING, Door, UnreachableError
+from environments.prepared import codes_told
 from environments.profile import Profile, today
 from reports.evidence import evidence, outline
 from reports.explaining import Explained, explained, whole
@@ -214,7 +215,9 @@ class Watcher:
         return [self._evidence(exchange) for exchange in first]
 
     def _learn(self, exchange: Exchange) -> None:
-        """Personal values that came back are hidden wherever else they stand."""
+        """Personal values that came back, and codes that could be executed, are hidden wherever else they stand."""
+        plan = self.profile.transactions.prepare
+        self.redactor.learn("code", *codes_told(exchange, plan.code_at if plan else ""))
         if exchange.response is not None:
             self.redactor.learn_from(exchange.response.body[:_LEARNED_FROM])
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from environments.sandbox import Data
+from environments.sandbox.ledger import Transfer
+from environments.sandbox.service import Service
 from environments.wrong_tokens import wrong_tokens
 from reports.writing import RUNS
 from tests.selftest.services import echoing
@@ -127,6 +130,32 @@ def test_nothing_leaves_of_a_signed_token_and_the_wrong_ones(options, tmp_path):
 
     assert len(sent & set(wrong_tokens(token).values())) > 10
     assert leaks(result, tmp_path, canaries) == []
+
+
+class NamesCodesItsOwnWay(Service):
+    """Its transfers are prepared under another name than the one that the profile gives for POST /v1/pix."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token=token)
+        self.codes: list[str] = []
+
+    def new_code(self) -> str:
+        self.codes.append(super().new_code())
+        return self.codes[-1]
+
+    def preparation_result(self, transfer: Transfer) -> Data:
+        result = super().preparation_result(transfer)
+        return {"idTransaction": result.pop("transactionId"), **result} if len(self.codes) % 2 else result
+
+
+def test_codes_that_could_be_executed_do_not_leave(tmp_path):
+    """Whoever reads a report cannot execute the transfers that the run prepared to see whether an endpoint exists."""
+    with Raw() as raw:
+        raw.service = NamesCodesItsOwnWay(TOKEN)
+        result = run(write_profile(tmp_path, raw.base_url), PIX_TOKEN=TOKEN)
+
+    assert len(raw.service.codes) == 4
+    assert leaks(result, tmp_path, {code: code for code in raw.service.codes}) == []
 
 
 @pytest.mark.parametrize(
