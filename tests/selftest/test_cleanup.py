@@ -191,7 +191,7 @@ def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     status, lines = cleanup(profile, "--yes")
 
     assert status == 7
-    assert lines[-1] == "error: http://127.0.0.1:1 cannot be spoken to: Connection refused"
+    assert lines[-1] == "error: http://127.0.0.1:1 cannot be spoken to: the connection is refused"
 
 
 def test_the_record_holds_no_key(service, tmp_path):

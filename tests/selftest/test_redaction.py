@@ -138,9 +138,11 @@ def sent(line, shell="bash", **variables):
 
 
 def _piped(output):
+    """The words before the body, which may hold anything: the address is the last of them."""
     head, _, rest = output.partition(b"@-\0")
-    url, _, body = rest.partition(b"\0")
-    return [*head.split(b"\0")[:-1], b"@-", url, body]
+    options, _, address = rest.partition(b"https://")
+    url, _, body = address.partition(b"\0")
+    return [*head.split(b"\0")[:-1], b"@-", *options.split(b"\0")[:-1], b"https://" + url, body]
 
 
 class TestSecrets:
