@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from environments.authorization import VALID
 from spec.interface import operations
 from spec.reading import code_of, is_refusal
 from tests.conformance.judging import NotExercised, each, observe, requirement
@@ -39,8 +40,8 @@ def test_refusals(operation, traffic):
     ]
     if not refused:
         raise NotExercised("nothing was refused")
-    tally = Counter(f"{seen.credential} credential: {seen.summary}" for seen in refused)
-    observe("; ".join(f"{what} ({count} times)" for what, count in sorted(tally.items())), *refused[:5])
+    tally = Counter(f"{_sent_with(seen)}: {seen.summary}" for seen in refused)
+    observe("; ".join(f"{what} ({_times(count)})" for what, count in sorted(tally.items())), *refused[:5])
 
 
 @requirement("general.codeValues")
@@ -64,3 +65,11 @@ def test_size_limits(traffic):
     """Whether a request was too large for the service."""
     large = [seen for seen in traffic.whole if seen.response is not None and seen.response.status in (413, 414, 431)]
     observe(f"413, 414 or 431 for {len(large)} requests", *large[:3])
+
+
+def _sent_with(seen):
+    return "with the valid token" if seen.credential == VALID else "without a valid token"
+
+
+def _times(count):
+    return "once" if count == 1 else f"{count} times"
