@@ -24,6 +24,16 @@ _LARGE = 1_000_000
 """Numbers from here on may be times; smaller ones may say how a key stands."""
 _ENOUGH = 3
 """Values that are all different, of as many keys, say nothing of how a key stands."""
+_SAYS_NOTHING = re.compile(
+    rf"{_KEY}|{_TYPE}|[#:.+/TZ -]+|active|registered|confirmed|enabled|done|ok|ativ[ao]|registrad[ao]|confirmad[ao]",
+    re.IGNORECASE,
+)
+"""Values of which none says that a key waits: the key, its type, times, identifiers, and that it is in use."""
+_SAYS_NOT_YET = re.compile(
+    "pend|wait|attempt|fail|reject|refus|deni|histor|request|confirm|tentativ|aguard|espera|recus|falh|solicit",
+    re.IGNORECASE,
+)
+"""Names of members under which keys may stand that are not registered."""
 Leaf = tuple[tuple[str | int, ...], Any]
 
 
@@ -88,6 +98,15 @@ def alike(places: Collection[Place], references: Collection[Collection[Place]]) 
     return bool(places) and all(
         any(_agree(place, other, [each for each in known if each.path == place.path]) for other in known)
         for place in places
+    )
+
+
+def is_unmarked(places: Collection[Place], account: str) -> bool:
+    """Whether nothing around a key says how it stands but that it is in use: a lawful list may show keys that wait."""
+    return bool(places) and all(
+        not _SAYS_NOT_YET.search(f"{place.path} {name}") and (value == account or _SAYS_NOTHING.fullmatch(value))
+        for place in places
+        for name, value in place.around
     )
 
 

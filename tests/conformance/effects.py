@@ -16,7 +16,7 @@ from environments.profile import PixKey
 from reports.recording import cite, warn
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS
-from spec.listing import Listing, Place, alike
+from spec.listing import Listing, Place, alike, is_unmarked
 from spec.reading import registered
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.made_keys import can_show_what_is_made, made_since
@@ -92,15 +92,20 @@ def _answers_a_registered_key(registrar: Registrar, seen: Suspicion) -> bool:
 
 
 def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspicion]:
-    """Where no key was accepted: those that stand like keys of an earlier day, if all do, and can be deleted."""
+    """Where no key was accepted: those that stand like keys of an earlier day, if all do, and can be deleted.
+
+    Where there are no such keys either, nothing around them may say that they wait, or failed.
+    """
     before, own = registrar.keys.before, [seen for seen in suspected if not seen.made]
-    tried = {str(json.loads(seen.request.body).get("pixKey") or "") for seen in registrar.found.fresh} - {""}
+    bodies = [json.loads(seen.request.body) for seen in registrar.found.fresh]
+    tried = {str(body.get("pixKey")) for body in bodies if body["pixKeyType"] != "RANDOM"}
     if before is None or not registrar.deletes or len(own) < _ENOUGH or tried - {seen.key.key for seen in own}:
         return []
     paths = {place.path for seen in own for places in seen.places for place in places}
     known = [before.places(text, kind) for kind in KEY_KINDS for text in before.texts_at(paths, KEY_KINDS)]
-    alike_all = all(alike(places, known) for seen in own for places in seen.places)
-    return own if alike_all and _can_be_deleted(registrar, own) else []
+    shown = [places for seen in own for places in seen.places]
+    stand = [alike(places, known) if known else is_unmarked(places, registrar.account) for places in shown]
+    return own if all(stand) and _can_be_deleted(registrar, own) else []
 
 
 def _can_be_deleted(registrar: Registrar, seen: list[Suspicion]) -> bool:

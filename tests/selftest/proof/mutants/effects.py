@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
 from tests.selftest.proof.mutants.making import DELETION, lie
+from tests.selftest.proof.registry import MUTANTS
+from tests.selftest.proof.variants.effects import without_keys
 from tests.selftest.proof.variants.making import profile
 
 _STATUS = "registerPixKey.status"
@@ -88,3 +90,17 @@ _refuses(
     STATUS=422,
     hides=_NOTHING_GRANTED,
 )
+
+
+class RegistersInAnEmptyAccount(RegistersAndRefuses):
+    """An account without a key registers every key, and answers every registration with 400."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        without_keys(self)
+
+    def meant(self, kind: str, *, new: bool) -> bool:
+        return True
+
+
+MUTANTS.add_class(RegistersInAnEmptyAccount, "a refusal with an effect", _STATUS, hides=_NOTHING_GRANTED)

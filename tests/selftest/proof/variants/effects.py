@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 from environments.sandbox import Data, Refusal, Request
 from environments.sandbox.ledger import Key
 from environments.sandbox.service import Service
+from spec.interface import KEY_KINDS
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.making import lawful
 from tests.selftest.proof.variants.registrations import RefusesDuplicates
 
 _UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")
+_NOTHING_GRANTED = ("registerPixKey.*", "deletePixKey.*")
 
 
 class ListsAttempts(Service):
@@ -98,6 +100,48 @@ class ListsEveryRequestWithItsStatus(ListsAttempts):
 
     def tell(self, listed: Data) -> Data:
         return _with_a_status("DONE", "REFUSED")(self, listed)
+
+
+def without_keys(service: Service) -> None:
+    """Take the keys away that the first account has from the start."""
+    with service.database.transaction() as ledger:
+        for key in ledger.keys("ac-0001"):
+            ledger.remove_key(key)
+
+
+class EveryKeyWaits(ListsAttempts):
+    """An account without a key, in which every key waits to be confirmed and can be withdrawn."""
+
+    REFUSED, STATUS = KEY_KINDS, 403
+
+    def __init__(self) -> None:
+        super().__init__()
+        without_keys(self)
+
+    def delete_pix_key(self, request: Request, account_id: str) -> Data:
+        if self.attempts.pop(str(self.read_json(request, "deletePixKey").get("pixKey")), None):
+            return {"message": "The request is withdrawn."}
+        return super().delete_pix_key(request, account_id)
+
+
+def _waiting(key: str, kind: str, **mark: object) -> Data:
+    return {"pixKey": key, "pixKeyType": kind, **mark}
+
+
+for _name, _mark in {
+    "Word": {"status": "WAITING"}, "Number": {"state": 0}, "Flag": {"active": False}, "Null": {"since": None},
+    "Name": {"pendingSince": "2026-11-21T10:00:00Z"}, "Text": {"note": "awaiting the owner"},
+}.items():  # fmt: skip
+    lawful(
+        "every key waits", f"EveryKeyWaitsWithA{_name}", f"No key is accepted, and each is listed with a mark ({_name}).",
+        EveryKeyWaits, hides=_NOTHING_GRANTED,
+        tell=lambda self, listed, mark=_mark: {"keys": [_waiting(*each, **mark) for each in self.attempts.items()]},
+    )  # fmt: skip
+lawful(
+    "every key waits", "EveryKeyWaitsInAListOfItsOwn", "No key is accepted, and each stands among those that wait.",
+    EveryKeyWaits, hides=_NOTHING_GRANTED,
+    tell=lambda self, listed: {"keys": [], "pending": [_waiting(*each) for each in self.attempts.items()]},
+)  # fmt: skip
 
 
 class SomebodyElse(RefusesDuplicates):
