@@ -51,8 +51,9 @@ def _root(child: Deviation, parents: Mapping[str, Deviation]) -> Deviation:
 
 def _finding(group: list[Deviation], follows: list[Deviation]) -> dict[str, Any]:
     leader = group[0]
-    numbers = sorted({number for deviation in group for number in deviation.exchanges})
-    first = sorted(leader.exchanges)
+    numbers = dict.fromkeys(
+        number for deviation in group for number in deviation.row["exchanges"]
+    )  # the leader's first
     found: dict[str, Any] = {
         "cause": leader.id,
         "requirements": [deviation.id for deviation in group],
@@ -62,7 +63,7 @@ def _finding(group: list[Deviation], follows: list[Deviation]) -> dict[str, Any]
         "text": leader.row["text"],
         "section": leader.row["section"],
         "message": said(group),
-        "exchanges": [*first, *(number for number in numbers if number not in leader.exchanges)],
+        "exchanges": list(numbers),
         "follows": [deviation.id for deviation in follows],
     }
     if "known_failure" in leader.row:

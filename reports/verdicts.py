@@ -199,5 +199,5 @@ def _strongest(row_id: str, results: list[RowResult]) -> RowResult:
     verdict = next(name for name in ORDER if any(result.verdict == name for result in results))
     same = [result for result in results if result.verdict == verdict]
     messages = list(dict.fromkeys(result.message for result in same if result.message))
-    numbers = sorted({number for result in same for number in result.exchanges})
+    numbers = dict.fromkeys(number for result in same for number in result.exchanges)
     return RowResult(row_id, verdict, "; ".join(messages), tuple(numbers))

@@ -122,7 +122,7 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
     if not registered(after):
         return unsure
     message = f"{refused.summary} for a {key.type} key, while a {kind_sent(control)} key is accepted before and after"
-    return Finding(Outcome.DEVIATES, message, (control, refused, after))
+    return Finding(Outcome.DEVIATES, message, (refused, control, after))
 
 
 def _refused_again(registrar: Registrar, key: PixKey, waits: Sequence[float]) -> Exchange:
