@@ -66,7 +66,7 @@ class Keys:
         self._record = record
         self._touched: dict[str, Touched] = {}
         self._shown_before: dict[str, bool] = {}
-        self._sent = False
+        self._started = False
 
     def not_cleaned_up(self) -> list[Touched]:
         """The keys that the run registered, or may have, and that are still there for all that is known."""
@@ -81,9 +81,13 @@ class Keys:
         return self._shown_before[value]
 
     @property
-    def sent(self) -> bool:
-        """Whether the run has sent a registration."""
-        return self._sent
+    def started(self) -> bool:
+        """Whether the run has registered keys, the synthetic ones of malformed requests left aside."""
+        return self._started
+
+    def start(self) -> None:
+        """The list as it was until now is the one before the run."""
+        self._started = True
 
     @property
     def values(self) -> frozenset[str]:
@@ -124,7 +128,7 @@ class Keys:
         self._take(answer(), owned)
 
     def _claim(self, key: Touched | None) -> None:
-        self._sent = True
+        self._started |= key is not None
         if key is None or self.was_there_before(key.value):
             return
         if self.before is not None:
@@ -165,7 +169,7 @@ class Keys:
                 self._write(key, DELETED)
 
     def _take_list(self, listing: Listing, account: str) -> None:
-        if not self._sent:
+        if not self._started:
             self.before = listing
         for key in self._touched.values():
             if key.value and key.account == account and key.state is not State.THERE_BEFORE:

@@ -172,9 +172,10 @@ class Registrar:
         return self.listing
 
     def _look_before(self) -> None:
-        """Before the first registration of a run: what is there already is the operator's."""
-        if not self.keys.sent:
+        """Before the first registration of a key of the profile: what is there already is the operator's."""
+        if not self.keys.started:
             self.look()
+            self.keys.start()
 
     def settle_mistake(self, exchange: Exchange) -> None:
         """Delete what a mistaken registration of an invented key registered after all."""

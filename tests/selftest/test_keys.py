@@ -7,16 +7,20 @@ import json
 import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
+from environments.profile import PixKey
 from environments.sandbox.ledger import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from spec.listing import Listing, alike
+from tests.conformance.registrar import Registrar
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS
 from tests.selftest.proof.trial import try_service
 from tests.selftest.proof.variants.making import profile
 from tests.selftest.proof.variants.registrations import DuplicatesAreWelcome, RefusesDuplicates
+from tests.selftest.services.one_run import Run, profile_of
 from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw
 
 EMAIL = "qa@pix-conformance.example"
 
@@ -46,6 +50,18 @@ def test_a_key_that_was_there_before_the_run_stays(make):
     assert trial.rows["registerPixKey.pixKeyType.EMAIL"].verdict == "pass"
     assert not trial.failing
     assert trial.left == ()
+
+
+def test_a_key_is_seen_behind_registrations_of_synthetic_ones(tmp_path):
+    """With a selection, generated requests may come first: the list is read before a key of the profile is sent."""
+    with Raw() as raw:
+        raw.service = with_email(DuplicatesAreWelcome())
+        a_run = Run(raw, tmp_path)
+        a_run.client.send("registerPixKey", "ac-0001", json={"pixKey": "pixconf-key"})
+        registrar = Registrar(a_run.client, profile_of(tmp_path))
+        registrar.settle(registrar.register(PixKey("EMAIL", EMAIL)), PixKey("EMAIL", EMAIL))
+
+    assert EMAIL in keys_of(raw.service)
 
 
 def test_a_key_that_is_registered_twice_and_deleted_is_cleaned_up():
