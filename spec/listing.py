@@ -110,6 +110,16 @@ def is_unmarked(places: Collection[Place], account: str) -> bool:
     )
 
 
+def accepted_alike(places: Collection[Place], references: Collection[Collection[Place]]) -> bool:
+    """Whether a key stands like keys that were accepted, and at every path where all of them stand.
+
+    What a list holds beside its keys, a history of requests or the last one, shows keys that were refused, too.
+    """
+    paths = [{place.path for place in reference} for reference in references]
+    everywhere = set.intersection(*paths) if paths else set()
+    return alike(places, references) and everywhere <= {place.path for place in places}
+
+
 def _agree(place: Place, other: Place, known: list[Place]) -> bool:
     mine, theirs = dict(place.around), dict(other.around)
     if place.path != other.path or set(mine) != set(theirs):

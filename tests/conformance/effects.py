@@ -16,7 +16,7 @@ from environments.profile import PixKey
 from reports.recording import cite, warn
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS
-from spec.listing import Listing, Place, alike, is_unmarked
+from spec.listing import Listing, Place, accepted_alike, is_unmarked
 from spec.reading import registered
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.made_keys import can_show_what_is_made, made_since
@@ -71,7 +71,7 @@ def settle_suspicions(registrar: Registrar) -> None:
     suspected = [seen for seen in registrar.suspicions if not _answers_a_registered_key(registrar, seen)]
     references = list(registrar.keys.references.values())
     if references:
-        sure = [seen for seen in suspected if all(alike(places, references) for places in seen.places)]
+        sure = [seen for seen in suspected if all(accepted_alike(places, references) for places in seen.places)]
         if all(seen.made for seen in sure):  # somebody else may have had a key made
             sure = []
     else:
@@ -104,7 +104,7 @@ def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspi
     paths = {place.path for seen in own for places in seen.places for place in places}
     known = [before.places(text, kind) for kind in KEY_KINDS for text in before.texts_at(paths, KEY_KINDS)]
     shown = [places for seen in own for places in seen.places]
-    stand = [alike(places, known) if known else is_unmarked(places, registrar.account) for places in shown]
+    stand = [accepted_alike(places, known) if known else is_unmarked(places, registrar.account) for places in shown]
     return own if all(stand) and _can_be_deleted(registrar, own) else []
 
 

@@ -11,7 +11,7 @@ from environments.profile import PixKey
 from environments.sandbox.ledger import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
-from spec.listing import Listing, alike
+from spec.listing import Listing, accepted_alike, alike
 from tests.conformance.registrar import Registrar
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS
@@ -176,6 +176,17 @@ def test_a_key_stands_like_another(accepted, other, same):
     references = [shown.places("a@x.example", "EMAIL")]
 
     assert alike(shown.places("13579246828", "CPF"), references) is same
+
+
+@pytest.mark.parametrize("beside", [{"asked": ["a@x.example", "b@x.example"]}, {"last": "b@x.example"}])
+def test_a_key_that_stands_beside_the_keys_alone_is_not_like_them(beside):
+    """Accepted keys stand in a history of requests, too; one that was refused stands nowhere else."""
+    accepted = listing({"keys": ["a@x.example"], "asked": ["a@x.example"], "last": "a@x.example"})
+    shown = listing({"keys": ["a@x.example"], **beside})
+    references = [accepted.places("a@x.example", "EMAIL")]
+
+    assert not accepted_alike(shown.places("b@x.example", "EMAIL"), references)
+    assert accepted_alike(accepted.places("a@x.example", "EMAIL"), references)
 
 
 def test_a_key_stands_elsewhere():

@@ -144,6 +144,29 @@ lawful(
 )  # fmt: skip
 
 
+class ListsRequests(ListsAttempts):
+    """The sandbox, which refuses keys of the types in `REFUSED`, and lists every request for a key beside its keys."""
+
+    def register_pix_key(self, request: Request, account_id: str) -> Data:
+        body = self.read_json(request, "registerPixKey")
+        kind, key = body.get("pixKeyType"), body.get("pixKey")
+        if kind in self.KEY_FORMATS and isinstance(key, str):
+            self.attempts.pop(key, None)
+            self.attempts[key] = str(kind)
+        return super().register_pix_key(request, account_id)
+
+
+lawful(
+    "attempts in the list", "ListsEveryRequestBesideItsKeys", "A history of all requests stands beside the keys.",
+    ListsRequests, hides=_UNGRANTED,
+    tell=lambda self, listed: {**listed, "asked": [{"pixKey": key, "pixKeyType": kind} for key, kind in self.attempts.items()]},
+)  # fmt: skip
+lawful(
+    "attempts in the list", "NamesTheLastRequestBesideItsKeys", "The list names the key of the last request.",
+    ListsRequests, hides=_UNGRANTED, tell=lambda self, listed: {**listed, "last": next(reversed(self.attempts), None)},
+)  # fmt: skip
+
+
 class SomebodyElse(RefusesDuplicates):
     """The sandbox, where somebody else registers a key of the account just before the suite does, `TIMES` times."""
 
