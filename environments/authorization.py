@@ -55,13 +55,17 @@ MISTAKEN_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
 
 
 def authorization(credential: str, token: str) -> str | None:
-    """The value of the Authorization header; None for no header. KeyError for an unknown name, or one that does not
-    apply to the token."""
+    """The value of the Authorization header; None for no header. KeyError for an unknown name.
+
+    A token that was fetched again may be of another sort than the one that the names were chosen for: where a form does
+    not apply to it, ANOTHER stands for it.
+    """
     if credential == VALID:
         return f"Bearer {token}"
     if credential in _WRONG:
         form, spelling = _WRONG[credential]
-        return SPELLINGS[spelling] + wrong_tokens(token)[form]
+        wrong = wrong_tokens(token)
+        return SPELLINGS[spelling] + wrong.get(form, wrong[ANOTHER])
     return {**WITHOUT_A_TOKEN, **OTHER_SCHEMES, **MISTAKEN_CREDENTIALS}[credential](token)
 
 

@@ -148,13 +148,15 @@ def _with_another_ending(token: str) -> str:
 
 
 def _cut_short(token: str) -> str:
-    return token[:-1]
+    """Without padding of base64, too: with less of it the token means the same to some who decode it."""
+    return token.rstrip("=")[:-1]
 
 
 def _lengthened(token: str) -> str:
-    """A single character behind whole groups of four is left out by some who decode base64."""
-    signed = signed_token(token)
-    return token + ("xx" if signed and len(signed.written[2]) % 4 == 0 else "x")
+    """What stands behind padding, or a single character behind whole groups of four, is left out by some who decode
+    base64, and what is no hexadecimal digit by some who decode that."""
+    text = token.rstrip("=")
+    return text + ("11" if len(text.rpartition(".")[2]) % 4 == 0 else "1")
 
 
 def _in_another_letter_case(token: str) -> str | None:

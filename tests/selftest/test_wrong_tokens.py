@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+from base64 import b64decode, b64encode
 from collections import Counter
 from itertools import product
 from uuid import UUID, uuid4
@@ -86,6 +88,32 @@ def test_a_wrong_signature_decodes_to_other_bytes(make):
 
     assert len(signatures) == 5
     assert decoded(signature) not in [decoded(other) for other in signatures]
+
+
+@pytest.mark.parametrize("length", [30, 31, 32])
+def test_a_wrong_text_decodes_to_other_bytes(length):
+    """Also for those who leave out padding of base64, what stands behind it, and a character too many."""
+    data = bytes(range(200, 200 + length))
+    token = b64encode(data).decode()
+    texts = [other.partition("=")[0] for other in wrong_tokens(token).values()]
+    whole = [text[:-1] if len(text) % 4 == 1 else text for text in texts]
+
+    assert len(texts) == 6
+    assert data not in [b64decode(text + "=" * (-len(text) % 4)) for text in whole]
+
+
+def test_a_wrong_hexadecimal_token_is_another_number():
+    """Also for those who stop at what is no hexadecimal digit."""
+    assert HEX not in [re.match("[0-9a-f]*", other)[0] for other in wrong_tokens(HEX).values()]
+
+
+def test_a_form_that_a_new_token_does_not_have_is_another_token():
+    """A token that was fetched again may be easier to guess than the first one, or no signed one."""
+    name = "the token with another bit in its signature"
+
+    assert authorization(f"{name} under bearer", TEXT) == f"bearer {wrong_tokens(TEXT)[ANOTHER]}"
+    with pytest.raises(KeyError):
+        authorization("no such name", TEXT)
 
 
 @pytest.mark.parametrize(
