@@ -86,10 +86,19 @@ def _asked(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
         return CLEAN
     if not yes and not sys.stdin.isatty():
         return _error(f"not a terminal, so nobody can be asked: --yes deletes {counted(to_delete)}", WRONG_USE)
-    if not yes and input(f"delete {counted(to_delete)}? [y/N] ").strip().lower() not in ("y", "yes"):
+    if not yes and not _ask_whether(f"delete {counted(to_delete)}? [y/N] "):
         print("nothing was deleted")
         return LEFT
     return CLEAN if cleanup.delete(to_delete) else LEFT
+
+
+def _ask_whether(question: str) -> bool:
+    """Whether the answer is yes; the end of input and an interruption are a no."""
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return False
 
 
 def _error(message: str, status: int) -> int:

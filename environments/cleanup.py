@@ -93,7 +93,11 @@ class Cleanup:
         if exchange.response is None or is_refusal(exchange.response):
             self._say(f"not deleted: {entry.name} ({exchange.summary})")
             return False
-        listing = self._listing(entry.account)
+        try:
+            listing = self._listing(entry.account)
+        except NoListError:  # it was granted, and what a later list shows may be somebody else's
+            self._record.write(entry.account, entry.key.key, DELETED)
+            raise
         if listing is not None and listing.shows(entry.key.key):
             self._say(f"not gone: {entry.name} (the deletion was answered with {exchange.summary}, the list shows it)")
             return False

@@ -43,8 +43,13 @@ class KeyRecord(Record):
 
 
 def _left(events: list[tuple[str, str]]) -> Left:
-    """A deletion, or that the key was seen gone, closes what came before; a refusal only the request itself."""
-    since = events[max((at for at, (_, event) in enumerate(events, 1) if event in (DELETED, GONE)), default=0) :]
+    """A deletion, or that the key was seen gone, closes what came before; a refusal only the request itself.
+
+    What a run found absent is gone, too, whatever earlier runs registered.
+    """
+    first = {run: at for at, (run, event) in reversed(list(enumerate(events))) if event == ABSENT}
+    closes = [at for at, (_, event) in enumerate(events, 1) if event in (DELETED, GONE)] + list(first.values())
+    since = events[max(closes, default=0) :]
     if any(event == REGISTERED for _, event in since):
         return Left.REGISTERED
     if not since or since[-1][1] != SENT:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import unquote_plus
 
-from environments.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord
+from environments.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
 from environments.profile import PixKey
+from environments.record import JournalError
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS
 from spec.listing import Listing, Place
@@ -67,6 +68,7 @@ class Keys:
         self._touched: dict[str, Touched] = {}
         self._shown_before: dict[str, bool] = {}
         self._started = False
+        self._looked_at: set[str] = set()
 
     def not_cleaned_up(self) -> list[Touched]:
         """The keys that the run registered, or may have, and that are still there for all that is known."""
@@ -171,9 +173,20 @@ class Keys:
     def _take_list(self, listing: Listing, account: str) -> None:
         if not self._started:
             self.before = listing
+            self._close_what_is_gone(listing, account)
         for key in self._touched.values():
             if key.value and key.account == account and key.state is not State.THERE_BEFORE:
                 self._see(key, listing)
+
+    def _close_what_is_gone(self, listing: Listing, account: str) -> None:
+        """What earlier runs left and the list does not show is not theirs any more, should it come back."""
+        if self._record is None or account in self._looked_at:
+            return
+        self._looked_at.add(account)
+        with suppress(JournalError, OSError):  # it is in the way of a registration, and not of a list
+            for value in self._owned:
+                if not listing.shows(value) and self._record.left(account, value) is not Left.NOTHING:
+                    self._record.write(account, value, GONE)
 
     def _see(self, key: Touched, listing: Listing) -> None:
         places = listing.places(key.value, key.kind)

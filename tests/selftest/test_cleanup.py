@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from environments.key_record import ABSENT, GONE, REFUSED, REGISTERED, SENT, KeyRecord
+from environments.sandbox import Refusal
 from environments.sandbox.ledger import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
@@ -120,6 +121,68 @@ def test_a_key_that_no_run_is_known_to_have_registered_stays(events, service, tm
     assert keys_of(service) == {EMAIL}
 
 
+def test_a_key_that_a_later_run_found_absent_stays(service, tmp_path):
+    """It was seen gone, although its registration was refused this time."""
+    holds(service, EMAIL)
+    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
+    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REFUSED), run="later")
+
+    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
+    assert keys_of(service) == {EMAIL}
+
+
+def test_a_key_that_a_run_registered_after_another_is_deleted(service, tmp_path):
+    """What a run found absent is what it registered itself, and what was there later stays out of that."""
+    holds(service, EMAIL)
+    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED), (EMAIL, ABSENT), (EMAIL, SENT))
+
+    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
+    assert keys_of(service) == set()
+
+
+def test_a_key_that_a_run_sees_gone_is_closed(service, tmp_path):
+    """Also by a run that only reads: if it comes back it is somebody's own."""
+    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
+    run(profile_of(tmp_path, service, allow=["read"]), "-k", "listPixKeys", "--no-report")
+    holds(service, EMAIL)
+
+    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
+    assert keys_of(service) == {EMAIL}
+
+
+class ListsNothingAfterADeletion(Service):
+    """The list fails once a key was deleted."""
+
+    fails = False
+
+    def delete_pix_key(self, request, account_id):
+        self.fails = True
+        return super().delete_pix_key(request, account_id)
+
+    def list_pix_keys(self, request, account_id):
+        if self.fails:
+            raise Refusal(500, "Something broke.")
+        return super().list_pix_keys(request, account_id)
+
+
+def test_a_key_whose_deletion_was_granted_is_not_deleted_again(tmp_path):
+    """It is closed where the list cannot be read afterwards: by the next time it may be somebody's own."""
+    service = ListsNothingAfterADeletion(token="Tok-3n.Of-The_Service")
+    with Server(service) as server:
+        service.base_url = server.base_url
+        holds(service, EMAIL)
+        recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
+        profile = profile_of(tmp_path, service, allow=READING)
+        first = cleanup(profile, "--yes")
+        service.fails = False
+        holds(service, EMAIL)
+        again = cleanup(profile, "--yes")
+
+    assert first[1][-1] == "error: the list of keys cannot be read (500 application/json): nothing more is deleted"
+    assert again == (0, ["nothing to clean up: no earlier run left a key of profile"])
+    assert keys_of(service) == {EMAIL}
+
+
 def test_a_crashed_run_is_cleaned_up(service, tmp_path):
     """A key that was absent before, and whose registration was sent and never answered, is deleted where it is listed."""
     holds(service, EMAIL)
@@ -136,6 +199,7 @@ def test_a_crashed_run_is_cleaned_up(service, tmp_path):
     [
         ("y", set(), 0, "delete 1 key? [y/N] deleted: EMAIL, the second of pix_keys"),
         ("", {EMAIL}, 1, "delete 1 key? [y/N] nothing was deleted"),
+        ("\x04", {EMAIL}, 1, "nothing was deleted"),
         ("no", {EMAIL}, 1, "delete 1 key? [y/N] nothing was deleted"),
         (None, {EMAIL}, 4, "error: not a terminal, so nobody can be asked: --yes deletes 1 key"),
     ],
