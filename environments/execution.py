@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from environments.budget import Budget
-from environments.journal import REFUSED, AlreadySentError, Journal, JournalError
+from environments.journal import REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
 from environments.prepared import Prepared
 from spec.exchange import Exchange, FailureKind, Response
 from spec.reading import code_of, gives_result, is_refusal
@@ -109,20 +109,24 @@ class ExecutionGuard:
     # -- while it is sent -------------------------------------------------------------------------------------
 
     def claim(self, code: str, *, executes: bool) -> None:
-        """Take the room of an execution, which a bad credential may turn out to be, and write an execution down.
+        """Take the room of an execution, which a bad credential may turn out to be, and write it down.
 
         Raises OverBudgetError, JournalError or OSError.
         """
         self._budget.reserve_execution()
-        if not executes:
-            return
-        once_more = code in self._once_more
-        self._once_more.discard(code)
         try:
-            self._journal.claim(code, once_more=once_more)
+            if executes:
+                self._journal.claim(code, once_more=self._takes_once_more(code))
+            else:
+                self._journal.try_out(code)
         except BaseException:
             self._budget.release_execution()
             raise
+
+    def _takes_once_more(self, code: str) -> bool:
+        permitted = code in self._once_more
+        self._once_more.discard(code)
+        return permitted
 
     @contextmanager
     def sending(self, code: str, number: int, executes: bool, answer: Callable[[], Exchange]) -> Iterator[None]:
@@ -170,6 +174,8 @@ class ExecutionGuard:
             self._journal.settle(code, REFUSED)
         elif executes or granted:
             self._journal.settle(code, exchange.summary)
+        else:
+            self._journal.settle(code, TURNED_AWAY)
         if not gives_result(exchange):
             self._spent.discard(code)
 

@@ -13,11 +13,17 @@ from filelock import FileLock
 
 from environments.record import JournalError, Record
 
-__all__ = ["REFUSED", "AlreadySentError", "Journal", "JournalError"]
+__all__ = ["REFUSED", "TURNED_AWAY", "AlreadySentError", "Journal", "JournalError"]
 
 
 REFUSED = "refused 401"
 """The event of a code that was refused with the token of the run: the token was at fault."""
+
+
+TRIED = "tried with a bad credential"
+"""The event of a code before a request that is to be refused. Without the next event its outcome is unknown."""
+TURNED_AWAY = "the bad credential was refused"
+"""The event that closes TRIED: the code can still be executed."""
 
 
 class AlreadySentError(JournalError):
@@ -79,6 +85,15 @@ class Journal(Record):
             self._refuse(code, in_this_run=not once_more)
             self._append({"digest": self._digest(code), "event": "sent"})
 
+    def try_out(self, code: str) -> None:
+        """Write down that the code is about to be sent with a bad credential, which a service may grant all the same.
+
+        `settle` with TURNED_AWAY takes it back. Raises JournalError, or OSError if it cannot be written.
+        """
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._lock:
+            self._append({"digest": self._digest(code), "event": TRIED})
+
     def settle(self, code: str, outcome: str) -> None:
         """Write down what came of a code that was sent."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -91,16 +106,27 @@ class Journal(Record):
         for event in self._events(self._run):
             if event["run"] == self._run:
                 last[event["digest"]] = event["event"]
-        return sum(event in ("sent", "outcome unknown") for event in last.values())
+        return sum(event in ("sent", TRIED, "outcome unknown") for event in last.values())
 
     def _refuse(self, code: str, in_this_run: bool) -> None:
         digest = self._digest(code)
-        events = [event for event in self._events(digest) if event["digest"] == digest]
+        events = _without_refused_trials([event for event in self._events(digest) if event["digest"] == digest])
         if in_this_run and any(event["run"] == self._run for event in events):
             raise AlreadySentError("this run has sent this code")
         earlier = [event for event in events if event["run"] != self._run]
         if earlier and self.across_runs and code not in self._resend:
             raise AlreadySentError(_sent_before(earlier), earlier[-1]["event"])
+
+
+def _without_refused_trials(events: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The events of a code, without each trial whose bad credential was refused: nothing was executed."""
+    left: list[dict[str, str]] = []
+    for event in events:
+        if event["event"] == TURNED_AWAY:
+            left = [one for one in left if (one["run"], one["event"]) != (event["run"], TRIED)]
+        else:
+            left.append(event)
+    return left
 
 
 def _sent_before(events: list[dict[str, str]]) -> str:

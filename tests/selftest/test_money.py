@@ -11,11 +11,12 @@ import threading
 import pytest
 import requests
 
+from environments.authorization import VALID
 from environments.door import ForbiddenError
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run
 from tests.selftest.services.running import run, started, write_profile
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.serving import Raw, real_codes
 from tests.selftest.services.waiting import await_event
 
 SILENT = (
@@ -110,6 +111,40 @@ def test_a_refusal_probe_without_an_answer_burns_the_code(tmp_path):
 
     assert a_run.door.unknown_outcomes == [probe.number]
     assert service.executions == []
+
+
+class _KilledError(Exception):
+    """Stands for the end of a process that could not write anything any more."""
+
+
+@pytest.mark.parametrize("credential", ["a wrong token", VALID])
+def test_a_run_that_was_killed_burns_the_code(credential, service, tmp_path, monkeypatch):
+    """It is written down before the send, with whatever credential: nobody knows what the service did."""
+    killed = Run(service, tmp_path)
+    monkeypatch.setattr(killed.door.guard, "sending", _killed)
+    with pytest.raises(_KilledError):
+        killed.execute(credential=credential)
+    later = Run(service, tmp_path, name="two")
+    later.execute(credential="no header")
+    later.execute()
+
+    assert real_codes(service) == []
+
+
+def _killed(*_):
+    raise _KilledError
+
+
+def test_a_code_whose_bad_credentials_were_refused_is_executed_by_a_later_run(service, tmp_path):
+    """Nothing was executed with it, and nobody is kept from it."""
+    first = Run(service, tmp_path)
+    first.execute(credential="a wrong token")
+    first.execute(credential="no header")
+    later = Run(service, tmp_path, name="two")
+    later.execute()
+
+    assert service.executions == [CODE]
+    assert first.door.guard.unanswered() == 0
 
 
 def test_a_code_that_was_executed_without_the_token_is_spent(tmp_path):

@@ -9,7 +9,7 @@ from environments.authorization import VALID
 from environments.budget import Budget
 from environments.client import Client
 from environments.door import Door
-from environments.journal import Journal
+from environments.journal import TRIED, TURNED_AWAY, Journal
 from environments.profile import Profile, load
 from environments.wire import WireSettings
 from spec.interface import operations
@@ -55,7 +55,9 @@ class Run:
 
     @property
     def events(self):
-        return [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
+        """What the journal says, but for trials with a bad credential that was refused."""
+        events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
+        return [event for event in events if event not in (TRIED, TURNED_AWAY)]
 
     def execute_all(self, profile: Profile) -> Executions:
         """All that a run sends to the execution, transfers that it prepares included."""
