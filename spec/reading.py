@@ -91,6 +91,8 @@ def may_be_registered(exchange: Exchange) -> bool:
         return False
     if exchange.response is None:
         return exchange.failure is not None and exchange.failure.kind in _UNTOLD
+    if exchange.response.status in (502, 503, 504):  # a gateway gave it in the place of the service
+        return True
     return not is_refusal(exchange.response) and not exchange.response.json.readable
 
 

@@ -314,9 +314,11 @@ def test_what_a_bad_credential_must_not_get(exchange, granted):
         (answer("registerPixKey", b"<html>"), True),
         (answer("registerPixKey", b"", status=204), True),
         (answer("registerPixKey", b"<html>", status=404), False),
+        (answer("registerPixKey", b"", status=504), True),
+        (answer("registerPixKey", b"", status=500), False),
         (registration(), False),
     ],
 )
 def test_a_registration_without_a_readable_answer_may_have_been_granted(exchange, unknown):
-    """It is listed among what a run leaves behind."""
+    """It is listed among what a run leaves behind. A gateway that gave up answers for nobody but itself."""
     assert may_be_registered(exchange) is unknown
