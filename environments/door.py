@@ -176,7 +176,7 @@ class Door(BaseAdapter):
             self.budget.take_request()
             self.guard.claim(code, executes=executes)
             sent = self._deliver_now(request, intent, executes=executes)
-            self.guard.release(sent[0], executes=executes)
+            self.guard.release(code, sent[0], executes=executes)
         return sent
 
     def _outlast_a_lock(self, request: requests.PreparedRequest) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from environments.budget import Budget
-from environments.journal import REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
+from environments.journal import NOT_SENT, REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
 from environments.prepared import Prepared
 from spec.exchange import Exchange, FailureKind, Response
 from spec.reading import code_of, gives_result, is_refusal
@@ -146,8 +146,10 @@ class ExecutionGuard:
         self.unknown.remove(number)
         self._settle(code, exchange, executes)
 
-    def release(self, exchange: Exchange, *, executes: bool) -> None:
-        """Give back the room that a refused bad credential had."""
+    def release(self, code: str, exchange: Exchange, *, executes: bool) -> None:
+        """Give back the room that a refused bad credential had, and in the journal a code that was never sent."""
+        if executes and exchange.failure is not None and exchange.failure.kind is FailureKind.NO_CONNECTION:
+            self._journal.settle(code, NOT_SENT)
         if not executes and exchange.response is not None and not _is_unknown(exchange) and not gives_result(exchange):
             self._budget.release_execution()
 

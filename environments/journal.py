@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from environments.record import JournalError, Record
 
-__all__ = ["REFUSED", "TURNED_AWAY", "AlreadySentError", "Journal", "JournalError"]
+__all__ = ["NOT_SENT", "REFUSED", "TURNED_AWAY", "AlreadySentError", "Journal", "JournalError"]
 
 
 REFUSED = "refused 401"
@@ -24,6 +24,10 @@ TRIED = "tried with a bad credential"
 """The event of a code before a request that is to be refused. Without the next event its outcome is unknown."""
 TURNED_AWAY = "the bad credential was refused"
 """The event that closes TRIED: the code can still be executed."""
+
+
+NOT_SENT = "not sent"
+"""The event that closes an execution for which there was no connection."""
 
 
 class AlreadySentError(JournalError):
@@ -110,7 +114,7 @@ class Journal(Record):
 
     def _refuse(self, code: str, in_this_run: bool) -> None:
         digest = self._digest(code)
-        events = _without_refused_trials([event for event in self._events(digest) if event["digest"] == digest])
+        events = _of_effect([event for event in self._events(digest) if event["digest"] == digest])
         if in_this_run and any(event["run"] == self._run for event in events):
             raise AlreadySentError("this run has sent this code")
         earlier = [event for event in events if event["run"] != self._run]
@@ -118,14 +122,16 @@ class Journal(Record):
             raise AlreadySentError(_sent_before(earlier), earlier[-1]["event"])
 
 
-def _without_refused_trials(events: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The events of a code, without each trial whose bad credential was refused: nothing was executed."""
+def _of_effect(events: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The events of a code, without what surely executed nothing: a bad credential was refused, or nothing was sent."""
     left: list[dict[str, str]] = []
     for event in events:
-        if event["event"] == TURNED_AWAY:
-            left = [one for one in left if (one["run"], one["event"]) != (event["run"], TRIED)]
-        else:
+        opened = {TURNED_AWAY: TRIED, NOT_SENT: "sent"}.get(event["event"])
+        since = [at for at, one in enumerate(left) if (one["run"], one["event"]) == (event["run"], opened)][-1:]
+        if opened is None:
             left.append(event)
+        for at in since:
+            left[at:] = [one for one in left[at:] if one["run"] != event["run"]]
     return left
 
 

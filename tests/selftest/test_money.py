@@ -13,6 +13,7 @@ import requests
 
 from environments.authorization import VALID
 from environments.door import ForbiddenError
+from spec.exchange import Failure, FailureKind
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run
 from tests.selftest.services.running import run, started, write_profile
@@ -133,6 +134,18 @@ def test_a_run_that_was_killed_burns_the_code(credential, service, tmp_path, mon
 
 def _killed(*_):
     raise _KilledError
+
+
+def test_a_code_that_never_left_is_executed_by_a_later_run(service, tmp_path):
+    """There was no connection to send it over."""
+    away = Run(service, tmp_path)
+    away.door._connections.attempt = lambda *_: (None, Failure(FailureKind.NO_CONNECTION, "the connection is refused"))
+    away.execute()
+    later = Run(service, tmp_path, name="two")
+    later.execute()
+
+    assert service.executions == [CODE]
+    assert Run(service, tmp_path, name="three").door.guard.usable([CODE]) == []
 
 
 def test_a_code_whose_bad_credentials_were_refused_is_executed_by_a_later_run(service, tmp_path):
