@@ -2,10 +2,13 @@
 
 An exception out of a signal handler may come between any two steps; in the middle of pytest's own work it would
 end as an internal error. So it is raised while a test or the probe runs, and kept until then at any other time.
+In a callback of the garbage collector and in `__del__` Python drops exceptions: there the signal counts as not heard,
+and comes again.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -87,6 +90,8 @@ class Interruption:
     def _take(self, number: int, frame: FrameType | None) -> None:
         """Takes no lock: a second signal may come while the first is taken, in the same thread, and would wait for
         ever."""
+        if _drops_exceptions(frame):
+            return
         self._heard.append(number)
         first, self._asked = not self._asked, True
         if first and self._raises:
@@ -95,6 +100,15 @@ class Interruption:
     def _stop(self) -> None:
         self._raises = False
         raise KeyboardInterrupt("the run was stopped by a signal")
+
+
+def _drops_exceptions(frame: FrameType | None) -> bool:
+    collecting = [getattr(callback, "__code__", None) for callback in gc.callbacks]
+    while frame is not None:
+        if frame.f_code in collecting or frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def join_parallel_run(folder: Path, interruption: Interruption) -> None:

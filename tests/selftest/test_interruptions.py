@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -70,6 +71,44 @@ def test_a_signal_is_taken_without_a_lock():
         interruption.restore()
 
     assert set(entered) == {interruption_module.__file__}
+
+
+def in_the_garbage_collector(send):
+    """Call send in a callback of the garbage collector; Hypothesis has one."""
+
+    def callback(phase, info):
+        if phase == "start":
+            send()
+
+    gc.callbacks.append(callback)
+    gc.collect()
+    gc.callbacks.remove(callback)
+
+
+class SendsAtItsEnd:
+    def __init__(self, send):
+        self.send = send
+
+    def __del__(self):
+        self.send()
+
+
+@pytest.mark.parametrize("place", [in_the_garbage_collector, SendsAtItsEnd])
+def test_a_signal_that_comes_where_python_drops_exceptions_stops_the_run(place):
+    """It would be lost, and the run would end with exit status 1 and a traceback."""
+    interruption = Interruption(lambda: None)
+
+    def stopped_there():
+        with interruption.may_stop():
+            place(lambda: signal.raise_signal(signal.SIGINT))
+            for _ in range(2_000):  # the signal comes again meanwhile
+                time.sleep(0.01)
+
+    try:
+        with pytest.raises(KeyboardInterrupt, match="the run was stopped by a signal"):
+            stopped_there()
+    finally:
+        interruption.restore()
 
 
 def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
