@@ -16,7 +16,7 @@ _SHOWS = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", 
 def whole_number(text: str, option: str, *, least: int) -> int:
     """The number of an option. What it raises is shown in one line; argparse's own error has four."""
     if not (text.isascii() and text.isdecimal()) or int(text) < least:
-        raise pytest.UsageError(f"{option}: {text!r} is no whole number from {least}")
+        raise pytest.UsageError(f"{option}: expected a whole number from {least}, got {text!r}")
     return int(text)
 
 

@@ -16,6 +16,10 @@ from reports.terminal import summary
 from reports.verdicts import NOT_EXERCISED, RowResult
 from reports.writing import point_latest, write
 
+_SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
+"""Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
+none of its own."""
+
 
 class Reporter:
     """Gathers into `run`; the files go to `folder`, None for none."""
@@ -58,6 +62,10 @@ class Reporter:
             session.exitstatus = self.run.verdict().exit_status
         self._write_files(session)
         self._tell_each_cause_once(session)
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
+            terminal.ensure_newline()
+            self.pytest_terminal_summary(terminal)
 
     def _write_files(self, session: pytest.Session) -> None:
         if self.folder is None:

@@ -114,11 +114,11 @@ def test_failure_names_row_statement_and_finding(failing_run):
         ),
         (
             ["--examples=0"],
-            "ERROR: --examples: '0' is no whole number from 1",
+            "ERROR: --examples: expected a whole number from 1, got '0'",
         ),
         (
             ["--seed=x"],
-            "ERROR: --seed: 'x' is no whole number from 0",
+            "ERROR: --seed: expected a whole number from 0, got 'x'",
         ),
         (
             ["--environment=staging.example"],
@@ -142,6 +142,8 @@ def test_dead_server_is_unreachable(tmp_path):
     assert result.returncode == 7
     assert "http://127.0.0.1:9 cannot be spoken to: the connection is refused" in result.stdout
     assert document["verdict"] == "unreachable"
+    assert f"{document['headline']}\n" in result.stdout
+    assert f"report: {tmp_path / 'report.html'}\n" in result.stdout
     assert not [row for row in document["requirements"] if row["verdict"] == "fail"]
 
 
