@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 from environments.cleanup import (
     CLEAN,
@@ -106,8 +107,14 @@ def _error(message: str, status: int) -> int:
     return status
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line and exit status 4, as for every wrong use; argparse's own is 2, which means interrupted here."""
+        self.exit(WRONG_USE, f"error: {message}; see {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m environments")
+    parser = _Parser(prog="python -m environments")
     commands = parser.add_subparsers(dest="command", required=True)
     said = "delete the keys of the profile that earlier runs registered and left; they are listed and asked for first"
     cleanup = commands.add_parser("cleanup", help=said, description=said)

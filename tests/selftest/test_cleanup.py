@@ -246,6 +246,16 @@ def test_an_unknown_profile_is_said_in_one_line():
     assert lines[0].startswith("error: ")
 
 
+@pytest.mark.parametrize("arguments", [("--yes",), ("a", "b"), ("a", "--force")])
+def test_a_wrong_command_line_is_said_in_one_line(arguments):
+    """With exit status 4, as everywhere: 2 says that a run was interrupted."""
+    status, lines = cleanup(*arguments)
+
+    assert (status, len(lines)) == (4, 1)
+    assert lines[0].startswith("error: ")
+    assert "--help" in lines[0]
+
+
 def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     """The exit status is that of a run whose target cannot be reached."""
     profile = profile_of(tmp_path, service, allow=READING, base_url="http://127.0.0.1:1")
