@@ -121,7 +121,7 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
     after = registrar.register_again(control)
     if not registered(after):
         return unsure
-    message = f"{refused.summary} for a {key.type} key, while a {kind_sent(control)} key is accepted before and after"
+    message = f"{refused.summary} for a key of the type {key.type}; {kind_sent(control)} is accepted before and after"
     return Finding(Outcome.DEVIATES, message, (refused, control, after))
 
 
