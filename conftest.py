@@ -7,6 +7,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -134,9 +135,9 @@ def _profile(config: pytest.Config) -> Profile:
     profile = load(config.getoption("environment"), folder=ROOT / "environments", base_url=base_url)
     for entry in profile.known_failures:
         if entry.id not in ledger():
-            raise pytest.UsageError(
-                f"{profile.path}: known_failures: {entry.id}: no such row in spec/requirements.yaml"
-            )
+            near = get_close_matches(entry.id, ledger(), 1)
+            hint = f'; did you mean "{near[0]}"?' if near else "; spec/requirements.yaml lists them"
+            raise pytest.UsageError(f"{profile.path}: known_failures: {entry.id}: no such requirement{hint}")
     return profile
 
 

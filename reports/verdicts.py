@@ -191,7 +191,8 @@ def with_known_failures(
             notes.append(f"known_failures: {entry.id}: passes; delete the entry")
             told = "known_failures lists it, and it passes; delete the entry"
             verdict, told = (FAIL, f"strict: {told}") if entry.strict else (PASS, told)
-            marked[entry.id] = replace(result, verdict=verdict, message=told)
+            shown = () if entry.strict else result.exchanges  # it is the profile that is wrong, and no answer
+            marked[entry.id] = replace(result, verdict=verdict, message=told, exchanges=shown)
     return marked, notes
 
 
