@@ -47,9 +47,9 @@ class Prepared:
             code = self._codes[number]
             why = self._outcomes.get(code, "its code was not sent") if code else "transactions.prepare.code_at is wrong"
             if exchange.response is None:
-                yield f"exchange {number}: {exchange.operation} may have prepared a transfer ({exchange.summary})"
+                yield f"a transfer that {exchange.operation} may have prepared (exchange {number}): {exchange.summary}"
             elif why:
-                yield f"exchange {number}: {exchange.operation} prepared a transfer that was not executed: {why}"
+                yield f"a transfer that {exchange.operation} prepared (exchange {number}): not executed: {why}"
 
 
 def may_have_prepared(exchange: Exchange) -> bool:

@@ -234,7 +234,7 @@ def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
         "number, name: string, document: string}}: correct code_at; the transfer is not executed"
     )
     assert document["left_behind"] == [
-        f"exchange {number}: createPix prepared a transfer that was not executed: transactions.prepare.code_at is wrong"
+        f"a transfer that createPix prepared (exchange {number}): not executed: transactions.prepare.code_at is wrong"
     ]
     assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
 
@@ -255,8 +255,8 @@ def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, t
     left = list(a_run.door.guard.prepared.not_executed())
 
     assert len(left) == (1 if limit == 1 else 2)
-    assert left[0].startswith("exchange ")
-    assert left[0].endswith(f": createPix prepared a transfer that was not executed: {why}")
+    assert left[0].startswith("a transfer that createPix ")
+    assert left[0].endswith(f": not executed: {why}")
 
 
 def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(tmp_path):
@@ -266,10 +266,10 @@ def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(tmp
     with Raw() as service:
         profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits, requests=None)
         result = run(profile, "-k", "createPix.shape")
-    left = [line for line in result.document["left_behind"] if "prepared a transfer" in line]
+    left = [line for line in result.document["left_behind"] if "createPix prepared" in line]
 
     assert len(left) == 1
-    assert left[0].endswith(": createPix prepared a transfer that was not executed: its code was not sent")
+    assert left[0].endswith(": not executed: its code was not sent")
     assert "SBX-" not in (result.folder / "report.html").read_text()
 
 
