@@ -19,7 +19,7 @@ def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | 
     request = exchange.request
     shown: dict[str, Any] = {
         "number": exchange.number,
-        "operation": exchange.operation or "(a path that nobody documented)",
+        "operation": exchange.operation or "(an undocumented path)",
         "credential": exchange.credential,
         "input": input_class(exchange),
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),

@@ -124,8 +124,8 @@ def _prepared(plan: Plan) -> Iterator[str]:
 
 def _mistaken(plan: Plan) -> Iterator[str]:
     if plan.mistakes:
-        yield f"  what the service makes of mistaken requests to {', '.join(plan.mistakes)},"
-        yield f"  whose keys, payers and payees are nobody's ({MARK}…)"
+        yield f"  what the service makes of invalid requests to {', '.join(plan.mistakes)},"
+        yield f"  whose keys, payers and payees are synthetic identifiers ({MARK}…)"
 
 
 def _money(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
         yield "  generated and malformed requests: need fuzz in allow"
     absent = [kind for kind in KEY_KINDS if kind not in {key.type for key in profile.pix_keys}]
     if absent and plan.registers:
-        yield f"  keys of the kind {', '.join(absent)}: need one in pix_keys"
+        yield f"  keys of the type {', '.join(absent)}: need one in pix_keys"
 
 
 def _budgets(profile: Profile) -> Iterator[str]:

@@ -49,7 +49,7 @@ def of_data(rule: Callable[[Mapping[str, Any]], Judgement]) -> AnswerRule:
 
 
 def status(response: Response) -> Judgement:
-    return HOLDS if response.status == 200 else deviates(f"status {response.status}, owed 200")
+    return HOLDS if response.status == 200 else deviates(f"status {response.status}, expected 200")
 
 
 def strict_json(response: Response) -> Judgement:
@@ -81,7 +81,7 @@ def byte_order_mark(response: Response) -> Judgement:
 
 
 def one_object(value: Any) -> Judgement:
-    return HOLDS if isinstance(value, dict) else deviates(f"the answer is {kind_of(value)}, owed an object")
+    return HOLDS if isinstance(value, dict) else deviates(f"the answer is {kind_of(value)}, expected an object")
 
 
 def envelope_shape(value: Any) -> Judgement:
@@ -91,13 +91,15 @@ def envelope_shape(value: Any) -> Judgement:
     if misplaced:
         return deviates("; ".join(misplaced))
     if not is_integer(value["code"]):
-        return deviates(f"code is {kind_of(value['code'])}, owed an integer")
-    return HOLDS if isinstance(value["data"], dict) else deviates(f"data is {kind_of(value['data'])}, owed an object")
+        return deviates(f"code is {kind_of(value['code'])}, expected an integer")
+    return (
+        HOLDS if isinstance(value["data"], dict) else deviates(f"data is {kind_of(value['data'])}, expected an object")
+    )
 
 
 def _misplaced(envelope: Mapping[str, Any], name: str) -> str:
     member = find(envelope, name)
-    return f"spelled {member[0]}, owed {name}" if member else f"{name} is missing"
+    return f"spelled {member[0]}, expected {name}" if member else f"{name} is missing"
 
 
 def code_example(envelope: Mapping[str, Any]) -> Judgement:

@@ -36,7 +36,7 @@ def spelling(name: str) -> MemberRule:
         member = find(members, name)
         if member is None:
             return hidden(f"{name} is missing")
-        return HOLDS if member[0] == name else deviates(f"spelled {member[0]}, owed {name}")
+        return HOLDS if member[0] == name else deviates(f"spelled {member[0]}, expected {name}")
 
     return rule
 
@@ -49,7 +49,7 @@ def typed(name: str, types: tuple[str, ...]) -> MemberRule:
         if member is None:
             return hidden(f"{name} is missing")
         fits = any(_IS[kind](member[1]) for kind in types)
-        return HOLDS if fits else deviates(f"{name} is {kind_of(member[1])}, owed {owed}")
+        return HOLDS if fits else deviates(f"{name} is {kind_of(member[1])}, expected {owed}")
 
     return rule
 

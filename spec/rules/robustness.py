@@ -34,5 +34,5 @@ def dropped(exchange: Exchange) -> Judgement:
 
 
 def _sent(exchange: Exchange) -> str:
-    asked = "a good request" if exchange.good else "a request that may be refused"
+    asked = "a valid request" if exchange.good else "an invalid request"
     return f"{asked} ({exchange.request.method})"

@@ -201,11 +201,9 @@ class Traffic:
         about_the_caller = status in (401, 403, 423, 429) or 300 <= status < 400
         if seen.good and not about_the_caller and self._known_good(operation, seen, sibling):
             told_apart = self._told_apart_by_a_mistake(operation)
-            return told_apart or Finding(
-                Outcome.DEVIATES, "answers like a path that nobody documented", (seen, sibling)
-            )
+            return told_apart or Finding(Outcome.DEVIATES, "answers like an undocumented path", (seen, sibling))
         needed = "" if about_the_caller else f"; {self._needed(operation, seen)}"
-        return Finding(Outcome.HIDDEN, f"cannot be told from a path that nobody documented{needed}", (seen, sibling))
+        return Finding(Outcome.HIDDEN, f"cannot be told from an undocumented path{needed}", (seen, sibling))
 
     def _told_apart_by_a_mistake(self, operation: str) -> Finding | None:
         """A good request may be refused like an unknown path (no such key, no such payee), and a mistake not.

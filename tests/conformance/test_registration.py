@@ -70,7 +70,7 @@ def test_type_holds_in_every_result(row, registrations):
 def test_example_holds_for_a_new_key(row, registrations):
     """The first registration of a key is answered like the one that the document shows."""
     if row == "registerPixKey.Key.example" and "RANDOM" not in registrations.kinds:
-        raise OutOfScope("pix_keys permits no key of the kind RANDOM; supply one")
+        raise OutOfScope("pix_keys permits no key of the type RANDOM; supply one")
 
     assert_holds(*registrations.fresh)
 
@@ -108,7 +108,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations):
 def test_documented_kind_is_accepted(kind, registrations):
     """Keys of a documented kind can be registered."""
     if kind not in registrations.kinds:
-        raise OutOfScope(f"pix_keys permits no key of the kind {kind}; supply one")
+        raise OutOfScope(f"pix_keys permits no key of the type {kind}; supply one")
 
     assert_found(registrations.kinds[kind])
 

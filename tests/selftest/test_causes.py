@@ -51,8 +51,8 @@ class TestOneCause:
     def test_all_kinds_of_traffic(self):
         """What targeted, generated and stateful traffic say of one field is said once."""
         said = (
-            "digit is missing; digit is missing (12 times, smallest: exchange 400) (again with --seed=7); "
-            "in a sequence, good: digit is missing (1 times, smallest: exchange 500) (again with --seed=7)"
+            "digit is missing; digit is missing (12 times, smallest: exchange 400) (reproduce with --seed=7); "
+            "in a sequence, valid: digit is missing (1 times, smallest: exchange 500) (reproduce with --seed=7)"
         )
 
         (found,) = findings([row("executePix.digit.present", said, (5, 400, 500))], {})
@@ -89,22 +89,27 @@ class TestOneCause:
     @pytest.mark.parametrize(
         ("leads", "follows"),
         [
-            (row("executePix.status", "status 204, owed 200"), row("executePix.json", "not JSON: the body is empty")),
             (
-                row("executePix.serverError", "status 500 for a good request (GET)"),
-                row("executePix.stackTrace", "the answer shows a stack trace or a debug page for a good request (GET)"),
+                row("executePix.status", "status 204, expected 200"),
+                row("executePix.json", "not JSON: the body is empty"),
             ),
-            (row("createPix.exists", "status 501"), row("createPix.serverError", "status 501 for a good request")),
+            (
+                row("executePix.serverError", "status 500 for a valid request (GET)"),
+                row(
+                    "executePix.stackTrace", "the answer shows a stack trace or a debug page for a valid request (GET)"
+                ),
+            ),
+            (row("createPix.exists", "status 501"), row("createPix.serverError", "status 501 for a valid request")),
             (
                 row("executePix.digit.present", "digit is missing"),
                 row("executePix.fields.extra", "extra: checkDigit", verdict="warn"),
             ),
             (
-                row("registerPixKey.Success.spelling", "spelled success, owed Success"),
+                row("registerPixKey.Success.spelling", "spelled success, expected Success"),
                 row("registerPixKey.fields.upperCase", "starts with a lower-case letter: success"),
             ),
             (
-                row("registerPixKey.Key.type", "Key is an object, owed string or null"),
+                row("registerPixKey.Key.type", "Key is an object, expected string or null"),
                 row("registerPixKey.Key.example", "Key is not null", verdict="warn"),
             ),
             (
@@ -133,7 +138,7 @@ class TestOneCause:
     def test_most_fields_alike(self):
         """Three fields that are broken alike in the same answers are a serializer's fault, and each is named."""
         names = ("bank", "branch", "digit")
-        told = [row(f"executePix.{name}.type", f"{name} is an integer, owed string", (1, 2)) for name in names]
+        told = [row(f"executePix.{name}.type", f"{name} is an integer, expected string", (1, 2)) for name in names]
 
         (found,) = findings(told, {})
 
@@ -146,9 +151,9 @@ class TestTwoCauses:
         ("one", "other"),
         [
             (row("executePix.digit.present", "digit is missing"), row("executePix.bank.present", "bank is missing")),
-            (row("executePix.status", "status 201, owed 200"), row("executePix.json", "not JSON: NaN")),
-            (row("executePix.status", "status 201, owed 200"), row("executePix.status.type", "status is null")),
-            (row("executePix.json", "not JSON: x"), row("registerPixKey.status", "status 201, owed 200")),
+            (row("executePix.status", "status 201, expected 200"), row("executePix.json", "not JSON: NaN")),
+            (row("executePix.status", "status 201, expected 200"), row("executePix.status.type", "status is null")),
+            (row("executePix.json", "not JSON: x"), row("registerPixKey.status", "status 201, expected 200")),
             (row("getBalance.exists", "status 405"), row("deletePixKey.exists", "status 405", (2,))),
             (
                 row("executePix.serverError", "status 500", (1,)),
@@ -187,7 +192,7 @@ class TestOnce:
     def test_each_cause_is_told_by_one_test(self):
         """The test of the leading requirement tells it, and a test of several causes tells those that are left."""
         rows = [
-            row("executePix.status", "status 204, owed 200"),
+            row("executePix.status", "status 204, expected 200"),
             row("executePix.json", "not JSON: the body is empty"),
             row("registerPixKey.Key.present", "Key is missing"),
         ]
@@ -293,8 +298,8 @@ def run():
     for row_id, verdict, message in (
         (DIGIT, "fail", "digit is missing"),
         ("executePix.fields.extra", "warn", "extra: endToEndId"),
-        ("listAccounts.status", "warn", "status 201, owed 200"),
-        ("getBalance.status", "warn", "status 201, owed 200"),
+        ("listAccounts.status", "warn", "status 201, expected 200"),
+        ("getBalance.status", "warn", "status 201, expected 200"),
         ("executePix.status.values", "observed", "DONE"),
         ("registerPixKey.status", "not-exercised", "supply pix_keys"),
     ):
@@ -327,7 +332,7 @@ class TestSummary:
             "     exchange 1",
             "     reproduce: curl x",
             "WARN executePix.fields.extra: extra: endToEndId",
-            "WARN listAccounts.status (getBalance.status): status 201, owed 200",
+            "WARN listAccounts.status (getBalance.status): status 201, expected 200",
             "not exercised: registerPixKey.status: supply pix_keys",
             "note: createPix: no generated request was ever accepted",
             "  documented   1 fail, 1 not-exercised",

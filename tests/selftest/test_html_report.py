@@ -161,9 +161,9 @@ class TestTheFirstMinute:
 
     def test_findings_come_first(self, run):
         """Under the headline stand the findings, before the figures: each cause once, with what follows from it."""
-        add(run, "executePix.status", FAIL, "status 204, owed 200", [1])
+        add(run, "executePix.status", FAIL, "status 204, expected 200", [1])
         add(run, "executePix.json", FAIL, "not JSON: the body is empty", [1])
-        add(run, "registerPixKey.status", FAIL, "status 204, owed 200", [2])
+        add(run, "registerPixKey.status", FAIL, "status 204, expected 200", [2])
 
         shown = page(run)
 

@@ -90,7 +90,7 @@ def test_finding_is_told_once_with_its_smallest_example_and_the_seed():
     message = trial.rows["registerPixKey.serverError"].message
 
     assert message.count("status 500") == 1, message
-    assert re.match("pixKey, (null|Incorrect type): status 500 for a request that may be refused .POST.", message)
+    assert re.match("pixKey, (null|Incorrect type): status 500 for an invalid request .POST.", message)
     assert "smallest: exchange" in message
     assert "--seed=7" in message
 
@@ -263,7 +263,7 @@ def test_failing_example_is_kept_without_data_and_tried_first(profile_file, tmp_
     assert kept
     assert [name for name in named if name.encode() in kept] == []
     assert MISTAKES["registerPixKey"]["malformed JSON"](first)
-    assert "(kept from an earlier run, again without --seed)" in message
+    assert "(kept from an earlier run, reproduce without --seed)" in message
 
 
 def test_a_finding_that_cannot_be_kept_is_reported_all_the_same(profile_file, tmp_path: Path):

@@ -89,7 +89,9 @@ class Findings:
         numbers = tuple(self.shown[sign].exchange.number for sign in signs)
         verdict = deviation(ledger()[row].level, fail_on)
         again = (
-            "kept from an earlier run, again without --seed" if set(signs) <= self.kept else f"again with --seed={seed}"
+            "kept from an earlier run, reproduce without --seed"
+            if set(signs) <= self.kept
+            else f"reproduce with --seed={seed}"
         )
         return RowResult(row, verdict, f"{'; '.join(parts)} ({again})", numbers)
 

@@ -164,7 +164,7 @@ class World:
         }
 
     def _take(self, operation: str, exchange: Exchange, *, good: bool = True) -> None:
-        self.findings.take(Case(operation, "in a sequence", "good" if good else "again", good=good), exchange)
+        self.findings.take(Case(operation, "in a sequence", "valid" if good else "again", good=good), exchange)
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:
