@@ -224,6 +224,12 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
     return supplied if EVERY_CODE in named else named
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_metadata(metadata: dict[str, Any]) -> None:
+    """With -v, pytest-metadata prints variables of CI, of which some name people and projects."""
+    metadata.clear()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=turn_of)

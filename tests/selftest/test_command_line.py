@@ -134,6 +134,14 @@ def test_bad_input_is_one_line(arguments, line):
     assert [text[: len(line)] for text in result.stderr.splitlines() if text] == [line]
 
 
+def test_variables_of_ci_are_not_shown():
+    """-v shows what pytest-metadata gathers: the variables of some CI systems name people."""
+    result = run("-vv", "--no-report", "-k", "listAccounts.exists", CI_PROJECT_PATH="maria/pix")
+
+    assert result.returncode == 0
+    assert "maria" not in result.stdout
+
+
 def test_dead_server_is_unreachable(tmp_path):
     """A dead target ends the run with exit status 7 and a report that blames nobody."""
     result = run("--base-url=http://127.0.0.1:9", f"--report-dir={tmp_path}", PIX_SANDBOX_TOKEN="t")
