@@ -85,9 +85,9 @@ def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alter
     for name in ("pixKey", "pixKeyType", "account"):
         if body[name]:
             yield from _renamings(body, name)
-    yield Alternative(kind_row, "its kind in lower-case letters", {**body, "pixKeyType": key.type.lower()})
+    yield Alternative(kind_row, "its type in lower-case letters", {**body, "pixKeyType": key.type.lower()})
     for digit in _DIGITS:
-        yield Alternative(kind_row, "a digit as its kind", {**body, "pixKeyType": digit})
+        yield Alternative(kind_row, "a digit as its type", {**body, "pixKeyType": digit})
     if key.key.isdecimal():
         yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})
     if account.isdecimal():

@@ -63,7 +63,7 @@ def accepted_under_another_scheme(executions: Executions) -> Finding:
     if granted is None or refused is None or granted.response is None:
         return Finding(Outcome.HIDDEN, "no answer")
     if indistinguishable(granted, refused):
-        return Finding(Outcome.HIDDEN, "an invented code is answered alike with and without a valid token")
+        return Finding(Outcome.HIDDEN, "a synthetic code is answered alike with and without a valid token")
     taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
     if taken:
         names = ", ".join(seen.credential for seen in taken)

@@ -25,7 +25,7 @@ from tests.conformance.wrong_tokens import OfKeys
 UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 OTHER_NAME_OF_RANDOM = "EVP"
 NOTHING_TO_DELETE = (
-    "no key was registered whose value is known: supply pix_keys of another kind than RANDOM that can be registered"
+    "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
 NUMERIC_KINDS = ("1", "3")
 ROUNDS = 2

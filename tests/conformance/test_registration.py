@@ -119,7 +119,7 @@ def test_undocumented_kind_is_not_registered(registrations):
     granted = [seen for seen in registrations.undocumented if registered(seen)]
     cite(*(granted or registrations.undocumented))
 
-    assert not granted, "a key of a kind that is not documented is registered"
+    assert not granted, "a key of an undocumented type is registered"
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
@@ -138,7 +138,7 @@ def test_kind_in_lower_case(registrations):
         raise NotExercised("not tried, as the key could not be deleted: supply requests.deletePixKey")
     cite(*registrations.lower_case)
 
-    assert not any(registered(seen) for seen in registrations.lower_case), "a kind in lower-case letters is registered"
+    assert not any(registered(seen) for seen in registrations.lower_case), "a type in lower-case letters is registered"
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ class TestOneCause:
                 row("registerPixKey.token.scheme", "accepted: the bare token", (9,), "warn"),
             ),
             (
-                row("registerPixKey.pixKeyType.undocumented", "a key of a kind that is not documented is registered"),
+                row("registerPixKey.pixKeyType.undocumented", "a key of an undocumented type is registered"),
                 row("registerPixKey.pixKeyType.EVP", "a key of the type EVP is registered", (9,), "warn"),
             ),
         ],

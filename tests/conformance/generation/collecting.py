@@ -134,7 +134,7 @@ class Findings:
                 yield Sign(row, case.where, judgement.message)
         if _names_an_undocumented_kind(case):
             if registered(exchange):
-                yield Sign(UNDOCUMENTED, case.where, "a key of a kind that is not documented is registered")
+                yield Sign(UNDOCUMENTED, case.where, "a key of an undocumented type is registered")
             elif exchange.response is not None:
                 self.held.setdefault(UNDOCUMENTED, []).append(exchange.number)
 
