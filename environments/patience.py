@@ -12,6 +12,8 @@ from spec.reading import puts_off
 ATTEMPTS = 8
 _FEW_ATTEMPTS = 6
 """Where the service does not say that the caller is locked out."""
+_INVALID_ATTEMPTS = 4
+"""Where it does say so to a request that it may refuse anyway: that may be how it refuses."""
 _MOST_NAMED = 3
 """How often a lock is waited for that names its end, and lasts longer."""
 LONGEST_WAIT_S = 60.0
@@ -34,6 +36,9 @@ class Patience:
         self.waited_s = 0.0
         self._locks = False
         self._in_vain: set[str] = set()
+        self._has_waited = False
+        self._locked: dict[str, int] = {}
+        self._plain_refusals: set[int] = set()
         self.between_executions_s = 0.0
         self.given_up: dict[str, set[str]] = {}
 
@@ -54,6 +59,7 @@ class Patience:
             self.given_up.setdefault(over, set()).add(exchange.operation)
             return None
         self.waited_s += wait
+        self._has_waited = True
         return wait
 
     def _wanted(self, exchange: Exchange, attempt: int, repeatable: bool) -> float | None:
@@ -83,6 +89,8 @@ class Patience:
             return self._of_a_wrong_token(wait, attempt, named=asked is not None)
         if response.status == 429:
             return wait if attempt < _FEW_ATTEMPTS - 1 else None
+        if response.status in self._plain_refusals or (not exchange.good and attempt >= _INVALID_ATTEMPTS):
+            return None
         self._locks = True
         in_vain = {exchange.operation, ""} & self._in_vain or (asked is not None and attempt >= _MOST_NAMED)
         return None if in_vain else wait
@@ -95,13 +103,26 @@ class Patience:
 
     def notice(self, exchange: Exchange) -> None:
         """See what came of waiting: whoever was put off until the end need not wait so long again."""
+        has_waited, self._has_waited = self._has_waited, False
         if exchange.response is None:
             return
+        if exchange.credential == VALID:
+            self._tell_a_refusal_from_a_lock(exchange.operation, exchange.response, has_waited)
         wrong, off = exchange.credential != VALID, puts_off(exchange.response)
         if off and (wrong or exchange.response.status != 429):
             self._in_vain |= {_WRONG} if wrong else {exchange.operation, ""}
         else:
             self._in_vain -= {_WRONG} if wrong else {exchange.operation, ""}
+
+    def _tell_a_refusal_from_a_lock(self, operation: str, response: Response, has_waited: bool) -> None:
+        """A lock that outlasted all waiting and does not hold for the next request to the operation was none: some
+        services refuse with that status, and it is not waited for any more."""
+        locked = self._locked.pop(operation, 0)
+        if puts_off(response) and response.status != 429:
+            self._locked[operation] = response.status
+        elif locked and not has_waited and not puts_off(response):
+            self._plain_refusals.add(locked)
+            self._locks = False
 
     @property
     def spares_wrong_tokens(self) -> bool:

@@ -47,7 +47,12 @@ class RefusesDuplicates(TakesDuplicates):
 
 for _status in (400, 403, 409, 422, 423):
     lawful(
-        "duplicate", f"DuplicatesGet{_status}", f"A registered key gets {_status}.", RefusesDuplicates, STATUS=_status
+        "duplicate",
+        f"DuplicatesGet{_status}",
+        f"A registered key gets {_status}.",
+        RefusesDuplicates,
+        STATUS=_status,
+        slow=_status == 423,
     )
 
 
