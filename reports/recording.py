@@ -85,6 +85,11 @@ def warn(message: str) -> None:
     recording.verdict, recording.message = WARN, message
 
 
+def remark(message: str) -> None:
+    """Say something about the requirement of the running test that leaves its verdict as it is."""
+    current.get().message = message
+
+
 def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
     """Record how the service does what the document does not show; `first` puts it before all others."""
     recording = current.get()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from reports.recording import NotExercised, OutOfScope, assert_found, assert_holds, cite, observe
+from reports.recording import NotExercised, OutOfScope, assert_found, assert_holds, cite, observe, remark
 from spec.ledger import ledger
 from spec.rules import RULES
 
@@ -17,6 +17,7 @@ __all__ = [
     "assert_holds",
     "cite",
     "observe",
+    "remark",
     "requirement",
     "rows",
     "turn_of",

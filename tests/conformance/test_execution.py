@@ -16,10 +16,11 @@ from tests.conformance.judging import (
     assert_holds,
     cite,
     observe,
+    remark,
     requirement,
     rows,
 )
-from tests.conformance.wrong_tokens import MOST_CITED, credentials_of
+from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
 
 STANDING = ("serverError", "stackTrace", "connection")
 OVER_ALL_ANSWERS = "type.example"
@@ -39,12 +40,13 @@ def test_the_type_that_is_shown_is_seen(execution_answers):
 
 
 @requirement("executePix.token.required")
-def test_without_a_valid_token_nothing_is_executed(executions, execution_answers):
+def test_without_a_valid_token_nothing_is_executed(executions, execution_answers, token):
     """No request without a valid token gets an execution result."""
     if not executions.refusals:
         raise NotExercised("no refusal was probed")
     granted = [refusal for refusal in executions.refusals if gives_result(refusal)]
     cite(*(granted or executions.refusals[:MOST_CITED]))
+    remark(of_a_guessable_token(token))
 
     assert not granted, f"executed with {credentials_of(granted)}"
 

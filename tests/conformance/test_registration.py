@@ -17,11 +17,12 @@ from tests.conformance.judging import (
     assert_holds,
     cite,
     observe,
+    remark,
     requirement,
     rows,
 )
 from tests.conformance.refused_kinds import kind_sent
-from tests.conformance.wrong_tokens import MOST_CITED, credentials_of
+from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
 
 STANDING = ("serverError", "stackTrace", "connection")
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
@@ -76,10 +77,11 @@ def test_example_holds_for_a_new_key(row, registrations):
 
 
 @requirement("registerPixKey.token.required")
-def test_without_a_valid_token_no_key_is_registered(registrations):
+def test_without_a_valid_token_no_key_is_registered(registrations, token):
     """No request without a valid token registers a key."""
     granted = [refusal for refusal in registrations.refusals if gives_result(refusal)]
     cite(*(granted or registrations.refusals[:MOST_CITED]))
+    remark(of_a_guessable_token(token))
 
     assert not granted, f"registered with {credentials_of(granted)}"
 

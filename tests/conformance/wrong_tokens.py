@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from environments.authorization import MOST_WRONG_TOKENS, SPELLINGS, WITHOUT_A_TOKEN, wrong_credentials
 from environments.profile import PixKey
-from environments.wrong_tokens import ANOTHER
+from environments.wrong_tokens import ANOTHER, is_guessable
 from spec.exchange import Exchange
 
 FOR_EVERY_KEY = "no header"
@@ -16,6 +16,10 @@ MOST_CITED = 9
 """Exchanges that are named where none was granted."""
 _MOST_NAMED = 6
 _OTHERWISE = tuple(spelling for spelling in SPELLINGS if spelling)
+GUESSABLE = (
+    "the token has fewer than 64 random bits, so no wrong token was made from it and tokens that are like it were not "
+    "tried: use a random one"
+)
 
 
 def of_code(token: str, index: int, codes: int) -> tuple[str, ...]:
@@ -73,3 +77,8 @@ def credentials_of(granted: Iterable[Exchange]) -> str:
     names = list(dict.fromkeys(exchange.credential for exchange in granted))
     others = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {others} more" if others > 0 else "")
+
+
+def of_a_guessable_token(token: str) -> str:
+    """What a pass leaves open where no wrong token could be made from the right one; empty where some were."""
+    return GUESSABLE if is_guessable(token) else ""

@@ -23,7 +23,7 @@ from environments.wrong_tokens import (
     wrong_tokens,
 )
 from spec.interface import MARK, operations_reached
-from tests.conformance.wrong_tokens import OF_AN_OPERATION, OfKeys, credentials_of, of_code
+from tests.conformance.wrong_tokens import GUESSABLE, OF_AN_OPERATION, OfKeys, credentials_of, of_code
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.signed import CLAIMS, Signing, decoded
@@ -352,6 +352,7 @@ def test_a_guessable_token_is_not_mutated_in_a_run(tmp_path):
 
     assert result.status == 0, result.output
     assert not [token for token in sent - {"qa-token-1"} if "qa" in token.lower() or "token" in token.lower()]
+    assert {result.rows("pass")[f"{operation}.token.required"] for operation in OPERATIONS} == {GUESSABLE}
 
 
 # -- what a signed token says is hidden -----------------------------------------------------------------------------
