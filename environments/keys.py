@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -165,7 +166,7 @@ class Keys:
     def _take_deletion(self, exchange: Exchange) -> None:
         strings = set(_strings(exchange.request.body))
         for key in self.not_cleaned_up():
-            if key.value and any(key.value in text for text in strings):
+            if key.value and any(_names(text, key.value) for text in strings):
                 key.state = State.DELETED
                 key.exchanges.append(exchange.number)
                 self._write(key, DELETED)
@@ -226,6 +227,11 @@ class Keys:
     def _write(self, key: Touched, event: str) -> None:
         if self._record is not None and key.owned:
             self._record.write(key.account, key.value, event)
+
+
+def _names(text: str, key: str) -> bool:
+    """Whether the text names the key, and not a longer one that it is a part of."""
+    return re.search(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", text) is not None
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> str:

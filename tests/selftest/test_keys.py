@@ -107,6 +107,17 @@ def test_a_made_key_is_deleted_where_the_list_shows_it_for_sure(name):
     assert (trial.left, keys_of(service)) == ((), before)
 
 
+def test_a_masked_key_is_no_part_of_another_one():
+    """What is left of the key that the service made may stand in a key that was there before."""
+    service = VARIANTS.specimens["HidesMostOfTheKey"].make()
+    service.registration_key = lambda registration: "***00"
+    before = keys_of(service)
+
+    trial = try_service(service)
+
+    assert (trial.left, keys_of(service)) == ((), before)
+
+
 def test_keys_that_cannot_be_deleted_are_told_one_by_one():
     """Each key once, with its type and its place, and never with its value."""
     trial = try_service(Service(), environment=profile("no_deletion"))
