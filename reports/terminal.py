@@ -7,7 +7,7 @@ from typing import Any
 
 from reports import cleaning
 from reports.first import UNKNOWN
-from reports.headline import count_lines, headline, run_line
+from reports.headline import count_lines, counted, headline, run_line
 from reports.verdicts import FAIL, NOT_EXERCISED, WARN
 
 MOST_FIRST = 5
@@ -80,5 +80,8 @@ def _untested(document: dict[str, Any]) -> Iterator[str]:
     for row in rows:
         if row["level"] in ("documented", "robustness"):
             reasons.setdefault(row["message"] or "no test reached it", []).append(row["id"])
+    if "granted anything" in document["incomplete"] and len(reasons) > 1:
+        yield f"not exercised: {counted(sum(map(len, reasons.values())), 'requirement')}, as nothing was granted"
+        return
     for reason, ids in reasons.items():
         yield f"not exercised: {', '.join(ids[:_MOST_NAMED])}{_and_more(ids)}: {reason}"

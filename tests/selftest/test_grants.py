@@ -75,6 +75,15 @@ def test_a_selection_about_mistakes_needs_no_grant_of_its_own(tmp_path):
     assert result.status == 0, result.output
 
 
+def test_what_a_wrong_token_keeps_from_being_tested_is_one_line(tmp_path):
+    """The first note says why, so that no requirement needs a reason of its own."""
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url), PIX_TOKEN="0" * 40)
+    lines = [line for line in result.output.splitlines() if line.startswith("not exercised: ")]
+
+    assert lines == ["not exercised: 102 requirements, as nothing was granted"]
+
+
 def test_an_operation_that_granted_nothing_is_named_in_the_headline(tmp_path):
     """The run is conformant, and says what it does not rest on."""
     with RefusesOne() as service:
