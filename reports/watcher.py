@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -25,6 +26,8 @@ from spec.redaction import Redactor
 from spec.rules import Outcome, judge
 
 _LEARNED_FROM = 65_536
+_MOST_CODES = 50
+"""In one answer: each has to be sought in all that is written."""
 _MOST_TARGETED, _MOST_GENERATED = 3, 12
 """Exchanges that a failure shows: those of generated traffic are different findings."""
 RECORDING = pytest.StashKey[Recording]()
@@ -216,10 +219,13 @@ class Watcher:
 
     def _learn(self, exchange: Exchange) -> None:
         """Personal values that came back, and codes that could be executed, are hidden wherever else they stand."""
-        plan = self.profile.transactions.prepare
-        self.redactor.learn("code", *codes_told(exchange, plan.code_at if plan else ""))
-        if exchange.response is not None:
-            self.redactor.learn_from(exchange.response.body[:_LEARNED_FROM])
+        if exchange.response is None:
+            return
+        body, plan = exchange.response.body, self.profile.transactions.prepare
+        if len(body) <= _LEARNED_FROM:
+            codes = codes_told(exchange, plan.code_at if plan else "")
+            self.redactor.learn("code", *islice(codes, _MOST_CODES))
+        self.redactor.learn_from(body[:_LEARNED_FROM])
 
     def _standing(self, exchange: Exchange) -> Iterator[tuple[str, str, str, list[int]]]:
         """The rows that every exchange of an operation answers for."""
