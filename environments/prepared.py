@@ -13,6 +13,8 @@ from spec.reading import is_refusal
 from spec.strict_json import folded
 
 _NAMES_A_CODE = re.compile(r"id|.*transa.*|.*tx.*id|.*endtoend.*|e2e.*|codigo.*|.*code")
+_LONGEST_NAME = 80
+"""Characters of a name that are looked at: a service may write names of any length."""
 _SHORTEST = 6
 """Characters of a code: what is shorter is as likely a number of something else."""
 
@@ -70,7 +72,7 @@ def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
     if operation is None or operation.permission not in ("create-pix", "transfer") or exchange.response is None:
         return
     for name, value in _members([exchange.response.json.value]):
-        plain, text = folded(name), str(value)
+        plain, text = folded(name[:_LONGEST_NAME]), str(value)
         named = _NAMES_A_CODE.fullmatch(plain) and any(map(str.isdigit, text))
         if len(text) >= _SHORTEST and (named or plain == folded(code_at.rpartition("/")[2])):
             yield text

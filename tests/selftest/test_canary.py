@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
 import pytest
 
+from environments.prepared import codes_told
 from environments.sandbox import Data
 from environments.sandbox.ledger import Transfer
 from environments.sandbox.service import Service
 from environments.wrong_tokens import wrong_tokens
 from reports.writing import RUNS
+from spec.exchange import Exchange, Request, Response
 from tests.selftest.services import echoing
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
@@ -156,6 +159,14 @@ def test_codes_that_could_be_executed_do_not_leave(tmp_path):
 
     assert len(raw.service.codes) == 4
     assert leaks(result, tmp_path, {code: code for code in raw.service.codes}) == []
+
+
+def test_names_of_members_are_looked_at_in_part():
+    """A service chooses how long they are; a code under a name of ordinary length is found beside them."""
+    body = json.dumps({"tx" * 1_000 + "id": "LONG-NAME-77", "txId": "SHORT-NAME-77"}).encode()
+    answer = Exchange(1, "createPix", Request("POST", "http://localhost/v1/pix", ()), Response(200, (), body))
+
+    assert list(codes_told(answer)) == ["SHORT-NAME-77"]
 
 
 @pytest.mark.parametrize(
