@@ -31,7 +31,7 @@ from reports.run import Run
 from reports.selection import ROOT, only_selftests, selection
 from reports.watcher import Watcher
 from reports.writing import RUNS, prepare, run_folder
-from spec.ledger import ledger
+from spec.requirements import ledger
 from tests.conformance.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
 from tests.conformance.judging import turn_of
 from tests.conformance.planning import planned

@@ -13,9 +13,9 @@ from environments.client import Client
 from environments.key_record import DELETED, GONE, KeyRecord, Left
 from environments.keys import name_of
 from environments.profile import PixKey, Profile, ProfileError, fill
+from spec.answers import is_refusal
 from spec.exchange import Exchange
-from spec.listing import Listing
-from spec.reading import is_refusal
+from spec.key_list import Listing
 
 CLEAN, LEFT, WRONG_USE, UNREACHABLE = 0, 1, 4, 7
 """Exit statuses, as those of a run: keys are left; a bad profile or command line; the target cannot be reached."""

@@ -28,9 +28,9 @@ from environments.silence import Silence
 from environments.standing import STANDING, Suspicions
 from environments.token_trouble import TokenTrouble
 from environments.wire import WireSettings
+from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
-from spec.reading import is_refusal, puts_off
 
 __all__ = ["GONE", "STANDING", "Door", "ForbiddenError", "Intent", "UnreachableError"]
 

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from environments.budget import Budget
 from environments.journal import NOT_SENT, REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
 from environments.prepared import Prepared
+from spec.answers import code_of, gives_result, is_refusal
 from spec.exchange import Exchange, FailureKind, Response
-from spec.reading import code_of, gives_result, is_refusal
 
 _UNKNOWN = "outcome unknown"
 _NOT_FROM_THE_SERVICE = (502, 503, 504)

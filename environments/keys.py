@@ -13,10 +13,10 @@ from urllib.parse import unquote_plus
 from environments.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
 from environments.profile import PixKey
 from environments.record import JournalError
+from spec.answers import is_refusal, may_be_registered, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS
-from spec.listing import Listing, Place
-from spec.reading import is_refusal, may_be_registered, registered
+from spec.key_list import Listing, Place
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 

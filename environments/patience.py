@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from environments.authorization import VALID
+from spec.answers import puts_off
 from spec.exchange import Exchange, FailureKind, Response
-from spec.reading import puts_off
 
 ATTEMPTS = 8
 _FEW_ATTEMPTS = 6

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from spec.answers import is_refusal
 from spec.exchange import Exchange, FailureKind
 from spec.interface import operations
-from spec.reading import is_refusal
-from spec.strict_json import folded
+from spec.json_text import folded
 
 _NAMES_A_CODE = re.compile(r"id|.*transa.*|.*tx.*id|.*endtoend.*|e2e.*|codigo.*|.*code")
 _LONGEST_NAME = 80

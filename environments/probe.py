@@ -15,8 +15,8 @@ from environments.client import Client
 from environments.door import Door
 from environments.profile import Profile
 from environments.token_trouble import turns_away
+from spec.answers import is_refusal
 from spec.exchange import Exchange, Failure, FailureKind, Response
-from spec.reading import is_refusal
 
 MOST_SKEW_S = 60
 MOST_ACCOUNTS = 20

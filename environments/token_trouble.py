@@ -8,9 +8,9 @@ from collections.abc import Callable
 import requests
 
 from environments.credentials import CredentialError
+from spec.answers import is_page, is_refusal, puts_off
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
-from spec.reading import is_page, is_refusal, puts_off
 
 REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
 EXPIRED = "the token expired in the middle of the run (exchange {}): get one that lasts longer, or use token_command"

@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.verdicts import NOT_EXERCISED, RowResult, listed
 from spec.interface import operations
-from spec.ledger import Requirement
+from spec.requirements import Requirement
 
 _MOST_NAMED = 3
 _WITHOUT_AN_ANSWER = re.compile(r"(no|not) [^0-9]*")

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from reports.verdicts import FAIL
-from spec.ledger import LEVELS
+from spec.requirements import LEVELS
 
 Row = Mapping[str, Any]
 """A requirement as `Run.document` gives it."""

@@ -9,9 +9,9 @@ from environments.authorization import VALID
 from reports.reproducing import Preparation, reproduced
 from spec.exchange import Exchange
 from spec.interface import operations
+from spec.json_text import read_json
 from spec.redaction import Redactor
 from spec.rules.judgement import kind_of
-from spec.strict_json import read_json
 
 
 def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | None = None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reports.verdicts import RowResult
 from spec.exchange import Exchange
-from spec.ledger import ledger
+from spec.requirements import ledger
 
 Explained = list[list[str]]
 """The failing requirements of one test, each with what was found and the whole explanation: plain data."""

@@ -10,8 +10,8 @@ from environments.door import Door
 from environments.journal import REFUSED
 from environments.probe import asks_for_a_certificate, skewed
 from environments.token_trouble import MAY_HAVE_EXPIRED
+from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange, Response
-from spec.reading import is_refusal, puts_off
 
 UNKNOWN = "OUTCOME UNKNOWN"
 _MANY = 3

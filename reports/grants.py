@@ -10,9 +10,9 @@ from typing import Any
 from environments.authorization import VALID
 from environments.probe import asks_for_a_certificate
 from environments.profile import Auth
+from spec.answers import is_page, is_refusal
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.reading import is_page, is_refusal
 
 _NOT_READY = (429, 502, 503, 504)
 

@@ -20,7 +20,7 @@ from reports.verdicts import (
     by_level,
     listed,
 )
-from spec.ledger import ledger
+from spec.requirements import ledger
 
 PERMISSIONS = {
     "read": "read",

@@ -34,7 +34,7 @@ from reports.verdicts import (
     by_level,
     deviation,
 )
-from spec.ledger import LEVELS, ledger
+from spec.requirements import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
 MEANING = {

@@ -10,7 +10,7 @@ from _pytest.outcomes import Skipped
 
 from reports.verdicts import FAIL, OBSERVED, PASS, WARN, RowResult
 from spec.exchange import Exchange
-from spec.ledger import Requirement
+from spec.requirements import Requirement
 from spec.rules import Outcome, judge
 
 

@@ -31,7 +31,7 @@ from reports.verdicts import (
     with_known_failures,
 )
 from spec.interface import operations
-from spec.ledger import Requirement, ledger
+from spec.requirements import Requirement, ledger
 
 VERSION = "0.1.0"
 

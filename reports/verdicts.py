@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from environments.profile import KnownFailure
-from spec.ledger import LEVELS, Requirement
+from spec.requirements import LEVELS, Requirement
 
 FAIL, WARN, PASS, OBSERVED = "fail", "warn", "pass", "observed"
 NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE = "not-exercised", "out-of-scope", "untestable"

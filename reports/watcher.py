@@ -21,8 +21,8 @@ from reports.reproducing import Preparation
 from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
-from spec.ledger import Requirement, ledger
 from spec.redaction import Redactor
+from spec.requirements import Requirement, ledger
 from spec.rules import Outcome, judge
 
 _LEARNED_FROM = 65_536

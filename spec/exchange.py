@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import unquote, urlsplit
 
+from spec.json_text import JsonText, read_json
 from spec.packed import Packed, read_large
-from spec.strict_json import JsonText, read_json
 
 Headers = tuple[tuple[str, str], ...]
 _COMMON_TYPES = frozenset(

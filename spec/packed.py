@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from functools import lru_cache
 
-from spec.strict_json import JsonText, read_json
+from spec.json_text import JsonText, read_json
 
 LARGE = 65_536
 """Bytes from which a body is compressed."""

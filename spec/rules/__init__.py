@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS, Operation, operations
-from spec.rules import answers, members, robustness
-from spec.rules.answers import AnswerRule, of_data, of_envelope, of_json, of_success
+from spec.rules import envelope, members, robustness
+from spec.rules.envelope import AnswerRule, of_data, of_envelope, of_json, of_success
 from spec.rules.judgement import Judgement, Outcome, Rule
 
 __all__ = ["RULES", "Judgement", "Outcome", "Rule", "judge"]
@@ -22,12 +22,12 @@ def judge(requirement_id: str, exchange: Exchange) -> Judgement:
 
 
 def _described(operation: Operation) -> Iterator[tuple[str, AnswerRule]]:
-    yield "status", answers.status
-    yield "json", answers.strict_json
-    yield "json.mediaType", answers.media_type
-    yield "json.unique", answers.unique
-    yield "json.byteOrderMark", answers.byte_order_mark
-    yield "envelope.object", of_json(answers.one_object)
+    yield "status", envelope.status
+    yield "json", envelope.strict_json
+    yield "json.mediaType", envelope.media_type
+    yield "json.unique", envelope.unique
+    yield "json.byteOrderMark", envelope.byte_order_mark
+    yield "envelope.object", of_json(envelope.one_object)
     for name, types in (("code", ("integer",)), ("data", ("object",))):
         for what, rule in _member_rules(name, types):
             yield f"envelope.{name}.{what}", of_envelope(rule)
@@ -36,7 +36,7 @@ def _described(operation: Operation) -> Iterator[tuple[str, AnswerRule]]:
 
 
 def _result_rules(operation: Operation) -> Iterator[tuple[str, AnswerRule]]:
-    yield "envelope.code.example", of_envelope(answers.code_example)
+    yield "envelope.code.example", of_envelope(envelope.code_example)
     yield "envelope.result", of_data(members.result(operation.result))
     yield "fields.extra", members.extra(operation.result)
     for field in operation.result:
@@ -79,9 +79,9 @@ def _table() -> Iterator[tuple[str, Rule]]:
 
 
 def _undescribed() -> Iterator[tuple[str, AnswerRule]]:
-    yield "status", answers.status
-    yield "json", answers.strict_json
-    yield "envelope.shape", of_json(answers.envelope_shape)
+    yield "status", envelope.status
+    yield "json", envelope.strict_json
+    yield "envelope.shape", of_json(envelope.envelope_shape)
 
 
 RULES: Mapping[str, Rule] = dict(_table())

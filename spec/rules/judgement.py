@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from spec.exchange import Exchange
-from spec.strict_json import is_integer, is_number
+from spec.json_text import is_integer, is_number
 
 
 class Outcome(Enum):

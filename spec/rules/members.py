@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from spec.answers import data_of, envelope_of, find, succeeded
 from spec.exchange import Exchange, Response
 from spec.interface import Field
-from spec.masking import is_fully_hidden, is_fully_visible
-from spec.reading import data_of, envelope_of, find, succeeded
+from spec.json_text import folded, is_integer, is_number
 from spec.rules.judgement import HOLDS, Judgement, deviates, hidden, kind_of
 from spec.rules.names import listed
-from spec.strict_json import folded, is_integer, is_number
+from spec.rules.tax_document import is_fully_hidden, is_fully_visible
 
 _BOOLEANS = ("true", "false")
 MemberRule = Callable[[Mapping[str, Any]], Judgement]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spec.exchange import Exchange, FailureKind
 from spec.rules.judgement import HOLDS, Judgement, deviates, hidden
-from spec.rules.traces import shows_a_trace
+from spec.rules.stack_traces import shows_a_trace
 
 _STANDARD_METHODS = {"GET", "POST", "DELETE"}
 

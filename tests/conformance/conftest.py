@@ -11,8 +11,8 @@ from environments.profile import Profile
 from reports.recording import NotExercised
 from reports.selection import requirements
 from reports.watcher import Watcher
+from spec.answers import gives_result
 from spec.exchange import Exchange
-from spec.reading import gives_result
 from tests.conformance.executions import Executions
 from tests.conformance.generation.phases import Generation
 from tests.conformance.generation.settings import GenerationSettings

@@ -14,10 +14,10 @@ from environments.authorization import VALID
 from environments.keys import State
 from environments.profile import PixKey
 from reports.recording import cite, warn
+from spec.answers import registered
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS
-from spec.listing import Listing, Place, accepted_alike, is_unmarked
-from spec.reading import registered
+from spec.key_list import Listing, Place, accepted_alike, is_unmarked
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.made_keys import can_show_what_is_made, made_since
 from tests.conformance.registrar import Registrar, is_refused

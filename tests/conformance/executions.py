@@ -11,8 +11,8 @@ from environments.budget import Shares, shares
 from environments.client import Client, invented
 from environments.door import UnreachableError
 from environments.profile import Profile
+from spec.answers import gives_result, is_refusal, puts_off, succeeded
 from spec.exchange import Exchange
-from spec.reading import gives_result, is_refusal, puts_off, succeeded
 from tests.conformance.extras import EXTRA_HEADERS
 from tests.conformance.wrong_tokens import of_code
 

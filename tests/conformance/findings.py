@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from environments.authorization import VALID
 from reports.recording import Finding
+from spec.answers import is_refusal, succeeded
 from spec.exchange import Exchange
-from spec.reading import is_refusal, succeeded
 from spec.rules import Outcome, judge
 from tests.conformance.executions import Executions
 from tests.conformance.fingerprint import indistinguishable

@@ -6,8 +6,8 @@ import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from spec.answers import code_of
 from spec.exchange import Exchange, Response
-from spec.reading import code_of
 
 _VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from reports.recording import NotExercised, OutOfScope, assert_found, assert_holds, cite, observe, remark
-from spec.ledger import ledger
+from spec.requirements import ledger
 from spec.rules import RULES
 
 __all__ = [

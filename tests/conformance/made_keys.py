@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from environments.keys import Keys
-from spec.listing import UUID, Listing, alike
+from spec.key_list import UUID, Listing, alike
 
 _TYPES = ("RANDOM", "EVP")
 """What a list may call the type of a key that the service made."""

@@ -13,9 +13,9 @@ from environments.probe import asks_for_a_certificate
 from environments.profile import Prepare, Profile, RequestBody, Transactions, fill
 from reports.recording import Finding, NotExercised
 from reports.watcher import Watcher
+from spec.answers import is_page, is_refusal, succeeded
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.reading import is_page, is_refusal, succeeded
 from spec.rules import Outcome
 from tests.conformance import malformed
 from tests.conformance.executions import Executions, execute, room_for

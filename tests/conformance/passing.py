@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 
 from environments.authorization import VALID
 from environments.client import NOTHING, Client, invented
+from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange
 from spec.interface import MARK, operations
-from spec.reading import is_refusal, puts_off
 
 _ABOUT_THE_CALLER = (401, 403)
 _ABOUT_THE_SIZE = (413, 414, 415, 431)

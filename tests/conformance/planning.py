@@ -16,7 +16,7 @@ from reports.selection import requirements, uses, uses_any
 from reports.spending import Spending, spending
 from spec.exchange import Exchange, Request
 from spec.interface import operations
-from spec.ledger import ledger
+from spec.requirements import ledger
 from tests.conformance import malformed
 from tests.conformance.extras import alternatives
 from tests.conformance.generation.counting import executes_twice, generated, sequences

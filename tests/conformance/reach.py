@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from environments.profile import Profile
 from spec.interface import operations
-from spec.ledger import ledger
+from spec.requirements import ledger
 
 READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
 PREPARE = "transactions.prepare"

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from environments.profile import PixKey
 from reports.recording import Finding
+from spec.answers import registered
 from spec.exchange import Exchange
-from spec.reading import registered
 from spec.rules import Outcome
 from tests.conformance.extras import Alternative, alternatives
 from tests.conformance.fingerprint import indistinguishable

@@ -12,11 +12,11 @@ from environments.client import NOTHING, Client
 from environments.keys import State
 from environments.profile import PixKey, Profile, fill
 from reports.recording import Finding
+from spec.answers import data_of, find, is_refusal, puts_off, registered, succeeded
 from spec.exchange import Exchange
 from spec.interface import MARK
-from spec.listing import UUID, Listing
-from spec.reading import data_of, find, is_refusal, puts_off, registered, succeeded
-from spec.strict_json import read_json
+from spec.json_text import read_json
+from spec.key_list import UUID, Listing
 
 if TYPE_CHECKING:
     from tests.conformance.effects import Suspicion

@@ -13,8 +13,8 @@ from environments.door import UnreachableError
 from environments.keys import State
 from environments.profile import PixKey, Profile
 from reports.recording import Finding
+from spec.answers import registered
 from spec.interface import MARK
-from spec.reading import registered
 from spec.rules import Outcome
 from tests.conformance.effects import look_for_effect, settle_suspicions
 from tests.conformance.extras import registration

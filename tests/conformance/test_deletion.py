@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports.recording import Finding
-from spec.reading import data_of, is_refusal, succeeded
+from spec.answers import data_of, is_refusal, succeeded
 from spec.rules import Outcome
 from tests.conformance.judging import NotExercised, assert_found, assert_holds, observe, requirement, rows
 

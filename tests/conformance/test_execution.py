@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
+from spec.answers import data_of, gives_result, succeeded
 from spec.exchange import Exchange
-from spec.reading import data_of, gives_result, succeeded
-from spec.strict_json import is_number
+from spec.json_text import is_number
 from tests.conformance.findings import accepted_under_another_scheme, needs_more, seen_in_one_answer, token_accepted
 from tests.conformance.judging import (
     NotExercised,

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from environments.authorization import VALID
+from spec.answers import code_of, is_refusal
 from spec.interface import operations
-from spec.reading import code_of, is_refusal
 from tests.conformance.judging import NotExercised, each, observe, requirement
 from tests.conformance.operations import PREPARING
 from tests.conformance.reach import READS

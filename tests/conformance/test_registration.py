@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reports.recording import Finding
+from spec.answers import code_of, data_of, gives_result, registered
 from spec.interface import KEY_KINDS
-from spec.reading import code_of, data_of, gives_result, registered
 from spec.rules import Outcome
 from tests.conformance.effects import mention_suspected
 from tests.conformance.findings import token_accepted

@@ -19,7 +19,7 @@ from reports.explaining import Once
 from reports.run import Run
 from reports.terminal import summary
 from reports.verdicts import RowResult
-from spec.ledger import ledger
+from spec.requirements import ledger
 from tests.selftest.proof.mutants.making import Results
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service

@@ -13,7 +13,7 @@ from junitparser import JUnitXml
 
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
-from spec.ledger import ledger
+from spec.requirements import ledger
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ import pytest
 from environments.sandbox.messages import Response
 from reports.cuts import Cuts
 from reports.verdicts import RowResult
-from spec.ledger import ledger
+from spec.requirements import ledger
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 

@@ -7,7 +7,7 @@ import pytest
 from environments.profile import Auth
 from environments.sandbox.messages import Response
 from reports.grants import Grants
-from spec.ledger import ledger
+from spec.requirements import ledger
 from tests.selftest.exchanges import answer
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes

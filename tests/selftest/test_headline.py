@@ -6,7 +6,7 @@ import pytest
 
 from reports.headline import headline, permitted, run_line
 from reports.verdicts import EXIT_STATUS
-from spec.ledger import ledger
+from spec.requirements import ledger
 
 EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
 

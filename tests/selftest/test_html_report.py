@@ -19,7 +19,7 @@ from reports.headline import headline
 from reports.html import HtmlPage, summary_html
 from reports.run import Run
 from reports.verdicts import EXIT_STATUS, FAIL, NOT_EXERCISED, OBSERVED, PASS, WARN, RowResult, RunVerdict
-from spec.ledger import ledger
+from spec.requirements import ledger
 
 REPOSITORY = Path(__file__).parents[2]
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"

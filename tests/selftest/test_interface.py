@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from environments import recording
 from spec.exchange import FailureKind, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
+from spec.json_text import is_integer, is_number, read_json
 from spec.packed import LARGE
-from spec.strict_json import is_integer, is_number, read_json
 from tests.conformance.fingerprint import indistinguishable
 from tests.selftest.exchanges import answer
 

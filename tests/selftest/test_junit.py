@@ -12,7 +12,7 @@ import pytest
 
 from reports.junit import junit
 from reports.verdicts import EXIT_STATUS
-from spec.ledger import ledger
+from spec.requirements import ledger
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.waiting import PausesAt, await_event

@@ -11,7 +11,7 @@ from environments.profile import PixKey
 from environments.sandbox.ledger import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
-from spec.listing import Listing, accepted_alike, alike
+from spec.key_list import Listing, accepted_alike, alike
 from tests.conformance.registrar import Registrar
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS

@@ -10,7 +10,7 @@ import yaml
 from openapi_spec_validator import validate
 
 from spec.interface import OPENAPI, operations
-from spec.ledger import LEVELS, ledger
+from spec.requirements import LEVELS, ledger
 from spec.rules import RULES
 from tests.selftest.proof.trial import ADDOPTS
 

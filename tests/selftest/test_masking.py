@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.masking import is_fully_visible
+from spec.rules.tax_document import is_fully_visible
 
 CPF, CNPJ, WITH_LETTERS = "123.456.789-09", "12.345.678/0001-95", "12.ABC.345/01DE-35"
 

@@ -12,7 +12,7 @@ import pytest
 import tests.selftest.proof.borderline
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from spec.ledger import ledger
+from spec.requirements import ledger
 from spec.rules import RULES
 from spec.rules.judgement import HOLDS
 from tests.selftest.proof.gate import (

@@ -20,7 +20,7 @@ from spec.exchange import Exchange
 from spec.exchange import Request as SentRequest
 from spec.exchange import Response as Answer
 from spec.interface import KEY_KINDS, MARK, operations
-from spec.strict_json import read_json
+from spec.json_text import read_json
 from tests.conformance.generation.classes import TEXTS, UNREADABLE
 from tests.selftest.generated import PLUGINS, ROOT, Logs, generate, run_apart
 from tests.selftest.proof.mutants.robustness import JSON

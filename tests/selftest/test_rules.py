@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from spec.answers import gives_result, is_refusal, may_be_registered, registered
 from spec.exchange import FailureKind
-from spec.ledger import ledger
-from spec.masking import is_fully_hidden, is_fully_visible
-from spec.reading import gives_result, is_refusal, may_be_registered, registered
+from spec.requirements import ledger
 from spec.rules import RULES, Outcome, judge
+from spec.rules.tax_document import is_fully_hidden, is_fully_visible
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
 

@@ -19,7 +19,7 @@ from environments.profile import load
 from environments.sandbox.service import Service
 from reports.plan import UNDOCUMENTED
 from spec.interface import operations, operations_reached
-from spec.ledger import ledger
+from spec.requirements import ledger
 from tests.conformance.reach import PREREQUISITES, READS, reach_of
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.registry import MUTANTS

@@ -8,7 +8,7 @@ import pytest
 
 from environments.profile import KnownFailure
 from reports.verdicts import ORDER, RowResult, counts, coverage, deviation, merged, run_verdict, with_known_failures
-from spec.ledger import ledger
+from spec.requirements import ledger
 
 DEFAULT = frozenset({"documented", "robustness"})
 DOCUMENTED, OTHER = ledger()["executePix.digit.present"], ledger()["executePix.digit.type"]

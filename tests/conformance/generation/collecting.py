@@ -8,12 +8,12 @@ from functools import cache
 
 from environments.door import STANDING, Door
 from reports.verdicts import PASS, RowResult, deviation
+from spec.answers import is_refusal, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS
-from spec.ledger import ledger
-from spec.reading import is_refusal, registered
+from spec.json_text import read_json
+from spec.requirements import ledger
 from spec.rules import RULES, Outcome, judge
-from spec.strict_json import read_json
 from tests.conformance.generation.cases import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"

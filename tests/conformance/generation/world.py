@@ -13,8 +13,8 @@ from environments.client import Client
 from environments.door import GONE, UnreachableError
 from environments.profile import PixKey, Profile
 from reports.recording import Finding
+from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
-from spec.reading import is_refusal, registered, succeeded
 from spec.redaction import Redactor
 from spec.rules import Outcome
 from tests.conformance.generation.cases import Case

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from environments.sandbox.service import Service
-from spec.ledger import ledger
+from spec.requirements import ledger
 from spec.rules import RULES
 from tests.selftest.proof.registry import Specimen
 from tests.selftest.proof.trial import Trial, try_service

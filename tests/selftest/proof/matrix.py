@@ -17,7 +17,7 @@ from jinja2 import Environment
 
 from reports.run import VERSION
 from reports.writing import write
-from spec.ledger import LEVELS, ledger
+from spec.requirements import LEVELS, ledger
 
 FOLDER = Path(__file__).parents[3] / "reports" / "proof"
 PROPERTY = "proof"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from spec.answers import data_of, find, succeeded
 from spec.exchange import Exchange, Response
-from spec.reading import data_of, find, succeeded
+from spec.json_text import is_integer
 from spec.rules.judgement import HOLDS, Judgement, Rule, deviates, hidden, kind_of
 from spec.rules.names import is_plain_name, listed
-from spec.strict_json import is_integer
 
 AnswerRule = Callable[[Response], Judgement]
 

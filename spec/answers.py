@@ -10,7 +10,7 @@ from typing import Any
 
 from spec.exchange import Exchange, FailureKind, Response
 from spec.interface import operations
-from spec.strict_json import JsonObject, folded, is_integer
+from spec.json_text import JsonObject, folded, is_integer
 
 
 def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:

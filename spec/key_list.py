@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from spec.exchange import Exchange
-from spec.strict_json import HugeNumber, is_number
+from spec.json_text import HugeNumber, is_number
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _KEY, _TYPE, _ANY = "<key>", "<type>", "*"
