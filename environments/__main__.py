@@ -28,8 +28,8 @@ from environments.opening import Share, open_client, open_door, outlives, record
 from environments.profile import EMBEDDED, Profile, ProfileError, load
 from environments.record import JournalError
 from environments.target import open_target
+from reports.redaction import Redactor
 from reports.writing import RUNS
-from spec.redaction import Redactor
 
 _FOLDER = Path(__file__).parent
 

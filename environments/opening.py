@@ -18,8 +18,8 @@ from environments.reproducing import is_secret, shell_of
 from environments.target import Target
 from environments.wire import WireSettings
 from environments.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
+from reports.redaction import Redactor
 from spec.interface import personal_fields
-from spec.redaction import Redactor
 
 JOURNAL = "journal.jsonl"
 BUDGET = "budget.json"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from environments.profile import Header, Profile
 from environments.schema.reading import shown
-from spec.redaction.shell import Shell, Value, variable
+from reports.redaction.shell import Shell, Value, variable
 
 _CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sign|token", re.IGNORECASE)
 

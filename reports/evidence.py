@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from environments.authorization import VALID
+from reports.redaction import Redactor
 from reports.reproducing import Preparation, reproduced
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.json_text import read_json
-from spec.redaction import Redactor
 from spec.rules.judgement import kind_of
 
 

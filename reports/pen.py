@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
-from spec.redaction import Redactor
+from reports.redaction import Redactor
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
 """Colours, and the line that is written over, on a terminal that has them."""

@@ -10,10 +10,10 @@ import pytest
 
 from environments.permission import MONEY
 from environments.profile import Profile, is_loopback
+from reports.redaction import Redactor
 from reports.selection import selection
 from reports.spending import Spending, spending_lines
 from spec.interface import KEY_KINDS, MARK, operations
-from spec.redaction import Redactor
 
 UNDOCUMENTED = ""
 """Stands for the paths beside the documented ones, which show what an unknown path looks like."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from environments.authorization import VALID
 from environments.permission import MONEY
+from reports.redaction import Redactor
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.redaction import Redactor
 
 _CODE = re.compile(r"\$\{(CODE(?:_[0-9]+)?):\?([^}]*)\}")
 MOVES_MONEY = "# this line moves money: "

@@ -17,11 +17,11 @@ from reports.first import said_first
 from reports.generated import Generated
 from reports.grants import Grants
 from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
+from reports.redaction import Redactor
 from reports.reproducing import Preparation
 from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
-from spec.redaction import Redactor
 from spec.requirements import Requirement, ledger
 from spec.rules import Outcome, judge
 

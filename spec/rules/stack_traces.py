@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from spec.redaction.encodings import unescape
+from reports.redaction.encodings import unescape
 
 LOOKED_AT = 65_536
 """Bytes of a body that are looked at."""

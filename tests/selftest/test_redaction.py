@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from spec.redaction import Redactor
+from reports.redaction import Redactor
 
 NAMES = "document name key pixKey account digit branch message from to DocumentNumber Message Key"
 FIELDS = NAMES.split()

@@ -16,8 +16,8 @@ import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profile import Auth, Header, Tls, load
 from environments.reproducing import shell_of
 from environments.sandbox.server import Server
+from reports.redaction import Redactor
 from reports.reproducing import EXECUTES, MAY_MOVE
-from spec.redaction import Redactor
 from tests.selftest.mistakes import FallsOver
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE

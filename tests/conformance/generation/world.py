@@ -13,9 +13,9 @@ from environments.client import Client
 from environments.door import GONE, UnreachableError
 from environments.profile import PixKey, Profile
 from reports.recording import Finding
+from reports.redaction import Redactor
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
-from spec.redaction import Redactor
 from spec.rules import Outcome
 from tests.conformance.generation.cases import Case
 from tests.conformance.generation.collecting import Findings

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from spec.redaction import masks
-from spec.redaction.encodings import unescape
-from spec.redaction.engine import WINDOW, Engine, Redacted
-from spec.redaction.knowledge import Knowledge
-from spec.redaction.markup import redact_fields
+from reports.redaction import masks
+from reports.redaction.encodings import unescape
+from reports.redaction.engine import WINDOW, Engine, Redacted
+from reports.redaction.knowledge import Knowledge
+from reports.redaction.markup import redact_fields
 
 _TOKEN = re.compile(
     r"""(?P<name>(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|[^\s"'{}\[\],:]++)(?=\s*+:))

@@ -7,11 +7,11 @@ import string
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
+from reports.redaction.detectors import NAMES
+from reports.redaction.encodings import fold, packed, spellings
+from reports.redaction.masks import LONGEST, is_masked
+from reports.redaction.values import GRAM, Beside, Index, Sought
 from spec.interface import KEY_KINDS, MARK
-from spec.redaction.detectors import NAMES
-from spec.redaction.encodings import fold, packed, spellings
-from spec.redaction.masks import LONGEST, is_masked
-from spec.redaction.values import GRAM, Beside, Index, Sought
 
 SECRET, VALUE, DETECTED, PERSONAL = range(4)
 """Ranks: where finds overlap, the lowest names the whole."""

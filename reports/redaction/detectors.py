@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stdnum.br import cnpj, cpf
 
-from spec.redaction.masks import is_masked
+from reports.redaction.masks import is_masked
 
 NAMES = ("cpf", "cnpj", "e-mail", "phone")
 

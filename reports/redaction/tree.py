@@ -6,8 +6,8 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from spec.redaction import masks
-from spec.redaction.engine import Engine
+from reports.redaction import masks
+from reports.redaction.engine import Engine
 
 _DEEPEST = 100
 _MOST_BITS = 10_000

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote, unquote_plus
 
-from spec.redaction.engine import Engine
+from reports.redaction.engine import Engine
 
 _CREDENTIALS = frozenset(("authorization", "proxy-authorization"))
 _COOKIES = frozenset(("cookie", "set-cookie", "cookie2", "set-cookie2"))

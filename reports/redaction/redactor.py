@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from spec.redaction import http, masks
-from spec.redaction.bodies import decoded, is_json_like, redact_body
-from spec.redaction.engine import Engine
-from spec.redaction.json_text import personal_values
-from spec.redaction.knowledge import ANOTHER, Knowledge
-from spec.redaction.sending import Sending
-from spec.redaction.shell import Shell, curl_line
-from spec.redaction.tree import redact_tree
+from reports.redaction import http_parts, masks
+from reports.redaction.bodies import decoded, is_json_like, redact_body
+from reports.redaction.engine import Engine
+from reports.redaction.json_scan import personal_values
+from reports.redaction.knowledge import ANOTHER, Knowledge
+from reports.redaction.sending import Sending
+from reports.redaction.shell import Shell, curl_line
+from reports.redaction.tree import redact_tree
 
 _SHELL = Shell()
 SHOWN = 4_000
@@ -72,13 +72,13 @@ class Redactor:
 
     def url(self, url: str) -> str:
         """An address without known values in its path, query and user information."""
-        return masks.printable(http.redact_url(url, self._engine))
+        return masks.printable(http_parts.redact_url(url, self._engine))
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Headers; credentials and cookies are replaced whole, their scheme stays."""
         return tuple(
             (masks.printable(name), masks.printable(value))
-            for name, value in http.redact_headers(headers, self._engine)
+            for name, value in http_parts.redact_headers(headers, self._engine)
         )
 
     def json(self, value: object) -> object:

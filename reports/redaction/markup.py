@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from spec.redaction.engine import Engine
+from reports.redaction.engine import Engine
 
 _PAIRS = re.compile(
     r"""(?:(?<![\w-])|(?<=%5[Bb]))(?P<name>[A-Za-z][\w-]{0,40}+)(?:\]|%5[dD])?["']?[ \t]{0,9}

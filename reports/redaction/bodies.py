@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-from spec.redaction.engine import WINDOW, Engine, Redacted
-from spec.redaction.json_text import redact_json
-from spec.redaction.markup import redact_fields
+from reports.redaction.engine import WINDOW, Engine, Redacted
+from reports.redaction.json_scan import redact_json
+from reports.redaction.markup import redact_fields
 
 _LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows-1252)\b", re.IGNORECASE)
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reports.redaction import masks
+from reports.redaction.detectors import detect
+from reports.redaction.encodings import Reading, fold, readings
+from reports.redaction.knowledge import ANOTHER, DETECTED, PERSONAL, Knowledge
+from reports.redaction.values import GRAM
 from spec.interface import MARK
-from spec.redaction import masks
-from spec.redaction.detectors import detect
-from spec.redaction.encodings import Reading, fold, readings
-from spec.redaction.knowledge import ANOTHER, DETECTED, PERSONAL, Knowledge
-from spec.redaction.values import GRAM
 
 WINDOW = 32_000
 """Characters of a long text that are looked at, where only its start is shown."""
