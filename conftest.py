@@ -18,8 +18,8 @@ from environments.client import Client
 from environments.door import GONE, Door, UnreachableError
 from environments.opening import BUDGET, Share, codes_sent_before, learn_token, open_client, open_door, redactor_of
 from environments.probe import Preflight, probe
-from environments.profile import Profile, ProfileError, load
-from environments.target import Target, open_target, target_of_worker
+from environments.profiles.profile import Profile, ProfileError, load
+from environments.profiles.target import Target, open_target, target_of_worker
 from reports.first import ordered, unknown_to_all
 from reports.interruption import Interruption, join_parallel_run, stop_parallel_run
 from reports.options import only_explains, only_shows, refuse_options, whole_number

@@ -25,9 +25,9 @@ from environments.cleanup import (
 )
 from environments.door import UnreachableError
 from environments.opening import Share, open_client, open_door, outlives, record_of_keys, redactor_of
-from environments.profile import EMBEDDED, Profile, ProfileError, load
+from environments.profiles.profile import EMBEDDED, Profile, ProfileError, load
+from environments.profiles.target import open_target
 from environments.record import JournalError
-from environments.target import open_target
 from reports.redaction import Redactor
 from reports.writing import RUNS
 

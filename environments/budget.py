@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 
 
 class OverBudgetError(Exception):

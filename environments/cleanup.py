@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from environments.client import Client
 from environments.key_record import DELETED, GONE, KeyRecord, Left
 from environments.keys import name_of
-from environments.profile import PixKey, Profile, ProfileError, fill
+from environments.profiles.profile import PixKey, Profile, ProfileError, fill
 from spec.answers import is_refusal
 from spec.exchange import Exchange
 from spec.key_list import Listing

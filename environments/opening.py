@@ -8,14 +8,14 @@ from pathlib import Path
 
 from environments.budget import Budget
 from environments.client import Client
-from environments.credentials import resolve_headers, resolve_passphrase
 from environments.door import Door
 from environments.journal import Journal
 from environments.key_record import KeyRecord, beside
 from environments.keys import Keys
-from environments.profile import Profile, is_loopback
+from environments.profiles.credentials import resolve_headers, resolve_passphrase
+from environments.profiles.profile import Profile, is_loopback
+from environments.profiles.target import Target
 from environments.reproducing import is_secret, shell_of
-from environments.target import Target
 from environments.wire import WireSettings
 from environments.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
 from reports.redaction import Redactor

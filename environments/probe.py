@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 
 from environments.client import Client
 from environments.door import Door
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from environments.token_trouble import turns_away
 from spec.answers import is_refusal
 from spec.exchange import Exchange, Failure, FailureKind, Response

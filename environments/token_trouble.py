@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import requests
 
-from environments.credentials import CredentialError
+from environments.profiles.credentials import CredentialError
 from spec.answers import is_page, is_refusal, puts_off
 from spec.exchange import Exchange, Response
 from spec.interface import MARK

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from environments.profile import is_loopback
+from environments.profiles.profile import is_loopback
 
 _MOST_NAMED = 3
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from environments.authorization import VALID
 from environments.probe import asks_for_a_certificate
-from environments.profile import Auth
+from environments.profiles.profile import Auth
 from spec.answers import is_page, is_refusal
 from spec.exchange import Exchange
 from spec.interface import operations

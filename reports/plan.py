@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from environments.permission import MONEY
-from environments.profile import Profile, is_loopback
+from environments.profiles.profile import Profile, is_loopback
 from reports.redaction import Redactor
 from reports.selection import selection
 from reports.spending import Spending, spending_lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from environments.profile import Profile, today
+from environments.profiles.profile import Profile, today
 from reports import cleaning
 from reports.causes import findings
 from reports.cuts import Cuts

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from environments.budget import shares
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 
 
 @dataclass(frozen=True)

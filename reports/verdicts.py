@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from environments.profile import KnownFailure
+from environments.profiles.profile import KnownFailure
 from spec.requirements import LEVELS, Requirement
 
 FAIL, WARN, PASS, OBSERVED = "fail", "warn", "pass", "observed"

@@ -10,7 +10,7 @@ import pytest
 
 from environments.door import GONE, STANDING, Door, UnreachableError
 from environments.prepared import codes_told
-from environments.profile import Profile, today
+from environments.profiles.profile import Profile, today
 from reports.evidence import evidence, outline
 from reports.explaining import Explained, explained, whole
 from reports.first import said_first

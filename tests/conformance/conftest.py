@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from environments.client import Client
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from reports.recording import NotExercised
 from reports.selection import requirements
 from reports.watcher import Watcher

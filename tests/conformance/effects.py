@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from environments.authorization import VALID
 from environments.keys import State
-from environments.profile import PixKey
+from environments.profiles.profile import PixKey
 from reports.recording import cite, warn
 from spec.answers import registered
 from spec.exchange import Exchange

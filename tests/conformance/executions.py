@@ -10,7 +10,7 @@ from environments.authorization import OTHER_SCHEMES
 from environments.budget import Shares, shares
 from environments.client import Client, invented
 from environments.door import UnreachableError
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from spec.answers import gives_result, is_refusal, puts_off, succeeded
 from spec.exchange import Exchange
 from tests.conformance.extras import EXTRA_HEADERS

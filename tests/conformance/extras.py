@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from environments.profile import PixKey
+from environments.profiles.profile import PixKey
 from spec.exchange import Exchange
 
 EXTRA_HEADERS = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from environments.client import Client, invented
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import MARK, operations
 

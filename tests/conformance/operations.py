@@ -10,7 +10,7 @@ from typing import Any
 from environments.authorization import VALID
 from environments.client import NOTHING, Client, invented
 from environments.probe import asks_for_a_certificate
-from environments.profile import Prepare, Profile, RequestBody, Transactions, fill
+from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions, fill
 from reports.recording import Finding, NotExercised
 from reports.watcher import Watcher
 from spec.answers import is_page, is_refusal, succeeded

@@ -10,7 +10,7 @@ import pytest
 from environments.authorization import OTHER_SCHEMES, WITHOUT_A_TOKEN
 from environments.journal import JournalError
 from environments.probe import MOST_ACCOUNTS
-from environments.profile import PixKey, Profile
+from environments.profiles.profile import PixKey, Profile
 from reports.plan import UNDOCUMENTED, Plan
 from reports.selection import requirements, uses, uses_any
 from reports.spending import Spending, spending

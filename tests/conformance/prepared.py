@@ -8,7 +8,7 @@ from typing import Any
 from environments.client import Client
 from environments.execution import refuses_the_token
 from environments.prepared import may_have_prepared
-from environments.profile import Prepare, Profile, fill
+from environments.profiles.profile import Prepare, Profile, fill
 from spec.exchange import Exchange
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z_-]{0,29}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from spec.interface import operations
 from spec.requirements import ledger
 

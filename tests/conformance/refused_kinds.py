@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from environments.profile import PixKey
+from environments.profiles.profile import PixKey
 from reports.recording import Finding
 from spec.answers import registered
 from spec.exchange import Exchange

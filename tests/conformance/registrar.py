@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from environments.client import NOTHING, Client
 from environments.keys import State
-from environments.profile import PixKey, Profile, fill
+from environments.profiles.profile import PixKey, Profile, fill
 from reports.recording import Finding
 from spec.answers import data_of, find, is_refusal, puts_off, registered, succeeded
 from spec.exchange import Exchange

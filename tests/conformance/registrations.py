@@ -11,7 +11,7 @@ from environments.authorization import OTHER_SCHEMES
 from environments.client import Client
 from environments.door import UnreachableError
 from environments.keys import State
-from environments.profile import PixKey, Profile
+from environments.profiles.profile import PixKey, Profile
 from reports.recording import Finding
 from spec.answers import registered
 from spec.interface import MARK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from reports.recording import assert_rows
 from tests.conformance.generation.phases import EXAMPLES, Generation, items
 from tests.conformance.judging import NotExercised, requirement

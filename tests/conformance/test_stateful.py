@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from environments.client import Client
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from reports.recording import assert_rows
 from reports.selection import requirements
 from reports.watcher import Watcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from environments.authorization import MOST_WRONG_TOKENS, SPELLINGS, WITHOUT_A_TOKEN, wrong_credentials
-from environments.profile import PixKey
+from environments.profiles.profile import PixKey
 from environments.wrong_tokens import ANOTHER, is_guessable
 from spec.exchange import Exchange
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from environments import credentials
-from environments.credentials import (
+from environments.profiles import credentials
+from environments.profiles.credentials import (
     CredentialError,
     TokenSource,
     resolve,
     resolve_headers,
     resolve_passphrase,
 )
-from environments.profile import Auth, Header, Profile, ProfileError, Tls
+from environments.profiles.profile import Auth, Header, Profile, ProfileError, Tls
 
 SECRET = "s3cr3t-t0ken"
 ENV = "environments/staging.yaml: auth.token_env"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profile import Auth
+from environments.profiles.profile import Auth
 from environments.sandbox.messages import Response
 from reports.grants import Grants
 from spec.requirements import ledger

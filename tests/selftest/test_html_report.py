@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.profile import KnownFailure, load
+from environments.profiles.profile import KnownFailure, load
 from reports import html, proven
 from reports.headline import headline
 from reports.html import HtmlPage, summary_html

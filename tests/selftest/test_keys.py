@@ -7,7 +7,7 @@ import json
 import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from environments.profile import PixKey
+from environments.profiles.profile import PixKey
 from environments.sandbox.ledger import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.profile import Limits, Prepare, Profile, Transactions
+from environments.profiles.profile import Limits, Prepare, Profile, Transactions
 from reports.spending import spending, spending_lines
 from spec.interface import operations, operations_reached
 from tests.selftest.planned import plan_of

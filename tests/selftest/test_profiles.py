@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from environments import profile as profiles
-from environments.profile import ProfileError, fill, is_loopback, load
-from environments.schema.reading import SCHEMA
+from environments.profiles import profile as profiles
+from environments.profiles.loading import SCHEMA
+from environments.profiles.profile import ProfileError, fill, is_loopback, load
 
 REPOSITORY = Path(__file__).parents[2]
 GOOD = "base_url: https://bank.example\nauth: {token_env: PIX_TOKEN}\n"

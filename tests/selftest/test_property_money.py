@@ -12,7 +12,7 @@ import pytest
 from environments.budget import Budget
 from environments.execution import ExecutionGuard
 from environments.journal import Journal
-from environments.profile import load
+from environments.profiles.profile import load
 from environments.sandbox import Request, Response
 from environments.sandbox.ledger import Ledger, Transfer
 from environments.sandbox.service import Service

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
-from environments.profile import Auth, Header, Tls, load
+from environments.profiles.profile import Auth, Header, Tls, load
 from environments.reproducing import shell_of
 from environments.sandbox.server import Server
 from reports.redaction import Redactor

@@ -15,7 +15,7 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.permission import MONEY
-from environments.profile import load
+from environments.profiles.profile import load
 from environments.sandbox.service import Service
 from reports.plan import UNDOCUMENTED
 from spec.interface import operations, operations_reached

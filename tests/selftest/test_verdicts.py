@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from environments.profile import KnownFailure
+from environments.profiles.profile import KnownFailure
 from reports.verdicts import ORDER, RowResult, counts, coverage, deviation, merged, run_verdict, with_known_failures
 from spec.requirements import ledger
 

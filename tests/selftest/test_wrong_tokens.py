@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from environments.authorization import MOST_WRONG_TOKENS, SPELLINGS, authorization, wrong_credentials
-from environments.profile import PixKey
+from environments.profiles.profile import PixKey
 from environments.wrong_tokens import (
     ANOTHER,
     LEAST_BITS,

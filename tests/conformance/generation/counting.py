@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from tests.conformance.generation.phases import COVERAGE, EXAMPLES, Generation
 from tests.conformance.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
 from tests.conformance.reach import PREREQUISITES, Reach, may_execute_twice, permits

@@ -8,7 +8,7 @@ from typing import Any
 
 from environments.client import Client
 from environments.door import GONE, UnreachableError
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from spec.interface import MARK, operations
 from tests.conformance.generation import classes
 from tests.conformance.generation.cases import Case

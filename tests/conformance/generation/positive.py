@@ -9,7 +9,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from environments.client import NOTHING
-from environments.profile import Profile
+from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import operations
 from tests.conformance.extras import registration

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from environments.client import Client
 from environments.door import GONE, UnreachableError
-from environments.profile import PixKey, Profile
+from environments.profiles.profile import PixKey, Profile
 from reports.recording import Finding
 from reports.redaction import Redactor
 from spec.answers import is_refusal, registered, succeeded

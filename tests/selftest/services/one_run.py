@@ -10,7 +10,7 @@ from environments.budget import Budget
 from environments.client import Client
 from environments.door import Door
 from environments.journal import TRIED, TURNED_AWAY, Journal
-from environments.profile import Profile, load
+from environments.profiles.profile import Profile, load
 from environments.wire import WireSettings
 from spec.interface import operations
 from tests.conformance.executions import Executions, execute

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from environments.credentials import TokenSource
-from environments.profile import EMBEDDED, Profile
+from environments.profiles.credentials import TokenSource
+from environments.profiles.profile import EMBEDDED, Profile
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from environments.schema.address import EMBEDDED, address_problems, in_one_form, is_loopback
-from environments.schema.placeholders import fill, placeholder_problems
-from environments.schema.reading import ProfileError, find, read, shown
+from environments.profiles.address import EMBEDDED, address_problems, in_one_form, is_loopback
+from environments.profiles.loading import ProfileError, find, read, shown
+from environments.profiles.placeholders import fill, placeholder_problems
 from spec.interface import operations
 
 __all__ = ["EMBEDDED", "Profile", "ProfileError", "fill", "is_loopback", "load"]
