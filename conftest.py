@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from environments.client import Client
-from environments.door import GONE, Door, UnreachableError
-from environments.opening import BUDGET, Share, codes_sent_before, learn_token, open_client, open_door, redactor_of
-from environments.probe import Preflight, probe
+from environments.door.client import Client
+from environments.door.door import GONE, Door, UnreachableError
+from environments.door.opening import BUDGET, Share, codes_sent_before, learn_token, open_client, open_door, redactor_of
+from environments.door.preflight import Preflight, probe
 from environments.profiles.profile import Profile, ProfileError, load
 from environments.profiles.target import Target, open_target, target_of_worker
 from reports.first import ordered, unknown_to_all

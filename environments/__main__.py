@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from environments.cleanup import (
+from environments.door.cleanup import (
     CLEAN,
     LEFT,
     UNREACHABLE,
@@ -23,11 +23,11 @@ from environments.cleanup import (
     left_by_runs,
     refuse_wrong_use,
 )
-from environments.door import UnreachableError
-from environments.opening import Share, open_client, open_door, outlives, record_of_keys, redactor_of
+from environments.door.door import UnreachableError
+from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys, redactor_of
+from environments.door.record import JournalError
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError, load
 from environments.profiles.target import open_target
-from environments.record import JournalError
 from reports.redaction import Redactor
 from reports.writing import RUNS
 

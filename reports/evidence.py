@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from environments.authorization import VALID
+from environments.door.authorization import VALID
 from reports.redaction import Redactor
 from reports.reproducing import Preparation, reproduced
 from spec.exchange import Exchange

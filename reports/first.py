@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
-from environments.authorization import VALID
-from environments.door import Door
-from environments.journal import REFUSED
-from environments.probe import asks_for_a_certificate, skewed
-from environments.token_trouble import MAY_HAVE_EXPIRED
+from environments.door.authorization import VALID
+from environments.door.door import Door
+from environments.door.journal import REFUSED
+from environments.door.preflight import asks_for_a_certificate, skewed
+from environments.door.token_monitor import MAY_HAVE_EXPIRED
 from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange, Response
 

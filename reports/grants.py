@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from environments.authorization import VALID
-from environments.probe import asks_for_a_certificate
+from environments.door.authorization import VALID
+from environments.door.preflight import asks_for_a_certificate
 from environments.profiles.profile import Auth
 from spec.answers import is_page, is_refusal
 from spec.exchange import Exchange

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from environments.permission import MONEY
+from environments.door.permission import MONEY
 from environments.profiles.profile import Profile, is_loopback
 from reports.redaction import Redactor
 from reports.selection import selection

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from environments.authorization import VALID
-from environments.permission import MONEY
+from environments.door.authorization import VALID
+from environments.door.permission import MONEY
 from reports.redaction import Redactor
 from spec.exchange import Exchange
 from spec.interface import operations

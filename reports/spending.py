@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from environments.budget import shares
+from environments.door.budget import shares
 from environments.profiles.profile import Profile
 
 

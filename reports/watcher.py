@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from environments.door import GONE, STANDING, Door, UnreachableError
-from environments.prepared import codes_told
+from environments.door.door import GONE, STANDING, Door, UnreachableError
+from environments.door.prepared_transfers import codes_told
 from environments.profiles.profile import Profile, today
 from reports.evidence import evidence, outline
 from reports.explaining import Explained, explained, whole

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from environments.client import Client
+from environments.door.client import Client
 from environments.profiles.profile import Profile
 from reports.recording import NotExercised
 from reports.selection import requirements

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from environments.authorization import VALID
-from environments.keys import State
+from environments.door.authorization import VALID
+from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey
 from reports.recording import cite, warn
 from spec.answers import registered

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from environments.authorization import OTHER_SCHEMES
-from environments.budget import Shares, shares
-from environments.client import Client, invented
-from environments.door import UnreachableError
+from environments.door.authorization import OTHER_SCHEMES
+from environments.door.budget import Shares, shares
+from environments.door.client import Client, invented
+from environments.door.door import UnreachableError
 from environments.profiles.profile import Profile
 from spec.answers import gives_result, is_refusal, puts_off, succeeded
 from spec.exchange import Exchange

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from environments.authorization import VALID
+from environments.door.authorization import VALID
 from reports.recording import Finding
 from spec.answers import is_refusal, succeeded
 from spec.exchange import Exchange

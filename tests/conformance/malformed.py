@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from environments.client import Client, invented
+from environments.door.client import Client, invented
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import MARK, operations

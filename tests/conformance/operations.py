@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from environments.authorization import VALID
-from environments.client import NOTHING, Client, invented
-from environments.probe import asks_for_a_certificate
+from environments.door.authorization import VALID
+from environments.door.client import NOTHING, Client, invented
+from environments.door.preflight import asks_for_a_certificate
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions, fill
 from reports.recording import Finding, NotExercised
 from reports.watcher import Watcher

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from environments.authorization import VALID
-from environments.client import NOTHING, Client, invented
+from environments.door.authorization import VALID
+from environments.door.client import NOTHING, Client, invented
 from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange
 from spec.interface import MARK, operations

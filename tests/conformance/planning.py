@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 
-from environments.authorization import OTHER_SCHEMES, WITHOUT_A_TOKEN
-from environments.journal import JournalError
-from environments.probe import MOST_ACCOUNTS
+from environments.door.authorization import OTHER_SCHEMES, WITHOUT_A_TOKEN
+from environments.door.journal import JournalError
+from environments.door.preflight import MOST_ACCOUNTS
 from environments.profiles.profile import PixKey, Profile
 from reports.plan import UNDOCUMENTED, Plan
 from reports.selection import requirements, uses, uses_any

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from environments.client import Client
-from environments.execution import refuses_the_token
-from environments.prepared import may_have_prepared
+from environments.door.client import Client
+from environments.door.execution_guard import refuses_the_token
+from environments.door.prepared_transfers import may_have_prepared
 from environments.profiles.profile import Prepare, Profile, fill
 from spec.exchange import Exchange
 

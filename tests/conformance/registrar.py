@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from environments.client import NOTHING, Client
-from environments.keys import State
+from environments.door.client import NOTHING, Client
+from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile, fill
 from reports.recording import Finding
 from spec.answers import data_of, find, is_refusal, puts_off, registered, succeeded

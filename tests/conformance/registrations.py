@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import replace
 from uuid import uuid4
 
-from environments.authorization import OTHER_SCHEMES
-from environments.client import Client
-from environments.door import UnreachableError
-from environments.keys import State
+from environments.door.authorization import OTHER_SCHEMES
+from environments.door.client import Client
+from environments.door.door import UnreachableError
+from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile
 from reports.recording import Finding
 from spec.answers import registered

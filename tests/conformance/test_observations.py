@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from environments.authorization import VALID
+from environments.door.authorization import VALID
 from spec.answers import code_of, is_refusal
 from spec.interface import operations
 from tests.conformance.judging import NotExercised, each, observe, requirement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.client import Client
+from environments.door.client import Client
 from environments.profiles.profile import Profile
 from reports.recording import assert_rows
 from reports.selection import requirements

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from environments.authorization import MOST_WRONG_TOKENS, SPELLINGS, WITHOUT_A_TOKEN, wrong_credentials
+from environments.door.authorization import MOST_WRONG_TOKENS, SPELLINGS, WITHOUT_A_TOKEN, wrong_credentials
+from environments.door.wrong_tokens import ANOTHER, is_guessable
 from environments.profiles.profile import PixKey
-from environments.wrong_tokens import ANOTHER, is_guessable
 from spec.exchange import Exchange
 
 FOR_EVERY_KEY = "no header"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from environments.prepared import codes_told
+from environments.door.prepared_transfers import codes_told
+from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data
 from environments.sandbox.ledger import Transfer
 from environments.sandbox.service import Service
-from environments.wrong_tokens import wrong_tokens
 from reports.writing import RUNS
 from spec.exchange import Exchange, Request, Response
 from tests.selftest.services import echoing

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from environments.key_record import ABSENT, GONE, REFUSED, REGISTERED, SENT, KeyRecord
+from environments.door.key_record import ABSENT, GONE, REFUSED, REGISTERED, SENT, KeyRecord
 from environments.sandbox import Refusal
 from environments.sandbox.ledger import Key
 from environments.sandbox.server import Server

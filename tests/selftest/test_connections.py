@@ -46,7 +46,7 @@ def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
 @pytest.mark.parametrize("service", [closing.Closes], indirect=True)
 def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, monkeypatch):
     """What was answered a while ago may be closed: then a code has a fresh connection."""
-    monkeypatch.setattr("environments.connections._DIRECTLY_S", 0.0)
+    monkeypatch.setattr("environments.door.connections._DIRECTLY_S", 0.0)
     a_run = Run(service, tmp_path)
     a_run.door.codes |= set(CODES)
     executed_after_an_answer(a_run)

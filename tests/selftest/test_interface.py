@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments import recording
+from environments.door import capture as recording
 from spec.exchange import FailureKind, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.patience import Patience
+from environments.door.retry_policy import Patience
 from spec.exchange import Response
 from tests.selftest.services.locking import Locks, LocksForGood, refusal
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
@@ -23,7 +23,7 @@ LOCKED = [
 def waits(monkeypatch):
     """The seconds that the door would have waited."""
     waited = []
-    monkeypatch.setattr("environments.door.time.sleep", waited.append)
+    monkeypatch.setattr("environments.door.door.time.sleep", waited.append)
     return waited
 
 

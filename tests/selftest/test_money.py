@@ -11,8 +11,8 @@ import threading
 import pytest
 import requests
 
-from environments.authorization import VALID
-from environments.door import ForbiddenError
+from environments.door.authorization import VALID
+from environments.door.door import ForbiddenError
 from spec.exchange import Failure, FailureKind
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.patience import retry_after
+from environments.door.retry_policy import retry_after
 from spec.exchange import Response
 
 NOON = "Sat, 01 Jan 2000 12:00:00 GMT"

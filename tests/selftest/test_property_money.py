@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from environments.budget import Budget
-from environments.execution import ExecutionGuard
-from environments.journal import Journal
+from environments.door.budget import Budget
+from environments.door.execution_guard import ExecutionGuard
+from environments.door.journal import Journal
 from environments.profiles.profile import load
 from environments.sandbox import Request, Response
 from environments.sandbox.ledger import Ledger, Transfer

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
-from environments.permission import MONEY
+from environments.door.permission import MONEY
 from environments.profiles.profile import load
 from environments.sandbox.service import Service
 from reports.plan import UNDOCUMENTED

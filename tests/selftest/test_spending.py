@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.budget import shares
+from environments.door.budget import shares
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.running import run, write_profile

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 import requests
 
-from environments.wire import Wire, WireSettings
+from environments.door.attempt import Wire, WireSettings
 from spec.exchange import FailureKind
 from tests.selftest.services.hostile import AcceptsAndNeverAnswers
 from tests.selftest.services.running import run, write_profile

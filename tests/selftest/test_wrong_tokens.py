@@ -11,9 +11,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from environments.authorization import MOST_WRONG_TOKENS, SPELLINGS, authorization, wrong_credentials
-from environments.profiles.profile import PixKey
-from environments.wrong_tokens import (
+from environments.door.authorization import MOST_WRONG_TOKENS, SPELLINGS, authorization, wrong_credentials
+from environments.door.wrong_tokens import (
     ANOTHER,
     LEAST_BITS,
     NAMES,
@@ -22,6 +21,7 @@ from environments.wrong_tokens import (
     signed_token,
     wrong_tokens,
 )
+from environments.profiles.profile import PixKey
 from spec.interface import MARK, operations_reached
 from tests.conformance.wrong_tokens import GUESSABLE, OF_AN_OPERATION, OfKeys, credentials_of, of_code
 from tests.selftest.services.running import run, write_profile

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from environments.authorization import VALID
-from environments.client import Client
+from environments.door.authorization import VALID
+from environments.door.client import Client
 from spec.exchange import Exchange
 
 JSON = "application/json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from environments.authorization import MISTAKEN_CREDENTIALS
+from environments.door.authorization import MISTAKEN_CREDENTIALS
 from spec.interface import MARK, operations
 from tests.conformance.generation.cases import JSON, Case
 from tests.conformance.generation.harmless import KINDS, as_bytes, marked, marked_bytes

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from environments.door import STANDING, Door
+from environments.door.door import STANDING, Door
 from reports.verdicts import PASS, RowResult, deviation
 from spec.answers import is_refusal, registered
 from spec.exchange import Exchange

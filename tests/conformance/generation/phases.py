@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from environments.client import Client
-from environments.door import GONE, UnreachableError
+from environments.door.client import Client
+from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from spec.interface import MARK, operations
 from tests.conformance.generation import classes

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from typing import Any
 
-from environments.client import NOTHING
+from environments.door.client import NOTHING
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import operations

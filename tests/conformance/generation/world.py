@@ -9,8 +9,8 @@ from decimal import Decimal, InvalidOperation
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from environments.client import Client
-from environments.door import GONE, UnreachableError
+from environments.door.client import Client
+from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from reports.recording import Finding
 from reports.redaction import Redactor

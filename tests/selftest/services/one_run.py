@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import threading
 
-from environments.authorization import VALID
-from environments.budget import Budget
-from environments.client import Client
-from environments.door import Door
-from environments.journal import TRIED, TURNED_AWAY, Journal
+from environments.door.attempt import WireSettings
+from environments.door.authorization import VALID
+from environments.door.budget import Budget
+from environments.door.client import Client
+from environments.door.door import Door
+from environments.door.journal import TRIED, TURNED_AWAY, Journal
 from environments.profiles.profile import Profile, load
-from environments.wire import WireSettings
 from spec.interface import operations
 from tests.conformance.executions import Executions, execute
 from tests.conformance.prepared import codes_of, prepare

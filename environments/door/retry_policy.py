@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from environments.authorization import VALID
+from environments.door.authorization import VALID
 from spec.answers import puts_off
 from spec.exchange import Exchange, FailureKind, Response
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
 
-from environments.budget import Budget
-from environments.client import Client
-from environments.door import Door
-from environments.journal import Journal
-from environments.key_record import KeyRecord, beside
-from environments.keys import Keys
+from environments.door.attempt import WireSettings
+from environments.door.budget import Budget
+from environments.door.client import Client
+from environments.door.door import Door
+from environments.door.journal import Journal
+from environments.door.key_record import KeyRecord, beside
+from environments.door.shell_values import is_secret, shell_of
+from environments.door.touched_keys import Keys
+from environments.door.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
 from environments.profiles.credentials import resolve_headers, resolve_passphrase
 from environments.profiles.profile import Profile, is_loopback
 from environments.profiles.target import Target
-from environments.reproducing import is_secret, shell_of
-from environments.wire import WireSettings
-from environments.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
 from reports.redaction import Redactor
 from spec.interface import personal_fields
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import requests
 
-from environments.authorization import VALID
+from environments.door.authorization import VALID
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
 MOST_KEPT = 100_000_000

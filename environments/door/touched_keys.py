@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import unquote_plus
 
-from environments.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
+from environments.door.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
+from environments.door.record import JournalError
 from environments.profiles.profile import PixKey
-from environments.record import JournalError
 from spec.answers import is_refusal, may_be_registered, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS

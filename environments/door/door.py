@@ -15,19 +15,19 @@ from urllib.parse import unquote
 import requests
 from requests.adapters import BaseAdapter
 
-from environments.authorization import VALID
-from environments.budget import Budget, OverBudgetError
-from environments.connections import Connections
-from environments.execution import ExecutionGuard, KeptBackError
-from environments.journal import AlreadySentError, Journal, JournalError
-from environments.keys import Keys
-from environments.patience import ATTEMPTS, Admission, Patience
-from environments.permission import MONEY, ForbiddenError, Permission
-from environments.recording import Intent, Keeper, Unfollowed, body_of, recorded
-from environments.silence import Silence
-from environments.standing import STANDING, Suspicions
-from environments.token_trouble import TokenTrouble
-from environments.wire import WireSettings
+from environments.door.attempt import WireSettings
+from environments.door.authorization import VALID
+from environments.door.budget import Budget, OverBudgetError
+from environments.door.capture import Intent, Keeper, Unfollowed, body_of, recorded
+from environments.door.connections import Connections
+from environments.door.execution_guard import ExecutionGuard, KeptBackError
+from environments.door.journal import AlreadySentError, Journal, JournalError
+from environments.door.liveness import Silence
+from environments.door.permission import MONEY, ForbiddenError, Permission
+from environments.door.retry_policy import ATTEMPTS, Admission, Patience
+from environments.door.standing import STANDING, Suspicions
+from environments.door.token_monitor import TokenTrouble
+from environments.door.touched_keys import Keys
 from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from environments.record import JournalError, Record
+from environments.door.record import JournalError, Record
 
 __all__ = ["NOT_SENT", "REFUSED", "TURNED_AWAY", "AlreadySentError", "Journal", "JournalError"]
 

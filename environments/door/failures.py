@@ -15,7 +15,7 @@ import urllib3
 from spec.exchange import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from environments.wire import Deadline
+    from environments.door.attempt import Deadline
 
 ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError)
 """What an attempt may raise."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
 
-from environments.wrong_tokens import ANOTHER, NAMES, wrong_tokens
+from environments.door.wrong_tokens import ANOTHER, NAMES, wrong_tokens
 
 VALID = "valid"
 MOST_WRONG_TOKENS = 40

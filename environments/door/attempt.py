@@ -21,7 +21,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from environments.failures import ERRORS, NO_PROXY, failure_of
+from environments.door.failures import ERRORS, NO_PROXY, failure_of
 from environments.profiles.loading import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 

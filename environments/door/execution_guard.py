@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
-from environments.budget import Budget
-from environments.journal import NOT_SENT, REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
-from environments.prepared import Prepared
+from environments.door.budget import Budget
+from environments.door.journal import NOT_SENT, REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
+from environments.door.prepared_transfers import Prepared
 from spec.answers import code_of, gives_result, is_refusal
 from spec.exchange import Exchange, FailureKind, Response
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from pathlib import Path
 
-from environments.record import Record
+from environments.door.record import Record
 
 ABSENT, SENT, REGISTERED, REFUSED, DELETED, GONE = "absent before", "sent", "registered", "refused", "deleted", "gone"
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from environments.client import Client
-from environments.door import Door
+from environments.door.client import Client
+from environments.door.door import Door
+from environments.door.token_monitor import turns_away
 from environments.profiles.profile import Profile
-from environments.token_trouble import turns_away
 from spec.answers import is_refusal
 from spec.exchange import Exchange, Failure, FailureKind, Response
 

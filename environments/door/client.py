@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import requests
 
-from environments.authorization import VALID, authorization
-from environments.door import Door, Intent
-from environments.permission import invented
+from environments.door.authorization import VALID, authorization
+from environments.door.door import Door, Intent
+from environments.door.permission import invented
 from spec.exchange import Exchange
 from spec.interface import operations
 

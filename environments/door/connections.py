@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import requests
 
-from environments.wire import Wire, WireSettings
+from environments.door.attempt import Wire, WireSettings
 from spec.exchange import Failure, FailureKind, Response
 
 _DIRECTLY_S = 3.0

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from environments.client import Client
-from environments.key_record import DELETED, GONE, KeyRecord, Left
-from environments.keys import name_of
+from environments.door.client import Client
+from environments.door.key_record import DELETED, GONE, KeyRecord, Left
+from environments.door.touched_keys import name_of
 from environments.profiles.profile import PixKey, Profile, ProfileError, fill
 from spec.answers import is_refusal
 from spec.exchange import Exchange
