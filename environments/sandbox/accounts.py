@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .ledger import Account, Entry, Ledger
+from .double_entry import Account, Entry, Ledger
 from .messages import Data, Refusal, Request
-from .wire import Wire
+from .protocol import Wire
 
 
 class AccountOperations(Wire):

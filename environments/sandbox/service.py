@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .keys import KeyOperations
+from .pix_keys import KeyOperations
 from .transfers import TransferOperations
 
 

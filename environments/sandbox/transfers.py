@@ -6,8 +6,8 @@ import secrets
 from dataclasses import dataclass
 
 from .accounts import AccountOperations
-from .fields import cents, milliseconds, text
-from .ledger import Account, Key, Ledger, Transfer
+from .body_fields import cents, milliseconds, text
+from .double_entry import Account, Key, Ledger, Transfer
 from .messages import Data, Refusal, Request
 
 

@@ -11,7 +11,7 @@ import pytest
 from environments.door.prepared_transfers import codes_told
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data
-from environments.sandbox.ledger import Transfer
+from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
 from reports.writing import RUNS
 from spec.exchange import Exchange, Request, Response

@@ -11,7 +11,7 @@ import pytest
 
 from environments.door.key_record import ABSENT, GONE, REFUSED, REGISTERED, SENT, KeyRecord
 from environments.sandbox import Refusal
-from environments.sandbox.ledger import Key
+from environments.sandbox.double_entry import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from tests.selftest.services.running import ROOT, environment, run, write_profile

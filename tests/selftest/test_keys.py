@@ -8,7 +8,7 @@ import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.profile import PixKey
-from environments.sandbox.ledger import Key
+from environments.sandbox.double_entry import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from spec.key_list import Listing, accepted_alike, alike

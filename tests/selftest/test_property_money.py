@@ -14,7 +14,7 @@ from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
 from environments.profiles.profile import load
 from environments.sandbox import Request, Response
-from environments.sandbox.ledger import Ledger, Transfer
+from environments.sandbox.double_entry import Ledger, Transfer
 from environments.sandbox.service import Service
 from spec.exchange import Exchange
 from spec.exchange import Request as SentRequest

@@ -125,7 +125,7 @@ def test_a_transfer_of_each_kind_is_prepared(call, kind):
 
 def test_execution_moves_the_money(call, monkeypatch):
     """The value leaves the payer's account as one entry, which has the time of the execution in milliseconds."""
-    monkeypatch.setattr("environments.sandbox.wire.time", SimpleNamespace(time_ns=lambda: DATE * 1_000_000))
+    monkeypatch.setattr("environments.sandbox.protocol.time", SimpleNamespace(time_ns=lambda: DATE * 1_000_000))
     before = call("GET", "/v1/accounts/balance/ac-0001").json()["data"]["balance"]
     done = call("GET", EXECUTE).json()["data"]
     after = call("GET", "/v1/accounts/balance/ac-0001").json()["data"]["balance"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from environments.sandbox import Request
-from environments.sandbox.ledger import Transfer
+from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
 from tests.selftest.proof.mutants.making import lie
 

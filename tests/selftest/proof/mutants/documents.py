@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from environments.sandbox.ledger import Transfer
+from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
 from tests.selftest.proof.mutants.making import lie
 

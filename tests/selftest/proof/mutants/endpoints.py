@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from environments.sandbox import Data, Refusal, Request
+from environments.sandbox.protocol import Wire
 from environments.sandbox.service import Service
-from environments.sandbox.wire import Wire
 from spec.interface import operations
 from tests.selftest.proof.mutants.making import DELETION, lie
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from environments.sandbox import Refusal
-from environments.sandbox.key_kinds import FORMATS
+from environments.sandbox.key_types import FORMATS
 from environments.sandbox.service import Service
 from spec.interface import KEY_KINDS
 from tests.selftest.proof.mutants.making import lie

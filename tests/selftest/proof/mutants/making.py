@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from environments.sandbox import Refusal, Request, Response
-from environments.sandbox.ledger import Transfer
+from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import mutant
 

@@ -6,7 +6,7 @@ import uuid
 from typing import Any, ClassVar
 
 from environments.sandbox import Data, Refusal, Request
-from environments.sandbox.ledger import Key
+from environments.sandbox.double_entry import Key
 from environments.sandbox.service import Service
 from spec.interface import KEY_KINDS
 from tests.selftest.proof.registry import variant

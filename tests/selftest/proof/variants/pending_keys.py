@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from environments.sandbox import Data, Refusal, Request, Response
-from environments.sandbox.keys import Registration
-from environments.sandbox.ledger import Key
+from environments.sandbox.double_entry import Key
+from environments.sandbox.pix_keys import Registration
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.making import Finishes, Refuses, as_json, empty, lawful

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 
 from environments.sandbox import Data, Refusal, Request, Response
-from environments.sandbox.fields import text
-from environments.sandbox.ledger import Key
+from environments.sandbox.body_fields import text
+from environments.sandbox.double_entry import Key
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.making import InTurn, Refuses, as_json, lawful, problem, profile, verbatim

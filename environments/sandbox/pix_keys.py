@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from . import key_kinds
+from . import key_types
 from .accounts import AccountOperations
-from .fields import text
-from .ledger import Key, Ledger
+from .body_fields import text
+from .double_entry import Key, Ledger
 from .messages import Data, Refusal, Request
 
 
@@ -27,7 +27,7 @@ class Registration:
 class KeyOperations(AccountOperations):
     """Registers, deletes and lists keys."""
 
-    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], bool]]] = key_kinds.FORMATS
+    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], bool]]] = key_types.FORMATS
     """The kinds that are accepted, each with the test that its keys pass."""
 
     def register_pix_key(self, request: Request, account_id: str) -> Data:
