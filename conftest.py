@@ -21,20 +21,20 @@ from environments.door.preflight import Preflight, probe
 from environments.profiles.profile import Profile, ProfileError, load
 from environments.profiles.target import Target, open_target, target_of_worker
 from reports.first import ordered, unknown_to_all
-from reports.interruption import Interruption, join_parallel_run, stop_parallel_run
-from reports.options import only_explains, only_shows, refuse_options, whole_number
-from reports.pen import Pen
-from reports.plan import Planner
-from reports.recording import NotExercised
-from reports.reporter import Reporter
 from reports.run import Run
-from reports.selection import ROOT, only_selftests, selection
-from reports.watcher import Watcher
 from reports.writing import RUNS, prepare, run_folder
 from spec.requirements import ledger
 from tests.conformance.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
-from tests.conformance.judging import turn_of
 from tests.conformance.planning import planned
+from tests.harness.interruption import Interruption, join_parallel_run, stop_parallel_run
+from tests.harness.judging import turn_of
+from tests.harness.options import only_explains, only_shows, refuse_options, whole_number
+from tests.harness.pen import Pen
+from tests.harness.planner import Planner
+from tests.harness.recorder import NotExercised
+from tests.harness.reporter import Reporter
+from tests.harness.selection import ROOT, only_selftests, selection
+from tests.harness.watcher import Watcher
 
 EVERY_CODE = "*"
 

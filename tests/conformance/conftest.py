@@ -8,9 +8,6 @@ import pytest
 
 from environments.door.client import Client
 from environments.profiles.profile import Profile
-from reports.recording import NotExercised
-from reports.selection import requirements
-from reports.watcher import Watcher
 from spec.answers import gives_result
 from spec.exchange import Exchange
 from tests.conformance.executions import Executions
@@ -20,6 +17,9 @@ from tests.conformance.operations import Traffic
 from tests.conformance.reach import reach_of
 from tests.conformance.registrar import Registrar, Registrations
 from tests.conformance.registrations import NOTHING_TO_DELETE
+from tests.harness.recorder import NotExercised
+from tests.harness.selection import requirements
+from tests.harness.watcher import Watcher
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from environments.door.authorization import VALID
-from reports.recording import Finding
 from spec.answers import is_refusal, succeeded
 from spec.exchange import Exchange
 from spec.rules import Outcome, judge
@@ -11,6 +10,7 @@ from tests.conformance.executions import Executions
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.operations import Traffic
 from tests.conformance.reach import READS
+from tests.harness.recorder import Finding
 
 
 def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Finding:

@@ -11,8 +11,6 @@ from environments.door.authorization import VALID
 from environments.door.client import NOTHING, Client, invented
 from environments.door.preflight import asks_for_a_certificate
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions, fill
-from reports.recording import Finding, NotExercised
-from reports.watcher import Watcher
 from spec.answers import is_page, is_refusal, succeeded
 from spec.exchange import Exchange
 from spec.interface import operations
@@ -25,6 +23,8 @@ from tests.conformance.prepared import codes_of, prepare, prepare_one
 from tests.conformance.reach import READS, Reach, permits
 from tests.conformance.registrar import Registrar, Registrations
 from tests.conformance.registrations import NOTHING_TO_DELETE, register_all, send_undocumented
+from tests.harness.recorder import Finding, NotExercised
+from tests.harness.watcher import Watcher
 
 PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 WITH_A_BODY = ("deletePixKey", *PREPARING)

@@ -11,8 +11,6 @@ from environments.door.authorization import OTHER_SCHEMES, WITHOUT_A_TOKEN
 from environments.door.journal import JournalError
 from environments.door.preflight import MOST_ACCOUNTS
 from environments.profiles.profile import PixKey, Profile
-from reports.plan import UNDOCUMENTED, Plan
-from reports.selection import requirements, uses, uses_any
 from reports.spending import Spending, spending
 from spec.exchange import Exchange, Request
 from spec.interface import operations
@@ -29,6 +27,8 @@ from tests.conformance.refused_kinds import CONTROLS, MOST_EXPLAINED
 from tests.conformance.registrar import PATIENCE_S
 from tests.conformance.registrations import NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
 from tests.conformance.wrong_tokens import OF_AN_OPERATION
+from tests.harness.planner import UNDOCUMENTED, Plan
+from tests.harness.selection import requirements, uses, uses_any
 
 _MALFORMED = {
     "executePix": len(malformed.ARGUMENTS),

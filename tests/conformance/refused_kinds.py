@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from environments.profiles.profile import PixKey
-from reports.recording import Finding
 from spec.answers import registered
 from spec.exchange import Exchange
 from spec.rules import Outcome
 from tests.conformance.extras import Alternative, alternatives
 from tests.conformance.fingerprint import indistinguishable
 from tests.conformance.registrar import PATIENCE_S, Registrar, is_refused_outright, is_understood
+from tests.harness.recorder import Finding
 
 MOST_EXPLAINED = 2
 """For how many refused kinds it is tried what else would be accepted; for the others, only what helped before."""

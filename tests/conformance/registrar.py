@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from environments.door.client import NOTHING, Client
 from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile, fill
-from reports.recording import Finding
 from spec.answers import data_of, find, is_refusal, puts_off, registered, succeeded
 from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.json_text import read_json
 from spec.key_list import UUID, Listing
+from tests.harness.recorder import Finding
 
 if TYPE_CHECKING:
     from tests.conformance.effects import Suspicion

@@ -12,7 +12,6 @@ from environments.door.client import Client
 from environments.door.door import UnreachableError
 from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile
-from reports.recording import Finding
 from spec.answers import registered
 from spec.interface import MARK
 from spec.rules import Outcome
@@ -21,6 +20,7 @@ from tests.conformance.extras import registration
 from tests.conformance.refused_kinds import explained
 from tests.conformance.registrar import Registrar, Registrations, is_refused_outright
 from tests.conformance.wrong_tokens import OfKeys
+from tests.harness.recorder import Finding
 
 UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 OTHER_NAME_OF_RANDOM = "EVP"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from reports.recording import Finding
 from spec.answers import data_of, is_refusal, succeeded
 from spec.rules import Outcome
-from tests.conformance.judging import NotExercised, assert_found, assert_holds, observe, requirement, rows
+from tests.harness.judging import NotExercised, assert_found, assert_holds, observe, requirement, rows
+from tests.harness.recorder import Finding
 
 STANDING = ("serverError", "stackTrace", "connection")
 

@@ -10,7 +10,8 @@ from spec.answers import data_of, gives_result, succeeded
 from spec.exchange import Exchange
 from spec.json_text import is_number
 from tests.conformance.findings import accepted_under_another_scheme, needs_more, seen_in_one_answer, token_accepted
-from tests.conformance.judging import (
+from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
+from tests.harness.judging import (
     NotExercised,
     assert_found,
     assert_holds,
@@ -20,7 +21,6 @@ from tests.conformance.judging import (
     requirement,
     rows,
 )
-from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
 
 STANDING = ("serverError", "stackTrace", "connection")
 OVER_ALL_ANSWERS = "type.example"

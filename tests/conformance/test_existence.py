@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from reports.recording import Finding
 from spec.interface import operations
 from spec.rules import Outcome
-from tests.conformance.judging import (
+from tests.conformance.operations import PREPARING
+from tests.conformance.reach import READS
+from tests.harness.judging import (
     NotExercised,
     OutOfScope,
     assert_found,
@@ -17,8 +18,7 @@ from tests.conformance.judging import (
     requirement,
     rows,
 )
-from tests.conformance.operations import PREPARING
-from tests.conformance.reach import READS
+from tests.harness.recorder import Finding
 
 STANDING = ("serverError", "stackTrace", "connection")
 UNDESCRIBED = (*READS, *PREPARING)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reports.recording import Finding
 from spec.answers import code_of, data_of, gives_result, registered
 from spec.interface import KEY_KINDS
 from spec.rules import Outcome
 from tests.conformance.effects import mention_suspected
 from tests.conformance.findings import token_accepted
-from tests.conformance.judging import (
+from tests.conformance.refused_kinds import kind_sent
+from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
+from tests.harness.judging import (
     NotExercised,
     OutOfScope,
     assert_found,
@@ -21,8 +22,7 @@ from tests.conformance.judging import (
     requirement,
     rows,
 )
-from tests.conformance.refused_kinds import kind_sent
-from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
+from tests.harness.recorder import Finding
 
 STANDING = ("serverError", "stackTrace", "connection")
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")

@@ -7,7 +7,7 @@ import pytest
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.rules import Outcome, judge
-from tests.conformance.judging import NotExercised, cite, each
+from tests.harness.judging import NotExercised, cite, each
 
 
 @pytest.mark.parametrize("operation", each(operations(), "serverError"))

@@ -6,16 +6,16 @@ import pytest
 
 from environments.door.client import Client
 from environments.profiles.profile import Profile
-from reports.recording import assert_rows
-from reports.selection import requirements
-from reports.watcher import Watcher
 from spec.rules import Outcome
 from tests.conformance.generation.collecting import Findings
 from tests.conformance.generation.settings import GenerationSettings
 from tests.conformance.generation.world import World
-from tests.conformance.judging import NotExercised, observe, requirement
 from tests.conformance.reach import reach_of
 from tests.conformance.registrar import Registrar
+from tests.harness.judging import NotExercised, observe, requirement
+from tests.harness.recorder import assert_rows
+from tests.harness.selection import requirements
+from tests.harness.watcher import Watcher
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from reports import interruption as interruption_module
-from reports.interruption import Interruption
+from tests.harness import interruption as interruption_module
+from tests.harness.interruption import Interruption
 from tests.selftest.services.running import ROOT, command, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event

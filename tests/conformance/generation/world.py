@@ -12,7 +12,6 @@ from typing import Any, Concatenate, ParamSpec
 from environments.door.client import Client
 from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
-from reports.recording import Finding
 from reports.redaction import Redactor
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
@@ -22,6 +21,7 @@ from tests.conformance.generation.collecting import Findings
 from tests.conformance.prepared import codes_of, prepare
 from tests.conformance.reach import Reach, may_execute_twice
 from tests.conformance.registrations import Registrar
+from tests.harness.recorder import Finding
 
 MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _WHOLE = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
 _LEAVES_OUT = {
     "deselect": "--deselect",

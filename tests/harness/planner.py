@@ -11,9 +11,9 @@ import pytest
 from environments.door.permission import MONEY
 from environments.profiles.profile import Profile, is_loopback
 from reports.redaction import Redactor
-from reports.selection import selection
 from reports.spending import Spending, spending_lines
 from spec.interface import KEY_KINDS, MARK, operations
+from tests.harness.selection import selection
 
 UNDOCUMENTED = ""
 """Stands for the paths beside the documented ones, which show what an unknown path looks like."""

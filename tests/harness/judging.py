@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from reports.recording import NotExercised, OutOfScope, assert_found, assert_holds, cite, observe, remark
 from spec.requirements import ledger
 from spec.rules import RULES
+from tests.harness.recorder import NotExercised, OutOfScope, assert_found, assert_holds, cite, observe, remark
 
 __all__ = [
     "NotExercised",

@@ -16,7 +16,6 @@ from reports.explaining import Explained, explained, whole
 from reports.first import said_first
 from reports.generated import Generated
 from reports.grants import Grants
-from reports.recording import NotExercised, OutOfScope, Recording, RowsFailError, current
 from reports.redaction import Redactor
 from reports.reproducing import Preparation
 from reports.run import missing_permission
@@ -24,6 +23,7 @@ from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
 from spec.rules import Outcome, judge
+from tests.harness.recorder import NotExercised, OutOfScope, Recording, RowsFailError, current
 
 _LEARNED_FROM = 65_536
 _MOST_CODES = 50
