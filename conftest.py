@@ -24,8 +24,6 @@ from reports.first import ordered, unknown_to_all
 from reports.run import Run
 from reports.writing import RUNS, prepare, run_folder
 from spec.requirements import ledger
-from tests.conformance.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
-from tests.conformance.planning import planned
 from tests.harness.interruption import Interruption, join_parallel_run, stop_parallel_run
 from tests.harness.judging import turn_of
 from tests.harness.options import only_explains, only_shows, refuse_options, whole_number
@@ -35,6 +33,8 @@ from tests.harness.recorder import NotExercised
 from tests.harness.reporter import Reporter
 from tests.harness.selection import ROOT, only_selftests, selection
 from tests.harness.watcher import Watcher
+from tests.traffic.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
+from tests.traffic.planning import planned
 
 EVERY_CODE = "*"
 

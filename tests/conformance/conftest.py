@@ -10,16 +10,16 @@ from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.answers import gives_result
 from spec.exchange import Exchange
-from tests.conformance.executions import Executions
-from tests.conformance.generation.phases import Generation
-from tests.conformance.generation.settings import GenerationSettings
-from tests.conformance.operations import Traffic
-from tests.conformance.reach import reach_of
-from tests.conformance.registrar import Registrar, Registrations
-from tests.conformance.registrations import NOTHING_TO_DELETE
 from tests.harness.recorder import NotExercised
 from tests.harness.selection import requirements
 from tests.harness.watcher import Watcher
+from tests.traffic.executions import Executions
+from tests.traffic.generation.phases import Generation
+from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.operations import Traffic
+from tests.traffic.reach import reach_of
+from tests.traffic.registrar import Registrar, Registrations
+from tests.traffic.registrations import NOTHING_TO_DELETE
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,6 @@ import pytest
 from spec.answers import data_of, gives_result, succeeded
 from spec.exchange import Exchange
 from spec.json_text import is_number
-from tests.conformance.findings import accepted_under_another_scheme, needs_more, seen_in_one_answer, token_accepted
-from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
 from tests.harness.judging import (
     NotExercised,
     assert_found,
@@ -21,6 +19,8 @@ from tests.harness.judging import (
     requirement,
     rows,
 )
+from tests.traffic.findings import accepted_under_another_scheme, needs_more, seen_in_one_answer, token_accepted
+from tests.traffic.refused_credentials import MOST_CITED, credentials_of, of_a_guessable_token
 
 STANDING = ("serverError", "stackTrace", "connection")
 OVER_ALL_ANSWERS = "type.example"

@@ -6,8 +6,6 @@ import pytest
 
 from spec.interface import operations
 from spec.rules import Outcome
-from tests.conformance.operations import PREPARING
-from tests.conformance.reach import READS
 from tests.harness.judging import (
     NotExercised,
     OutOfScope,
@@ -19,6 +17,8 @@ from tests.harness.judging import (
     rows,
 )
 from tests.harness.recorder import Finding
+from tests.traffic.operations import PREPARING
+from tests.traffic.reach import READS
 
 STANDING = ("serverError", "stackTrace", "connection")
 UNDESCRIBED = (*READS, *PREPARING)

@@ -9,9 +9,9 @@ import pytest
 from environments.door.authorization import VALID
 from spec.answers import code_of, is_refusal
 from spec.interface import operations
-from tests.conformance.operations import PREPARING
-from tests.conformance.reach import READS
 from tests.harness.judging import NotExercised, each, observe, requirement
+from tests.traffic.operations import PREPARING
+from tests.traffic.reach import READS
 
 
 @pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))

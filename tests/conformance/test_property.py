@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.profile import Profile
-from tests.conformance.generation.phases import EXAMPLES, Generation, items
 from tests.harness.judging import NotExercised, requirement
 from tests.harness.recorder import assert_rows
+from tests.traffic.generation.phases import EXAMPLES, Generation, items
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 

@@ -7,10 +7,6 @@ import pytest
 from spec.answers import code_of, data_of, gives_result, registered
 from spec.interface import KEY_KINDS
 from spec.rules import Outcome
-from tests.conformance.effects import mention_suspected
-from tests.conformance.findings import token_accepted
-from tests.conformance.refused_kinds import kind_sent
-from tests.conformance.wrong_tokens import MOST_CITED, credentials_of, of_a_guessable_token
 from tests.harness.judging import (
     NotExercised,
     OutOfScope,
@@ -23,6 +19,10 @@ from tests.harness.judging import (
     rows,
 )
 from tests.harness.recorder import Finding
+from tests.traffic.effects import mention_suspected
+from tests.traffic.findings import token_accepted
+from tests.traffic.refused_credentials import MOST_CITED, credentials_of, of_a_guessable_token
+from tests.traffic.refused_kinds import kind_sent
 
 STANDING = ("serverError", "stackTrace", "connection")
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")

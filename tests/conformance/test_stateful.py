@@ -7,15 +7,15 @@ import pytest
 from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.rules import Outcome
-from tests.conformance.generation.collecting import Findings
-from tests.conformance.generation.settings import GenerationSettings
-from tests.conformance.generation.world import World
-from tests.conformance.reach import reach_of
-from tests.conformance.registrar import Registrar
 from tests.harness.judging import NotExercised, observe, requirement
 from tests.harness.recorder import assert_rows
 from tests.harness.selection import requirements
 from tests.harness.watcher import Watcher
+from tests.traffic.generation.collecting import Findings
+from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.generation.world import World
+from tests.traffic.reach import reach_of
+from tests.traffic.registrar import Registrar
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
 
@@ -31,7 +31,7 @@ def world(
     """What the state machine saw."""
     if not profile.accounts:
         raise NotExercised("no account: supply accounts")
-    from tests.conformance.generation.machine import run_sequences
+    from tests.traffic.generation.machine import run_sequences
 
     reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
     registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None

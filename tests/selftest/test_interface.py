@@ -16,8 +16,8 @@ from spec.exchange import FailureKind, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json
 from spec.packed import LARGE
-from tests.conformance.fingerprint import indistinguishable
 from tests.selftest.exchanges import answer
+from tests.traffic.fingerprint import indistinguishable
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

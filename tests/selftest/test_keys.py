@@ -12,7 +12,6 @@ from environments.sandbox.double_entry import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from spec.key_list import Listing, accepted_alike, alike
-from tests.conformance.registrar import Registrar
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS
 from tests.selftest.proof.trial import try_service
@@ -21,6 +20,7 @@ from tests.selftest.proof.variants.registrations import DuplicatesAreWelcome, Re
 from tests.selftest.services.one_run import Run, profile_of
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
+from tests.traffic.registrar import Registrar
 
 EMAIL = "qa@pix-conformance.example"
 

@@ -301,6 +301,6 @@ def test_targeted_tests_do_not_load_schemathesis():
 
 def test_every_operation_has_items():
     """Every operation has a coverage and a fuzzing item."""
-    from tests.conformance.generation.phases import items
+    from tests.traffic.generation.phases import items
 
     assert {operation for operation, phase in items() if phase == "fuzzing"} == set(operations())

@@ -21,10 +21,10 @@ from spec.exchange import Request as SentRequest
 from spec.exchange import Response as Answer
 from spec.interface import KEY_KINDS, MARK, operations
 from spec.json_text import read_json
-from tests.conformance.generation.classes import TEXTS, UNREADABLE
 from tests.selftest.generated import PLUGINS, ROOT, Logs, generate, run_apart
 from tests.selftest.proof.mutants.robustness import JSON
 from tests.selftest.proof.trial import try_service
+from tests.traffic.generation.classes import TEXTS, UNREADABLE
 
 PROFILE = load("sandbox", folder=ROOT / "environments")
 METHODS = {operation.method for operation in operations().values()}

@@ -19,13 +19,13 @@ from environments.profiles.profile import load
 from environments.sandbox.service import Service
 from spec.interface import operations, operations_reached
 from spec.requirements import ledger
-from tests.conformance.reach import PREREQUISITES, READS, reach_of
 from tests.harness.planner import UNDOCUMENTED
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.running import ROOT, run, write_profile
 from tests.selftest.services.serving import Raw
+from tests.traffic.reach import PREREQUISITES, READS, reach_of
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 SANDBOX = load("sandbox", folder=ROOT / "environments")

@@ -23,10 +23,10 @@ from environments.door.wrong_tokens import (
 )
 from environments.profiles.profile import PixKey
 from spec.interface import MARK, operations_reached
-from tests.conformance.wrong_tokens import GUESSABLE, OF_AN_OPERATION, OfKeys, credentials_of, of_code
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.signed import CLAIMS, Signing, decoded
+from tests.traffic.refused_credentials import GUESSABLE, OF_AN_OPERATION, OfKeys, credentials_of, of_code
 
 SIGNED = Signing().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"

@@ -13,10 +13,10 @@ from environments.door.door import Door
 from environments.door.journal import TRIED, TURNED_AWAY, Journal
 from environments.profiles.profile import Profile, load
 from spec.interface import operations
-from tests.conformance.executions import Executions, execute
-from tests.conformance.prepared import codes_of, prepare
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.waiting import RunsOutWhen
+from tests.traffic.executions import Executions, execute
+from tests.traffic.preparing import codes_of, prepare
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 EVERYTHING = frozenset(operation.permission for operation in operations().values())

@@ -15,12 +15,12 @@ from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.interface import MARK
 from spec.rules import Outcome
-from tests.conformance.effects import look_for_effect, settle_suspicions
-from tests.conformance.extras import registration
-from tests.conformance.refused_kinds import explained
-from tests.conformance.registrar import Registrar, Registrations, is_refused_outright
-from tests.conformance.wrong_tokens import OfKeys
 from tests.harness.recorder import Finding
+from tests.traffic.effects import look_for_effect, settle_suspicions
+from tests.traffic.extras import registration
+from tests.traffic.refused_credentials import OfKeys
+from tests.traffic.refused_kinds import explained
+from tests.traffic.registrar import Registrar, Registrations, is_refused_outright
 
 UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
 OTHER_NAME_OF_RANDOM = "EVP"

@@ -19,9 +19,9 @@ from spec.key_list import UUID, Listing
 from tests.harness.recorder import Finding
 
 if TYPE_CHECKING:
-    from tests.conformance.effects import Suspicion
-from tests.conformance.extras import FORM, Alternative, registration
-from tests.conformance.made_keys import can_show_what_is_made, made_since
+    from tests.traffic.effects import Suspicion
+from tests.traffic.extras import FORM, Alternative, registration
+from tests.traffic.made_keys import can_show_what_is_made, made_since
 
 PATIENCE_S = (0.2, 0.5)
 """How long a deletion that is refused right after the registration is waited with, in all of a run; and a kind that

@@ -22,9 +22,9 @@ from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
 from reports.writing import writable
-from tests.conformance.generation.cases import Case
-from tests.conformance.generation.collecting import Sign
-from tests.conformance.generation.settings import GenerationSettings
+from tests.traffic.generation.cases import Case
+from tests.traffic.generation.collecting import Sign
+from tests.traffic.generation.settings import GenerationSettings
 
 PROFILE = "conformance"
 SHRINKING_SENDS = 40

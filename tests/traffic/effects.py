@@ -17,10 +17,10 @@ from spec.answers import registered
 from spec.exchange import Exchange
 from spec.interface import KEY_KINDS
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
-from tests.conformance.fingerprint import indistinguishable
-from tests.conformance.made_keys import can_show_what_is_made, made_since
-from tests.conformance.registrar import Registrar, is_refused
 from tests.harness.recorder import cite, warn
+from tests.traffic.fingerprint import indistinguishable
+from tests.traffic.made_keys import can_show_what_is_made, made_since
+from tests.traffic.registrar import Registrar, is_refused
 
 REFUSALS = (400, 403, 404, 415, 422)
 """Statuses that say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""

@@ -11,10 +11,10 @@ from environments.profiles.profile import PixKey
 from spec.answers import registered
 from spec.exchange import Exchange
 from spec.rules import Outcome
-from tests.conformance.extras import Alternative, alternatives
-from tests.conformance.fingerprint import indistinguishable
-from tests.conformance.registrar import PATIENCE_S, Registrar, is_refused_outright, is_understood
 from tests.harness.recorder import Finding
+from tests.traffic.extras import Alternative, alternatives
+from tests.traffic.fingerprint import indistinguishable
+from tests.traffic.registrar import PATIENCE_S, Registrar, is_refused_outright, is_understood
 
 MOST_EXPLAINED = 2
 """For how many refused kinds it is tried what else would be accepted; for the others, only what helped before."""

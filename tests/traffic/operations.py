@@ -15,16 +15,16 @@ from spec.answers import is_page, is_refusal, succeeded
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.rules import Outcome
-from tests.conformance import malformed
-from tests.conformance.executions import Executions, execute, room_for
-from tests.conformance.fingerprint import indistinguishable
-from tests.conformance.passing import ask_harmlessly, comparable, granted, is_passing
-from tests.conformance.prepared import codes_of, prepare, prepare_one
-from tests.conformance.reach import READS, Reach, permits
-from tests.conformance.registrar import Registrar, Registrations
-from tests.conformance.registrations import NOTHING_TO_DELETE, register_all, send_undocumented
 from tests.harness.recorder import Finding, NotExercised
 from tests.harness.watcher import Watcher
+from tests.traffic import malformed
+from tests.traffic.executions import Executions, execute, room_for
+from tests.traffic.fingerprint import indistinguishable
+from tests.traffic.passing import ask_harmlessly, comparable, granted, is_passing
+from tests.traffic.preparing import codes_of, prepare, prepare_one
+from tests.traffic.reach import READS, Reach, permits
+from tests.traffic.registrar import Registrar, Registrations
+from tests.traffic.registrations import NOTHING_TO_DELETE, register_all, send_undocumented
 
 PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 WITH_A_BODY = ("deletePixKey", *PREPARING)

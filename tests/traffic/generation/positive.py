@@ -12,9 +12,9 @@ from environments.door.client import NOTHING
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import operations
-from tests.conformance.extras import registration
-from tests.conformance.generation.cases import Case
-from tests.conformance.registrar import Registrar
+from tests.traffic.extras import registration
+from tests.traffic.generation.cases import Case
+from tests.traffic.registrar import Registrar
 
 
 def _escaped(text: str) -> str:

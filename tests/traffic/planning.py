@@ -15,20 +15,20 @@ from reports.spending import Spending, spending
 from spec.exchange import Exchange, Request
 from spec.interface import operations
 from spec.requirements import ledger
-from tests.conformance import malformed
-from tests.conformance.extras import alternatives
-from tests.conformance.generation.counting import executes_twice, generated, sequences
-from tests.conformance.generation.phases import EXAMPLES
-from tests.conformance.generation.positive import REGISTERED
-from tests.conformance.generation.settings import GenerationSettings
-from tests.conformance.operations import PREPARING, WITH_A_BODY
-from tests.conformance.reach import READS, Reach, permits, reach_of
-from tests.conformance.refused_kinds import CONTROLS, MOST_EXPLAINED
-from tests.conformance.registrar import PATIENCE_S
-from tests.conformance.registrations import NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
-from tests.conformance.wrong_tokens import OF_AN_OPERATION
 from tests.harness.planner import UNDOCUMENTED, Plan
 from tests.harness.selection import requirements, uses, uses_any
+from tests.traffic import malformed
+from tests.traffic.extras import alternatives
+from tests.traffic.generation.counting import executes_twice, generated, sequences
+from tests.traffic.generation.phases import EXAMPLES
+from tests.traffic.generation.positive import REGISTERED
+from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.operations import PREPARING, WITH_A_BODY
+from tests.traffic.reach import READS, Reach, permits, reach_of
+from tests.traffic.refused_credentials import OF_AN_OPERATION
+from tests.traffic.refused_kinds import CONTROLS, MOST_EXPLAINED
+from tests.traffic.registrar import PATIENCE_S
+from tests.traffic.registrations import NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
 
 _MALFORMED = {
     "executePix": len(malformed.ARGUMENTS),

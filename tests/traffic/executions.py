@@ -13,8 +13,8 @@ from environments.door.door import UnreachableError
 from environments.profiles.profile import Profile
 from spec.answers import gives_result, is_refusal, puts_off, succeeded
 from spec.exchange import Exchange
-from tests.conformance.extras import EXTRA_HEADERS
-from tests.conformance.wrong_tokens import of_code
+from tests.traffic.extras import EXTRA_HEADERS
+from tests.traffic.refused_credentials import of_code
 
 NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
 SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"

@@ -6,11 +6,11 @@ from environments.door.authorization import VALID
 from spec.answers import is_refusal, succeeded
 from spec.exchange import Exchange
 from spec.rules import Outcome, judge
-from tests.conformance.executions import Executions
-from tests.conformance.fingerprint import indistinguishable
-from tests.conformance.operations import Traffic
-from tests.conformance.reach import READS
 from tests.harness.recorder import Finding
+from tests.traffic.executions import Executions
+from tests.traffic.fingerprint import indistinguishable
+from tests.traffic.operations import Traffic
+from tests.traffic.reach import READS
 
 
 def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Finding:

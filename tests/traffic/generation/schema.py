@@ -24,8 +24,8 @@ from schemathesis.generation.meta import CoverageScenario
 from schemathesis.schemas import APIOperation
 
 from spec.interface import OPENAPI, operations
-from tests.conformance.generation.cases import JSON, Case
-from tests.conformance.generation.harmless import as_bytes, harmless, marked
+from tests.traffic.generation.cases import JSON, Case
+from tests.traffic.generation.harmless import as_bytes, harmless, marked
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""

@@ -16,12 +16,12 @@ from reports.redaction import Redactor
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
 from spec.rules import Outcome
-from tests.conformance.generation.cases import Case
-from tests.conformance.generation.collecting import Findings
-from tests.conformance.prepared import codes_of, prepare
-from tests.conformance.reach import Reach, may_execute_twice
-from tests.conformance.registrations import Registrar
 from tests.harness.recorder import Finding
+from tests.traffic.generation.cases import Case
+from tests.traffic.generation.collecting import Findings
+from tests.traffic.preparing import codes_of, prepare
+from tests.traffic.reach import Reach, may_execute_twice
+from tests.traffic.registrations import Registrar
 
 MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""

@@ -10,13 +10,13 @@ from environments.door.client import Client
 from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from spec.interface import MARK, operations
-from tests.conformance.generation import classes
-from tests.conformance.generation.cases import Case
-from tests.conformance.generation.collecting import Findings
-from tests.conformance.generation.harmless import as_bytes, harmless, marked
-from tests.conformance.generation.positive import READ, REGISTERED, good_reads, good_registrations
-from tests.conformance.generation.settings import GenerationSettings
-from tests.conformance.registrar import Registrar
+from tests.traffic.generation import classes
+from tests.traffic.generation.cases import Case
+from tests.traffic.generation.collecting import Findings
+from tests.traffic.generation.harmless import as_bytes, harmless, marked
+from tests.traffic.generation.positive import READ, REGISTERED, good_reads, good_registrations
+from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.registrar import Registrar
 
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
 POSITIVE = (REGISTERED, *READ)
@@ -96,7 +96,7 @@ class Generation:
                     return
 
     def cases_of(self, operation: str) -> Iterator[Case]:
-        from tests.conformance.generation.schema import coverage_cases
+        from tests.traffic.generation.schema import coverage_cases
 
         place = next(iter(self._places(operation)), None)
         form = self._form(operation)
@@ -131,8 +131,8 @@ class Generation:
     def _search(self, operation: str, findings: Findings) -> None:
         from hypothesis import strategies as st
 
-        from tests.conformance.generation import drawn, schema
-        from tests.conformance.generation.search import Search
+        from tests.traffic.generation import drawn, schema
+        from tests.traffic.generation.search import Search
 
         places = self._places(operation)
         form = self._form(operation)

@@ -14,7 +14,7 @@ from spec.interface import KEY_KINDS
 from spec.json_text import read_json
 from spec.requirements import ledger
 from spec.rules import RULES, Outcome, judge
-from tests.conformance.generation.cases import Case
+from tests.traffic.generation.cases import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
 _MOST_NAMED = 12

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from environments.profiles.profile import Profile
-from tests.conformance.generation.phases import COVERAGE, EXAMPLES, Generation
-from tests.conformance.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
-from tests.conformance.reach import PREREQUISITES, Reach, may_execute_twice, permits
-from tests.conformance.registrar import PATIENCE_S
+from tests.traffic.generation.phases import COVERAGE, EXAMPLES, Generation
+from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
+from tests.traffic.reach import PREREQUISITES, Reach, may_execute_twice, permits
+from tests.traffic.registrar import PATIENCE_S
 
 _BALANCES = 3
 """Readings around a transfer that is executed twice: before, between and after."""
@@ -34,7 +34,7 @@ def _most(operation: str, phase: str, profile: Profile, settings: GenerationSett
     if phase == COVERAGE:
         generation = Generation(None, profile, None, settings)  # type: ignore[arg-type]  # counts, and sends nothing
         return sum(1 for _ in generation.cases_of(operation))
-    from tests.conformance.generation.search import SHRINKING_SENDS
+    from tests.traffic.generation.search import SHRINKING_SENDS
 
     return 2 * settings.drawn + SHRINKING_SENDS
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from environments.door.authorization import MISTAKEN_CREDENTIALS
 from spec.interface import MARK, operations
-from tests.conformance.generation.cases import JSON, Case
-from tests.conformance.generation.harmless import KINDS, as_bytes, marked, marked_bytes
+from tests.traffic.generation.cases import JSON, Case
+from tests.traffic.generation.harmless import KINDS, as_bytes, marked, marked_bytes
 
 LONG, LONGER, LONGEST = 300, 5_000, 70_000
 """Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB."""

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from spec.interface import MARK, operations
-from tests.conformance.generation.cases import Case
-from tests.conformance.generation.harmless import KINDS, as_bytes, harmless, marked, marked_bytes
+from tests.traffic.generation.cases import Case
+from tests.traffic.generation.harmless import KINDS, as_bytes, harmless, marked, marked_bytes
 
 _RESERVED = st.text(st.sampled_from(":/?#[]@!$&'()*+,;=%\\\"<>^`{|}~ .-_\0\t\r\n"), min_size=1, max_size=8)
 _UNICODE = st.text(max_size=12)

@@ -7,9 +7,9 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from tests.conformance.generation.search import PROFILE, derived, register_profile
-from tests.conformance.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
-from tests.conformance.generation.world import World
+from tests.traffic.generation.search import PROFILE, derived, register_profile
+from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
+from tests.traffic.generation.world import World
 
 
 def run_sequences(world: World, wanted: GenerationSettings) -> None:
