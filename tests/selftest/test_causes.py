@@ -20,7 +20,7 @@ from reports.run import Run
 from reports.terminal import summary
 from reports.verdicts import RowResult
 from spec.requirements import ledger
-from tests.selftest.proof.mutants.making import Results
+from tests.selftest.proof.mutants.making_faults import Results
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
 

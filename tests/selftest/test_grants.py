@@ -9,9 +9,9 @@ from environments.sandbox.messages import Response
 from reports.grants import Grants
 from spec.requirements import ledger
 from tests.selftest.exchanges import answer
+from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
-from tests.selftest.services.tokens import ExpiresTheToken
 
 READ_ONLY = {"allow": ["read"], "transactions": None, "requests": None, "pix_keys": None}
 TESTABLE = sum(row.level == "documented" and not row.untestable for row in ledger().values())

@@ -15,8 +15,8 @@ from spec.key_list import Listing, accepted_alike, alike
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS
 from tests.selftest.proof.trial import try_service
-from tests.selftest.proof.variants.making import profile
-from tests.selftest.proof.variants.registrations import DuplicatesAreWelcome, RefusesDuplicates
+from tests.selftest.proof.variants.lawful_making import profile
+from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, RefusesDuplicates
 from tests.selftest.services.one_run import Run, profile_of
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw

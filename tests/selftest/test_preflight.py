@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from environments.sandbox.messages import Response
+from tests.selftest.services.issuing import AnswersAll, ExpiresTheToken, ForgetsTheTokenOnce, IsAhead
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
-from tests.selftest.services.tokens import AnswersAll, ExpiresTheToken, ForgetsTheTokenOnce, IsAhead
 
 PART = ("-k", "executePix.document.type or registerPixKey.token or listAccounts.json")
 NO_CERTIFICATE = b"<html><center>No required SSL certificate was sent</center></html>"

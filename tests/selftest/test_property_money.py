@@ -21,8 +21,8 @@ from spec.exchange import Request as SentRequest
 from spec.exchange import Response as Answer
 from spec.interface import KEY_KINDS, MARK, operations
 from spec.json_text import read_json
-from tests.selftest.generated import PLUGINS, ROOT, Logs, generate, run_apart
-from tests.selftest.proof.mutants.robustness import JSON
+from tests.selftest.generated_runs import PLUGINS, ROOT, Logs, generate, run_apart
+from tests.selftest.proof.mutants.robustness_faults import JSON
 from tests.selftest.proof.trial import try_service
 from tests.traffic.generation.classes import TEXTS, UNREADABLE
 

@@ -14,9 +14,9 @@ import requests
 from environments.door.attempt import Wire, WireSettings
 from spec.exchange import FailureKind
 from tests.selftest.services.hostile import AcceptsAndNeverAnswers
+from tests.selftest.services.issuing import AnswersAll
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured, SelfSigned
-from tests.selftest.services.tokens import AnswersAll
 
 PART = ("-k", "executePix.document.type")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.tokens import ExpiresTheToken
 
 LATER = "Lat3r.Tok-en_of-the-service"
 

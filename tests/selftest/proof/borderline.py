@@ -8,7 +8,7 @@ from typing import Any
 from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import BORDERLINE, borderline
-from tests.selftest.proof.variants.making import Finishes, Results, as_json, text
+from tests.selftest.proof.variants.lawful_making import Finishes, Results, as_json, text
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
 UNDESCRIBED = (

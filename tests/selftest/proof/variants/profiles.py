@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from environments.sandbox.service import Service
-from tests.selftest.proof.variants.making import lawful, profile
-from tests.selftest.proof.variants.scopes import DELETION, EXECUTION
+from tests.selftest.proof.variants.lawful_making import lawful, profile
+from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
 """What is tried with a key only where the key can be deleted again."""

@@ -1,0 +1,97 @@
+"""Wrong on a connection that has carried a request before: the first one on each connection is answered as stated."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from environments.sandbox import Request
+from environments.sandbox.double_entry import Transfer
+from environments.sandbox.service import Service
+from tests.selftest.proof.mutants.making_faults import lie
+
+
+class KnowsItsConnections(Service):
+    """The sandbox, which counts the requests of each connection. One thread serves a connection from first to last."""
+
+    OPERATION: ClassVar[str] = "executePix"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connection = threading.local()
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        answer = super().__call__(environ, start_response)
+        self.connection.carried = self.carried + 1
+        return answer
+
+    @property
+    def carried(self) -> int:
+        """How many requests the connection has carried before this one."""
+        return getattr(self.connection, "carried", 0)
+
+
+class ForgetsOnAKeptConnection(KnowsItsConnections):
+    """The sandbox, whose results lack a field from the second request of a connection on."""
+
+    FIELD: ClassVar[str] = ""
+
+    def execution_result(self, transfer: Transfer) -> dict[str, object]:
+        result = super().execution_result(transfer)
+        return {name: value for name, value in result.items() if not self.carried or name != self.FIELD}
+
+
+for _field in ("digit", "document"):
+    lie(
+        "kept connection",
+        f"ExecutionForgets{_field.title()}OnAKeptConnection",
+        f"From the second request of a connection on, {_field} is missing.",
+        ForgetsOnAKeptConnection,
+        f"executePix.{_field}.present",
+        FIELD=_field,
+    )
+
+
+class UnmasksOnAKeptConnection(KnowsItsConnections):
+    """The sandbox, which masks no document from the second request of a connection on."""
+
+    def mask(self, document: str) -> str:
+        return document if self.carried else super().mask(document)
+
+
+lie(
+    "kept connection",
+    "ExecutionUnmasksOnAKeptConnection",
+    "From the second request of a connection on, the document is not masked.",
+    UnmasksOnAKeptConnection,
+    "executePix.document.masked",
+)
+
+
+class TrustsAConnection(KnowsItsConnections):
+    """The sandbox, which checks no token on a connection that was authorized before, for one operation."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        if operation != self.OPERATION or not getattr(self.connection, "authorized", False):
+            super().authorize(request, operation)
+        self.connection.authorized = True
+
+
+lie(
+    "kept connection",
+    "ExecutionTrustsAConnection",
+    "The token is not checked on a connection that was authorized before.",
+    TrustsAConnection,
+    "executePix.token.required",
+    hides=("executePix.token.scheme",),
+)
+lie(
+    "kept connection",
+    "RegistrationTrustsAConnection",
+    "The token is not checked on a connection that was authorized before.",
+    TrustsAConnection,
+    "registerPixKey.token.required",
+    warns=("registerPixKey.token.scheme",),
+    OPERATION="registerPixKey",
+)

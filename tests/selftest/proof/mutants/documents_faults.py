@@ -1,0 +1,106 @@
+"""Tax documents that come back in full: always, or of some counterparties only."""
+
+from __future__ import annotations
+
+from environments.sandbox.double_entry import Transfer
+from environments.sandbox.service import Service
+from tests.selftest.proof.mutants.making_faults import lie
+
+
+class Unmasked(Service):
+    """The sandbox, which shows some documents in full."""
+
+    def execution_result(self, transfer: Transfer) -> dict[str, object]:
+        data = super().execution_result(transfer)
+        return data | {"document": self.shown(transfer.payee.document)} if self.meant(transfer) else data
+
+    def meant(self, transfer: Transfer) -> bool:
+        return True
+
+    def shown(self, document: str) -> str:
+        return document
+
+
+def punctuated(document: str) -> str:
+    """The document as people write it."""
+    if len(document) == 11:
+        return f"{document[:3]}.{document[3:6]}.{document[6:9]}-{document[9:]}"
+    return f"{document[:2]}.{document[2:5]}.{document[5:8]}/{document[8:12]}-{document[12:]}"
+
+
+def in_groups(document: str) -> str:
+    """The document in groups of three."""
+    return " ".join(document[start : start + 3] for start in range(0, len(document), 3))
+
+
+def full_width(document: str) -> str:
+    """The document in full-width digits."""
+    return "".join(chr(ord(character) + 0xFEE0) for character in document)
+
+
+def mask(document: str) -> str:
+    """The document with six of its characters left."""
+    return f"***{document[3:9]}{'*' * (len(document) - 9)}"
+
+
+SHOWN = {
+    "Plain": ("plain", str),
+    "Punctuated": ("punctuated and not hidden", punctuated),
+    "InGroups": ("in groups of digits", in_groups),
+    "WithUnderscores": ("digits between underscores", "_".join),
+    "AsAlphanumericCnpj": ("plain CNPJ with letters", lambda document: "12ABC34501DE35"),
+    "AsPunctuatedAlphanumericCnpj": ("CNPJ with letters, punctuated", lambda document: "12.ABC.345/01DE-35"),
+    "AsSmallAlphanumericCnpj": ("CNPJ with small letters", lambda document: "12abc34501de35"),
+    "WithWrongCheckDigits": ("plain, with wrong check digits", lambda document: document[:-2] + "00"),
+    "FullWidth": ("in full-width digits", full_width),
+    "WithALabelBefore": ("plain behind a label", lambda document: f"CNPJ: {document}"),
+    "WithALabelBehind": ("plain before a label", lambda document: f"{document} (CPF)"),
+    "Padded": ("plain between spaces", lambda document: f" {document} "),
+    "BehindItsMask": ("masked, and in clear behind it", lambda document: f"{mask(document)} ({punctuated(document)})"),
+    "BeforeItsMask": ("plain, and masked behind it", lambda document: f"{document} / {mask(document)}"),
+    "BesideItsLastTwo": (
+        "hidden but for two digits, and plain",
+        lambda document: f"*********{document[-2:]}, {document}",
+    ),
+    "AsAlphanumericCnpjBesideItsMask": (
+        "CNPJ with letters, masked and in clear",
+        lambda document: "**.ABC.345/01DE-** 12.ABC.345/01DE-35",
+    ),
+    "BesideAMaskOfX": (
+        "masked with X, and digit by digit",
+        lambda document: f"XXX{mask(document)[3:9]}XX {' '.join(document)}",
+    ),
+    "InEntities": ("in entities of HTML", lambda document: "".join(f"&#{ord(character)};" for character in document)),
+    "WithoutWidthBetween": ("plain, with zero-width spaces", "\u200b".join),
+    "WithAName": ("punctuated, with a name", lambda document: f"{punctuated(document)} Maria Silva"),
+    "Twice": ("plain, twice", lambda document: f"{document} {document}"),
+}
+MEANT = {
+    "OfCpf": ("it is a CPF", lambda transfer: len(transfer.payee.document) == 11),
+    "OfCnpj": ("it is a CNPJ", lambda transfer: len(transfer.payee.document) == 14),
+    "OfLongNames": ("the name is long", lambda transfer: len(transfer.payee.name) > 25),
+    "OfShortNames": ("the name is short", lambda transfer: len(transfer.payee.name) < 12),
+    "OfLargeAmounts": ("the amount is large", lambda transfer: transfer.cents >= 10_000_00),
+    "WithoutAMessage": ("there is no message", lambda transfer: not transfer.message),
+    "OfEmailKeys": ("the key is an e-mail address", lambda transfer: transfer.key_kind == "EMAIL"),
+    "OfDigitX": ("the check digit is X", lambda transfer: transfer.payee.digit == "X"),
+}
+
+for _name, (_text, _shown) in SHOWN.items():
+    lie(
+        "document not hidden",
+        f"Document{_name}",
+        f"Documents are {_text}.",
+        Unmasked,
+        "executePix.document.masked",
+        shown=lambda self, document, shown=_shown: shown(document),
+    )
+for _name, (_text, _meant) in MEANT.items():
+    lie(
+        "document not hidden",
+        f"Document{_name}",
+        f"A document comes back in full where {_text}.",
+        Unmasked,
+        "executePix.document.masked",
+        meant=lambda self, transfer, meant=_meant: meant(transfer),
+    )

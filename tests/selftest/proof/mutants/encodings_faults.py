@@ -1,0 +1,96 @@
+"""Successful answers that are no JSON, that only look like it, or that have another status than 200."""
+
+from __future__ import annotations
+
+from environments.sandbox import Response
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, fixed, lie
+
+HTML = ("Content-Type", "text/html; charset=utf-8")
+
+
+def _body(change):
+    return fixed(lambda response: Response(response.status, change(response.body), response.headers))
+
+
+NOT_JSON = {
+    "IsHtml": ("The answer is a page of HTML.", fixed(lambda _: Response(200, b"<!doctype html><p>OK</p>", (HTML,)))),
+    "IsEmpty": ("The answer has no body.", _body(lambda body: b"")),
+    "IsTruncated": ("The last character of the answer is missing.", _body(lambda body: body[:-1])),
+    "HasTrailingText": ("Text follows the JSON.", _body(lambda body: body + b" OK")),
+    "IsLatin1": ("The bytes are Latin-1.", _body(lambda body: b'{"note": "\xe7\xe3o", ' + body[1:])),
+    "HasNaN": ("A number is NaN.", _body(lambda body: body.replace(b'"code": 0', b'"code": NaN', 1))),
+    "HasInfinity": ("A number is Infinity.", _body(lambda body: body.replace(b'"code": 0', b'"code": Infinity', 1))),
+    "HasSingleQuotes": ("Names and texts are in single quotes.", _body(lambda body: body.replace(b'"', b"'"))),
+    "IsBlank": ("The body of the answer is white space.", _body(lambda body: b" \r\n")),
+    "IsPlainText": ("The answer is a word.", _body(lambda body: b"OK")),
+    "IsXml": ("The answer is XML.", _body(lambda body: b"<?xml version='1.0'?><code>0</code>")),
+    "HasASecondValue": ("A second JSON value follows the first.", _body(lambda body: body + b"{}")),
+    "HasATrailingComma": ("A comma stands before the last brace.", _body(lambda body: body[:-1] + b",}")),
+    "HasAComment": ("A comment stands in the JSON.", _body(lambda body: b"{/* ok */" + body[1:])),
+    "HasALeadingZero": ("A number is 00.", _body(lambda body: body.replace(b'"code": 0', b'"code": 00', 1))),
+    "IsUtf16": ("The bytes are UTF-16.", _body(lambda body: body.decode().encode("utf-16"))),
+    "HasAPrefix": ("The JSON follows a guard against script inclusion.", _body(lambda body: b")]}',\n" + body)),
+    "IsJsonp": ("The JSON is the argument of a call.", _body(lambda body: b"callback(" + body + b")")),
+}  # fmt: skip
+_RESULT = ("*.present", "*.type", "*.spelling", "*.example", "fields.*")
+_EXECUTION = ("document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit")
+_OF = {
+    "executePix": (*_RESULT, *_EXECUTION),
+    "registerPixKey": (*_RESULT, "Success.text", "Success.letterCase"),
+    "deletePixKey": (),
+}
+
+
+def unreadable(operation: str) -> tuple[str, ...]:
+    """What goes unseen where no successful answer of the operation can be read."""
+    hides = tuple(f"{operation}.{what}" for what in ("json.*", "envelope.*", *_OF[operation]))
+    return (*hides, *UNREGISTERED) if operation == "registerPixKey" else hides
+
+
+def _with_status(status: int):
+    return fixed(lambda response: Response(status, b"" if status == 204 else response.body, response.headers))
+
+
+ONCE = 10
+"""How many of the last are tried with one operation only."""
+
+
+def _of_operation(index: int) -> list[str]:
+    every = list(NOT_JSON)
+    return every[:-ONCE] + every[-ONCE:][index :: len(SUBJECT)]
+
+
+for _index, (_operation, _of) in enumerate(SUBJECT.items()):
+    for _name in _of_operation(_index):
+        _text, _alter = NOT_JSON[_name]
+        lie(
+            "not JSON",
+            f"{_of}{_name}",
+            _text,
+            Answers,
+            f"{_operation}.json",
+            hides=unreadable(_operation),
+            OPERATION=_operation,
+            alter=_alter,
+        )
+    for _status in (201, 202):
+        lie(
+            "another status",
+            f"{_of}Answers{_status}",
+            f"A success has the status {_status}.",
+            Answers,
+            f"{_operation}.status",
+            OPERATION=_operation,
+            alter=_with_status(_status),
+        )
+    lie(
+        "another status",
+        f"{_of}Answers204",
+        "A success has the status 204 and no body.",
+        Answers,
+        f"{_operation}.status",
+        f"{_operation}.json",
+        hides=unreadable(_operation),
+        OPERATION=_operation,
+        alter=_with_status(204),
+    )

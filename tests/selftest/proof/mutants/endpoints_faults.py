@@ -1,0 +1,76 @@
+"""Endpoints that are not there, in each way in which a service says so."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from environments.sandbox import Data, Refusal, Request
+from environments.sandbox.protocol import Wire
+from environments.sandbox.service import Service
+from spec.interface import operations
+from tests.selftest.proof.mutants.making_faults import DELETION, lie
+
+
+class Gone(Service):
+    """The sandbox without one endpoint."""
+
+    OPERATION: ClassVar[str] = ""
+    STATUS: ClassVar[tuple[int, str]] = (404, "There is no such path.")
+
+    def route(self, request: Request) -> tuple[str, str | None]:
+        operation, argument = super().route(request)
+        if operation == self.OPERATION:
+            raise Refusal(*self.STATUS)
+        return operation, argument
+
+
+WAYS = {
+    "IsGone": (404, "There is no such path."),
+    "IsNotAllowed": (405, "The path does not have this method."),
+    "IsNotImplemented": (501, "Not implemented."),
+}
+for _operation in operations():
+    for _name, _status in WAYS.items():
+        lie(
+            "endpoint gone",
+            f"{_operation[0].upper()}{_operation[1:]}{_name}",
+            f"The endpoint is answered with {_status[0]}.",
+            Gone,
+            f"{_operation}.exists",
+            *([f"{_operation}.serverError"] if _status[0] == 501 else []),
+            hides=(f"{_operation}.*", *(DELETION if _operation == "registerPixKey" else ())),
+            OPERATION=_operation,
+            STATUS=_status,
+        )
+
+
+class GoneAndUnlisted(Gone):
+    """The sandbox without the deletion, where the list shows no keys either."""
+
+    OPERATION = "deletePixKey"
+
+    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        return {"count": len(super().list_pix_keys(request, account_id))}
+
+
+lie(
+    "endpoint gone",
+    "DeletePixKeyIsGoneAndNoKeyIsListed",
+    "The deletion is answered with 404, and the list shows no keys.",
+    GoneAndUnlisted,
+    "deletePixKey.exists",
+    hides=("deletePixKey.*",),
+)
+
+_KNOWN_WITHOUT_AN_ARGUMENT = ("listAccounts", "createPix", "transferExternal", "transferInternal", "transferP2p")
+for _name, _prefix in {"NoPrefix": "", "VersionTwo": "/v2", "PrefixUnderApi": "/api/v1"}.items():
+    lie(
+        "version prefix",
+        _name,
+        f"Every path starts with {_prefix or 'no prefix'}.",
+        Service,
+        "general.versionPrefix",
+        *(f"{operation}.exists" for operation in _KNOWN_WITHOUT_AN_ARGUMENT),
+        hides=("*",),
+        ROUTES=tuple((method, path.replace("/v1", _prefix, 1), name) for method, path, name in Wire.ROUTES),
+    )

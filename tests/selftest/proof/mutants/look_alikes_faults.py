@@ -1,0 +1,222 @@
+"""Tokens that only look like the right one, and conditions under which any token is let in; for both operations."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+from uuid import uuid4
+
+from environments.sandbox import Request, Response
+from tests.selftest.proof.mutants.making_faults import SUBJECT, lie
+from tests.selftest.proof.mutants.tokens_faults import LaxService, _bearer
+from tests.selftest.services.signed import Signing, decoded
+
+LetsIn = Callable[[Any, Request, str], object]
+
+
+class LaxAboutSignedTokens(LaxService, Signing):
+    """The sandbox with a signed token, which takes more for it than it is."""
+
+    def has(self, sent: str, *flaws: str) -> bool:
+        """Whether just this is wrong with what was sent."""
+        return self.flaws_of(_bearer(sent)) == set(flaws)
+
+    def algorithm_of(self, sent: str) -> str:
+        """What the header names, where it is all there and nothing but the signature is wrong."""
+        token = _bearer(sent)
+        unsigned = self.has(sent, "algorithm", "signature") and token.endswith(".")
+        return json.loads(decoded(token.partition(".")[0]))["alg"] if unsigned else ""
+
+    def signatures(self, sent: str) -> tuple[bytes, bytes]:
+        """That of a token with nothing else wrong, and the right one."""
+        token = _bearer(sent) if self.has(sent, "signature") else ""
+        return decoded(token.rpartition(".")[2]), decoded(self.token.rpartition(".")[2])
+
+    def is_signed_as_before(self, sent: str) -> bool:
+        """Whether the signature is that of the right token."""
+        return _bearer(sent).rpartition(".")[2] == self.token.rpartition(".")[2]
+
+
+def _same(signatures: tuple[bytes, bytes], part: slice) -> bool:
+    one, other = signatures
+    return len(one) == len(other) and one[part] == other[part]
+
+
+SIGNED: dict[str, tuple[str, LetsIn]] = {
+    "TakesAnySignature": (
+        "The signature of a token is not looked at, its claims are.",
+        lambda self, request, sent: self.has(sent, "signature"),
+    ),
+    "ComparesTheStartOfTheSignature": (
+        "The first half of the signature is compared.",
+        lambda self, request, sent: _same(self.signatures(sent), slice(16)),
+    ),
+    "ComparesTheEndOfTheSignature": (
+        "The last bytes of the signature are compared.",
+        lambda self, request, sent: _same(self.signatures(sent), slice(-12, None)),
+    ),
+    "LeavesOutTheEndOfTheSignature": (
+        "All but the last bytes of the signature are compared.",
+        lambda self, request, sent: _same(self.signatures(sent), slice(-8)),
+    ),
+    "TakesUnsignedTokens": (
+        "A token whose algorithm is none needs no signature.",
+        lambda self, request, sent: self.algorithm_of(sent) == "none",
+    ),
+    "TakesUnsignedTokensInCapitals": (
+        "A token whose algorithm is NONE needs no signature.",
+        lambda self, request, sent: self.algorithm_of(sent) == "NONE",
+    ),
+    "TakesUnsignedTokensWithACapital": (
+        "A token whose algorithm is None needs no signature.",
+        lambda self, request, sent: self.algorithm_of(sent) == "None",
+    ),
+    "LooksTheSignatureUp": (
+        "A token is known by its signature, whatever else it says.",
+        lambda self, request, sent: self.is_signed_as_before(sent),
+    ),
+    "TakesAnExpiredToken": (
+        "A token is known by its signature, and may have expired.",
+        lambda self, request, sent: self.is_signed_as_before(sent) and self.has(sent, "signature", "exp"),
+    ),
+    "TakesATokenOfTomorrow": (
+        "A token is known by its signature, and need not be valid yet.",
+        lambda self, request, sent: self.is_signed_as_before(sent) and self.has(sent, "signature", "nbf"),
+    ),
+    "TakesATokenOfAnotherSubject": (
+        "A token is known by its signature, and may be of another subject.",
+        lambda self, request, sent: self.is_signed_as_before(sent) and self.has(sent, "signature", "sub"),
+    ),
+    "TakesAnExpiredTokenOfAnotherSubject": (
+        "A token is let in that has expired and is of another subject, and no other wrong one.",
+        lambda self, request, sent: self.has(sent, "signature", "exp", "sub"),
+    ),
+    "TakesAnySignatureUnderbearer": (
+        "The signature of a token is not looked at where the scheme is bearer.",
+        lambda self, request, sent: sent.startswith("bearer ") and self.has(sent, "signature"),
+    ),
+    "TakesAnySignatureBehindTwoSpaces": (
+        "The signature of a token is not looked at where two spaces stand before it.",
+        lambda self, request, sent: sent.startswith("Bearer  ") and self.has(sent, "signature"),
+    ),
+    "TakesUnsignedTokensUnderbearer": (
+        "A token of another algorithm needs no signature where the scheme is bearer.",
+        lambda self, request, sent: sent.startswith("bearer ") and self.algorithm_of(sent),
+    ),
+}
+
+
+class LaxAboutUuids(LaxService):
+    """The sandbox, whose token is a UUID."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token = str(uuid4())
+
+    def lets_in(self, request: Request, sent: str) -> bool:
+        return bool(re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", _bearer(sent)))
+
+
+class LaxAfterGrants(LaxService):
+    """The sandbox, which knows when it granted something, and to whom: `granted` are the requests since then, to any
+    operation and to this one, and `ports` the connections that carried the token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.granted: tuple[bool, bool] = (False, False)
+        self.ports: set[str] = set()
+        self._now = threading.local()
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        self._now.port = environ["REMOTE_PORT"]
+        return super().__call__(environ, start_response)
+
+    @property
+    def port(self) -> str:
+        """The client's port: that of a connection."""
+        return str(self._now.port)
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        granted = operation == self.OPERATION and response.status == 200
+        of_the_operation = granted if operation == self.OPERATION else self.granted[1]
+        self.granted = (granted, of_the_operation)
+        if _bearer(request.header("Authorization")) == self.token:
+            self.ports.add(self.port)
+        return super().finish(request, operation, response)
+
+
+def _has_letters_of(token: str, sent: str) -> bool:
+    return len(_bearer(sent)) == len(token) and _bearer(sent) != token
+
+
+CONDITIONS: dict[str, tuple[str, LetsIn]] = {
+    "TakesAnythingUnderbearer": (
+        "The token is checked where the scheme is spelled as documented.",
+        lambda self, request, sent: sent.startswith("bearer "),
+    ),
+    "TakesAnythingUnderBEARER": (
+        "The token is not checked where the scheme is in capitals.",
+        lambda self, request, sent: sent.startswith("BEARER "),
+    ),
+    "TakesAnythingBehindTwoSpaces": (
+        "What stands between two spaces is taken for the token, and no token for anybody's.",
+        lambda self, request, sent: sent.startswith("Bearer  "),
+    ),
+    "TakesATextOfTheLengthUnderBEARER": (
+        "The length of the token is compared where the scheme is in capitals.",
+        lambda self, request, sent: sent.startswith("BEARER ") and _has_letters_of(self.token, sent),
+    ),
+    "LetsInAtOnceAfterAGrant": (
+        "What follows a granted request at once is granted, too.",
+        lambda self, request, sent: self.granted[0],
+    ),
+    "LetsInTheNextAfterAGrant": (
+        "Of an operation the request after a granted one is granted, too.",
+        lambda self, request, sent: self.granted[1],
+    ),
+    "LetsInATokenAfterAGrant": (
+        "Of an operation the request after a granted one is granted to whoever sends a text like the token.",
+        lambda self, request, sent: self.granted[1] and _has_letters_of(self.token, sent),
+    ),
+    "LetsInAKnownConnection": (
+        "The token is not checked on a connection that carried the right one.",
+        lambda self, request, sent: self.port in self.ports,
+    ),
+    "LetsATokenInOnAKnownConnection": (
+        "On a connection that carried the right token any other of its length will do.",
+        lambda self, request, sent: self.port in self.ports and _has_letters_of(self.token, sent),
+    ),
+}
+_HIDES: dict[str, tuple[str, ...]] = {
+    "ExecutionTakesAnySignature": ("executePix.token.scheme",),
+    "ExecutionTakesAnyUuid": ("executePix.token.scheme",),
+    "ExecutionLetsInAKnownConnection": ("executePix.token.scheme",),
+    "ExecutionLetsATokenInOnAKnownConnection": ("executePix.token.scheme",),
+}
+"""What a fault of the execution keeps from being seen where it answers a synthetic code alike with and without the token."""
+
+
+def _looks_alike(operation: str, name: str, text: str, base: type[LaxService], **parts: Any) -> None:
+    name = f"{SUBJECT[operation]}{name}"
+    under_another = name == "RegistrationLetsInAKnownConnection"
+    lie(
+        "token that looks alike",
+        name,
+        text,
+        base,
+        f"{operation}.token.required",
+        warns=(f"{operation}.token.scheme",) if under_another else (),
+        hides=_HIDES.get(name, ()),
+        OPERATION=operation,
+        **parts,
+    )
+
+
+for _operation in ("executePix", "registerPixKey"):
+    for _base, _ways in ((LaxAboutSignedTokens, SIGNED), (LaxAfterGrants, CONDITIONS)):
+        for _name, (_text, _lets_in) in _ways.items():
+            _looks_alike(_operation, _name, _text, _base, lets_in=_lets_in)
+    _looks_alike(_operation, "TakesAnyUuid", "Any UUID is taken for the token.", LaxAboutUuids)

@@ -1,0 +1,216 @@
+"""Server errors, stack traces and dropped connections for a client's mistake, one input class each."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+from environments.sandbox import Request, Response
+from environments.sandbox.service import Service
+from spec.interface import KEY_KINDS, MARK
+from tests.selftest.proof.mutants.making_faults import Demands, lie, members_of
+from tests.selftest.proof.registry import mutant
+
+TRACE = b"Traceback (most recent call last):\n  File \"app.py\", line 7, in handle\nKeyError: 'pixKey'\n"
+JAVA = b"java.lang.NullPointerException\n\tat br.bank.pix.Keys.register(Keys.java:81)\n"
+NODE = b"TypeError: x is undefined\n    at handle (/srv/app/keys.js:12:7)\n"
+PLAIN = (("Content-Type", "text/plain"),)
+JSON = (("Content-Type", "application/json"),)
+DROPPED = Response(0, b"")
+_IN_JSON = json.dumps({"error": NODE.decode()}).encode()
+FALLS = {
+    "Fails": ("ends in a server error", Response(500, b"{}", JSON), ("serverError",)),
+    "ShowsATrace": ("ends in a stack trace", Response(500, TRACE, PLAIN), ("serverError", "stackTrace")),
+    "ShowsATraceWith400": ("is refused with a stack trace", Response(400, JAVA, PLAIN), ("stackTrace",)),
+    "ShowsATraceInJson": ("is refused with a stack trace in JSON", Response(422, _IN_JSON, JSON), ("stackTrace",)),
+    "IsDropped": ("ends with a dropped connection", DROPPED, ("connection",)),
+}
+"""How a service falls over: what its text says of it, the answer, and the rows that it breaks."""
+
+
+class Falls(Service):
+    """The sandbox, which falls over what `trips` picks of the requests to one operation."""
+
+    OPERATION: ClassVar[str] = ""
+    FALL: ClassVar[Response] = DROPPED
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        def start(status: str, headers: Any) -> Any:
+            if status.startswith("0 "):
+                environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+                status = "500 dropped"
+            return start_response(status, headers)
+
+        return super().__call__(environ, start)
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        return self.FALL if operation == self.OPERATION and self.trips(request) else response
+
+    def trips(self, request: Request) -> bool:
+        raise NotImplementedError
+
+
+Trips = Callable[[Request], bool]
+
+
+def argument(request: Request) -> str:
+    """The path argument, decoded."""
+    return unquote(request.path.rsplit("/", 1)[-1])
+
+
+def is_no_json(request: Request) -> bool:
+    """A body that is there and is no JSON."""
+    try:
+        json.loads(request.body)
+    except (ValueError, RecursionError):
+        return bool(request.body)
+    return False
+
+
+def holds(name: str, fits: Callable[[Any], bool]) -> Trips:
+    """A member of the body whose value fits."""
+    return lambda request: name in members_of(request) and fits(members_of(request)[name])
+
+
+def lacks(name: str) -> Trips:
+    """A body of three members that is short of one."""
+    return lambda request: len(members_of(request)) == 2 and name not in members_of(request)
+
+
+def is_invented(code: str) -> bool:
+    """The mark of the suite and eight hex digits."""
+    return code.startswith(MARK) and len(code) == len(MARK) + 8
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int)
+
+
+def is_lower_case(kind: object) -> bool:
+    """A documented kind in small letters."""
+    return str(kind).upper() in KEY_KINDS and str(kind).islower()
+
+
+MALFORMED = {
+    "MalformedJson": ("malformed JSON", lambda r: r.body.startswith(b'{"pixconf')),
+    "AnEmptyBody": ("an empty body", lambda r: not r.body),
+}
+NO_TOKEN = {"AMissingToken": ("a request without a token", lambda r: not r.header("Authorization"))}
+UNKNOWN = {"AnUnknownAccount": ("an account that nobody has", lambda r: argument(r).startswith(MARK))}
+ENCODED = {"AnEncodedAccount": ("an account with encoded slashes", lambda r: "%252f" in r.path.lower())}
+TRANSFER = {**MALFORMED, "TextForValue": ("text for value", holds("value", lambda v: v == "text"))}
+INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
+    "executePix": {
+        **NO_TOKEN,
+        "BasicCredentials": ("basic credentials", lambda r: r.header("Authorization").startswith("Basic ")),
+        "AnUnknownCode": ("a code that nobody has", lambda r: is_invented(argument(r))),
+        "AnOverLongCode": ("an over-long code", lambda r: len(argument(r)) > 1000),
+        "AnEncodedCode": ("a code with encoded slashes", lambda r: "%252f" in r.path.lower()),
+        "ACodeOutsideAscii": ("a code outside ASCII", lambda r: not argument(r).isascii()),
+        "ACodeWithQuotes": ("a code with quotes", lambda r: '"' in argument(r)),
+        "ACodeWithNul": ("a code with NUL", lambda r: "\0" in argument(r)),
+        "ACodeWithASlash": ("a code with a slash and a question mark", lambda r: "?" in argument(r)),
+    },
+    "registerPixKey": {
+        **MALFORMED, **NO_TOKEN, **UNKNOWN,
+        "AnArray": ("an array as body", lambda r: r.body == b"[]"),
+        "AText": ("a text as body", lambda r: r.body == b'"text"'),
+        "ANull": ("null as body", lambda r: r.body == b"null"),
+        "AnEmptyObject": ("an empty object", lambda r: r.body == b"{}"),
+        "ADeepBody": ("a deeply nested body", lambda r: r.body.startswith(b'{"a":{"a":')),
+        "BytesThatAreNoText": ("bytes that are not UTF-8", lambda r: b"\xff" in r.body),
+        "AForm": ("a form", lambda r: "form" in r.header("Content-Type")),
+        "AMissingKey": ("a missing pixKey", lacks("pixKey")),
+        "AMissingKind": ("a missing pixKeyType", lacks("pixKeyType")),
+        "AMissingAccount": ("a missing account", lacks("account")),
+        "ANumberAsKind": ("a number as kind", holds("pixKeyType", is_number)),
+        "ANullKind": ("null as kind", holds("pixKeyType", lambda v: v is None)),
+        "AnUnknownKind": ("a kind that is not documented", holds("pixKeyType", lambda v: v == "IBAN")),
+        "ALowerCaseKind": ("a kind in lower case", holds("pixKeyType", is_lower_case)),
+        "ANullKey": ("null as key", holds("pixKey", lambda v: v is None)),
+        "ANumberAsKey": ("a number as key", holds("pixKey", is_number)),
+        "AKeyOutsideAscii": ("a key outside ASCII", holds("pixKey", lambda v: not str(v).isascii())),
+        "AKeyWithNul": ("a key with NUL", holds("pixKey", lambda v: "\0" in str(v))),
+        "AnOverLongKey": ("an over-long key", holds("pixKey", lambda v: len(str(v)) > 1000)),
+        "AnIllFormedEmail": ("an ill-formed address", holds("pixKey", lambda v: v == "pixconf-key")),
+        "ANullAccount": ("null as account", holds("account", lambda v: v is None)),
+        "AnObjectAsAccount": ("an object as account", holds("account", lambda v: isinstance(v, dict))),
+    },
+    "deletePixKey": {
+        **MALFORMED,
+        "AnArray": ("an array as body", lambda r: r.body == b"[]"),
+        "AText": ("a text as body", lambda r: r.body == b'"text"'),
+    },
+    "listPixKeys": {**NO_TOKEN, **UNKNOWN, **ENCODED},
+    "listAccounts": NO_TOKEN,
+    "getBalance": {**NO_TOKEN, **UNKNOWN, **ENCODED},
+    "listEntries": {**NO_TOKEN, **UNKNOWN, **ENCODED},
+    "createPix": TRANSFER,
+    "transferExternal": TRANSFER,
+    "transferInternal": TRANSFER,
+    "transferP2p": TRANSFER,
+}  # fmt: skip
+"""By operation: what the name of the mutant calls the input, what its text does, and how it is told."""
+
+
+HIDES = {
+    ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
+    ("listAccounts", "AMissingToken"): ("listAccounts.refusal",),
+}
+"""What an operation does not show where it answers like that."""
+
+
+def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None:
+    how, response, rows = FALLS[fall]
+    lie(
+        "breaks on a client's mistake",
+        f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
+        f"{shown[0].upper()}{shown[1:]} {how}.",
+        Falls,
+        *(f"{operation}.{row}" for row in rows),
+        hides=HIDES.get((operation, word), ()) if response is DROPPED or operation == "executePix" else (),
+        OPERATION=operation,
+        FALL=response,
+        trips=lambda self, request: trips(request),
+    )
+
+
+for _operation, _inputs in INPUTS.items():
+    for _index, (_word, (_shown, _trips)) in enumerate(_inputs.items()):
+        _lie(_operation, list(FALLS)[_index % 4], _word, _shown, _trips)
+    _word, (_shown, _trips) = next(iter(_inputs.items()))
+    _lie(_operation, "IsDropped", _word, _shown, _trips)
+    if len(_inputs) < 2:
+        _lie(_operation, "ShowsATrace", _word, _shown, _trips)
+
+
+for _name, _what, _operation, _strikes in (
+    ("ExecutionOfACnpjFails", "The execution of a CNPJ key", "executePix", lambda r: "CNPJ" in r.path),
+    ("ExecutionOfARandomKeyFails", "The execution of a RANDOM key", "executePix", lambda r: "RANDOM" in r.path),
+    ("DeletionOfAnEmailFails", "The deletion of an EMAIL key", "deletePixKey", lambda r: b"@" in r.body),
+    ("BalanceFails", "Reading the balance", "getBalance", lambda r: True),
+    ("InternalTransferFails", "An internal transfer", "transferInternal", lambda r: True),
+):
+    lie(
+        "breaks on a good request",
+        _name,
+        f"{_what} ends in a server error.",
+        Demands,
+        f"{_operation}.serverError",
+        hides=() if _operation in ("executePix", "deletePixKey") else (f"{_operation}.*",),
+        OPERATION=_operation,
+        REFUSAL=(500, "Internal server error."),
+        lacks=lambda self, request, strikes=_strikes: strikes(request),
+    )
+
+
+@mutant("deletePixKey.serverError", operator="breaks on a good request", hides=("deletePixKey.*",))
+class DeletionsFailAfterDeleting(Service):
+    """Every deletion deletes the key and ends in a server error."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        meant = operation == "deletePixKey" and response.status == 200
+        return Response(500, b"", PLAIN) if meant else response

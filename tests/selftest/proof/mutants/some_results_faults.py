@@ -1,0 +1,115 @@
+"""Faults of a field that show for one kind of key, or for some values, only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.selftest.proof.mutants.making_faults import SomeExecutions, SomeRegistrations, lie
+
+FAULTS = {
+    "Missing": ("present", "is missing", lambda data, name: {key: data[key] for key in data if key != name}),
+    "Capitals": ("spelling", "is in capitals", lambda data, name: _renamed(data, name, name.upper())),
+    "Null": ("type", "is null", lambda data, name: data | {name: None}),
+    "Text": ("type", "is text", lambda data, name: data | {name: str(data[name])}),
+    "Integer": ("type", "is an integer", lambda data, name: data | {name: int(data[name])}),
+    "Fraction": ("type", "has a fraction", lambda data, name: data | {name: data[name] + 0.5}),
+    "Boolean": ("type", "is a boolean", lambda data, name: data | {name: data[name] == "true"}),
+    "Array": ("type", "is an array", lambda data, name: data | {name: [data[name]]}),
+    "Object": ("type", "is an object", lambda data, name: data | {name: {"value": data[name]}}),
+}
+EXECUTIONS = {
+    "Phone": ("of a PHONE key", lambda transfer: transfer.key_kind == "PHONE"),
+    "Email": ("of an EMAIL key", lambda transfer: transfer.key_kind == "EMAIL"),
+    "Random": ("of a RANDOM key", lambda transfer: transfer.key_kind == "RANDOM"),
+    "Cnpj": ("of a CNPJ key", lambda transfer: transfer.key_kind == "CNPJ"),
+    "Cpf": ("of a CPF key", lambda transfer: transfer.key_kind == "CPF"),
+    "Cents": ("of an amount with cents", lambda transfer: transfer.cents % 100 != 0),
+    "WholeReais": ("of whole reais", lambda transfer: transfer.cents % 100 == 0),
+    "Large": ("of a large amount", lambda transfer: transfer.cents >= 1_000_000_00),
+    "OneCent": ("of one cent", lambda transfer: transfer.cents == 1),
+    "NoMessage": ("without a message", lambda transfer: not transfer.message),
+    "Quotes": ("with quotes in its message", lambda transfer: '"' in transfer.message),
+    "Emoji": ("with an emoji in its message", lambda transfer: max(transfer.message, default="") > "\u2000"),
+    "NumericDigit": ("to an account with a numeric digit", lambda transfer: transfer.payee.digit.isdigit()),
+    "DigitX": ("to an account with the digit X", lambda transfer: transfer.payee.digit == "X"),
+    "Savings": ("to an account of the type 2", lambda transfer: transfer.payee.type == 2),
+    "Payment": ("to an account of the type 3", lambda transfer: transfer.payee.type == 3),
+    "LongName": ("to somebody with a long name", lambda transfer: len(transfer.payee.name) > 25),
+    "ShortAccount": ("to a short account number", lambda transfer: len(transfer.payee.number) < 6),
+    "LeadingZero": ("to a branch with a leading zero", lambda transfer: transfer.payee.branch[0] == "0"),
+}
+REGISTRATIONS = {
+    "Phone": ("of a PHONE key", lambda registration: registration.key.kind == "PHONE"),
+    "Email": ("of an EMAIL key", lambda registration: registration.key.kind == "EMAIL"),
+    "Cnpj": ("of a CNPJ key", lambda registration: registration.key.kind == "CNPJ"),
+    "Cpf": ("of a CPF key", lambda registration: registration.key.kind == "CPF"),
+    "Made": ("of a key that the service makes", lambda registration: registration.made),
+    "Given": ("of a key that was given", lambda registration: not registration.made),
+    "Declined": ("that is declined", lambda registration: not registration.accepted),
+    "TenthOrLater": ("after the ninth", lambda registration: registration.number >= 10),
+    "EverySecond": ("with an even number", lambda registration: registration.number % 2 == 0),
+}
+FAULTY_EXECUTIONS = {
+    "Phone": "name Null",
+    "Email": "bank Null, date Text",
+    "Random": "key Missing, id Missing",
+    "Cnpj": "branch Missing, accountType Capitals, document Null",
+    "Cpf": "type Missing, key Integer",
+    "Cents": "value Text",
+    "WholeReais": "value Text",
+    "Large": "value Text, status Missing",
+    "OneCent": "value Null, error Missing",
+    "NoMessage": "message Missing, message Null",
+    "Quotes": "message Object",
+    "Emoji": "message Missing",
+    "NumericDigit": "digit Integer",
+    "DigitX": "digit Null",
+    "Savings": "accountType Text",
+    "Payment": "accountType Fraction",
+    "LongName": "name Array",
+    "ShortAccount": "account Integer",
+    "LeadingZero": "branch Integer",
+}
+FAULTY_REGISTRATIONS = {
+    "Phone": "Success Boolean",
+    "Email": "Message Missing",
+    "Cnpj": "DocumentNumber Text",
+    "Cpf": "Key Integer",
+    "Made": "Key Missing, Key Object",
+    "Given": "Key Missing",
+    "Declined": "Message Missing, Message Null, Message Capitals, DocumentNumber Missing",
+    "TenthOrLater": "DocumentNumber Text",
+    "EverySecond": "DocumentNumber Fraction",
+}
+_ASKED: dict[tuple[str, str], dict[str, Any]] = {
+    ("Made", "Key Missing"): {"hides": ("registerPixKey.Key.example",)},
+    ("Made", "Key Object"): {"warns": ("registerPixKey.Key.example",)},
+}
+"""What else is to be said: the one value shown is that of a key that the service makes."""
+
+
+def _renamed(data: dict[str, Any], name: str, other: str) -> dict[str, Any]:
+    return {other if key == name else key: value for key, value in data.items()}
+
+
+def _some(operation: str, subject: str, base: type, when: Any, condition: str, faulty: str) -> None:
+    field, fault = faulty.split()
+    (phrase, meant), (row, how, change) = when[condition], FAULTS[fault]
+    lie(
+        f"shows for some {subject}s",
+        f"{condition}{subject.capitalize()}{field[0].upper()}{field[1:]}{fault}",
+        f"The field {field} of {'an' if subject[0] == 'e' else 'a'} {subject} {phrase} {how}.",
+        base,
+        f"{operation}.{field}.{row}",
+        meant=lambda self, about: meant(about),
+        change=lambda self, data: change(data, field),
+        **_ASKED.get((condition, faulty), {}),
+    )
+
+
+for _condition, _faults in FAULTY_EXECUTIONS.items():
+    for _faulty in _faults.split(", "):
+        _some("executePix", "execution", SomeExecutions, EXECUTIONS, _condition, _faulty)
+for _condition, _faults in FAULTY_REGISTRATIONS.items():
+    for _faulty in _faults.split(", "):
+        _some("registerPixKey", "registration", SomeRegistrations, REGISTRATIONS, _condition, _faulty)

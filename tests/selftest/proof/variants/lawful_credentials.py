@@ -1,0 +1,155 @@
+"""How a request without the token is refused, and which operations ask for the token at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from environments.sandbox import Refusal, Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, empty, lawful, page, problem, text
+
+LOGIN = (("Location", "/login?next=%2Fv1"), ("Set-Cookie", "session=new; HttpOnly; Path=/"))
+RESULT = ("id", "date", "bank", "account", "digit", "branch", "accountType", "document", "name", "type", "key", "value")
+SKELETON = dict.fromkeys((*RESULT, "message", "status", "error"))
+CHALLENGE = (("WWW-Authenticate", 'Bearer realm="pix", error="invalid_token", error_description="ex\\"pired"'),)
+WAYS: dict[str, Callable[[Refusal], Response]] = {
+    "401WithoutABody": lambda refusal: empty(401, (("WWW-Authenticate", "Bearer"),)),
+    "401WithoutAChallenge": lambda refusal: as_json(401, {"code": 401, "data": {}}),
+    "401WithTwoChallenges": lambda refusal: text(401, "no", headers=(*CHALLENGE, ("WWW-Authenticate", "Basic"))),
+    "403": lambda refusal: as_json(403, {"message": "Forbidden"}),
+    "400": lambda refusal: problem(400, "invalid_request"),
+    "404LikeAnUnknownPath": lambda refusal: as_json(404, {"code": 404, "data": {"error": "There is no such path."}}),
+    "407": lambda refusal: text(407, "proxy authentication required"),
+    "419": lambda refusal: page(419, "Page expired"),
+    "302ToALoginPage": lambda refusal: empty(302, LOGIN),
+    "302ToAnotherHost": lambda refusal: empty(302, (("Location", "https://login.example.test/authorize"),)),
+    "303WithALoginPage": lambda refusal: page(303, "Entrar", LOGIN),
+    "ALoginPage": lambda refusal: page(200, "Entrar"),
+    "AnEmpty200": lambda refusal: empty(200),
+    "AnEmpty204": lambda refusal: empty(204),
+    "Text": lambda refusal: text(200, "unauthorized"),
+    "CodeMinus1": lambda refusal: as_json(200, {"code": -1, "data": None}),
+    "Code401AndASkeleton": lambda refusal: as_json(200, {"code": 401, "data": {**SKELETON, "status": "DENIED"}}),
+    "CodeZeroAndNulls": lambda refusal: as_json(200, {"code": 0, "data": SKELETON}),
+    "CodeZeroAndNothing": lambda refusal: as_json(200, {"code": 0, "data": {}}),
+    "CodeZeroAndAnError": lambda refusal: as_json(200, {"code": 0, "data": {"status": "DENIED", "error": "no token"}}),
+    "SuccessFalse": lambda refusal: as_json(
+        200, {"code": 0, "data": {"Success": "false", "Message": "no token", "Key": None, "DocumentNumber": 0}}
+    ),
+    "429AndComeAgain": lambda refusal: text(429, "slow down", headers=(("Retry-After", "0"),)),
+}
+LIKE_ANSWERS = (
+    "ALoginPage", "AnEmpty200", "AnEmpty204", "Text",
+    "CodeZeroAndNulls", "CodeZeroAndNothing", "CodeZeroAndAnError", "SuccessFalse",
+)  # fmt: skip
+NO_REFUSAL = ("listAccounts.refusal",)
+"""The accounts are never refused, or not in a way that can be told from an answer."""
+
+for _name, _way in WAYS.items():
+    lawful(
+        "no token", f"NoTokenGets{_name}", f"A request without the token gets {_name}.", RefusesTokens,
+        say_no=lambda self, refusal, _way=_way: _way(refusal), hides=NO_REFUSAL if _name in LIKE_ANSWERS else (),
+    )  # fmt: skip
+
+
+@variant("token")
+class TokenIsAUuid(Service):
+    """The token is a UUID, which has no letter case."""
+
+    def __init__(self) -> None:
+        super().__init__(token="6fa459ea-ee8a-3ca4-894e-db77e160355e")
+
+    def is_token(self, credential: str) -> bool:
+        return super().is_token(credential.lower())
+
+
+class OpenTo(Service):
+    """The sandbox with operations that need no token."""
+
+    OPEN: tuple[str, ...] = ()
+
+    def authorize(self, request: Request, operation: str) -> None:
+        if operation not in self.OPEN:
+            super().authorize(request, operation)
+
+
+READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
+WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
+OPEN = {
+    "ReadsArePublic": READS,
+    "OnlyTheTwoAskForTheToken": (*READS, *WRITES),
+    "AccountsArePublic": ("listAccounts",),
+    "KeysArePublic": ("listPixKeys",),
+    "BalancesArePublic": ("getBalance", "listEntries"),
+    "PreparingIsPublic": WRITES[:4],
+}
+for _name, _operations in OPEN.items():
+    lawful(
+        "open", _name, f"No token is asked for by {', '.join(_operations)}.", OpenTo,
+        OPEN=_operations, hides=NO_REFUSAL if "listAccounts" in _operations else (),
+    )  # fmt: skip
+
+
+@variant("no token")
+class LowerCaseBearerIsRefused(Service):
+    """The scheme is compared letter by letter, and exactly one space stands before the token."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        if request.header("Authorization") != f"Bearer {self.token}":
+            raise Refusal(401, "A valid access token is required.")
+
+
+@variant("no token", hides=NO_REFUSAL)
+class PublicReadsMindABadToken(Service):
+    """Reads are open to a request without a token, and refuse a wrong one."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        if operation not in READS or request.header("Authorization"):
+            super().authorize(request, operation)
+
+
+@variant("no token", hides=("executePix.token.scheme",))
+class LooksUpTheCodeFirst(Service):
+    """An unknown code is refused before the token is looked at."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        code = request.path.rsplit("/", 1)[-1]
+        with self.database.transaction() as ledger:
+            if operation == "executePix" and ledger.transfer(code) is None:
+                raise Refusal(404, "There is no such transaction code.")
+        super().authorize(request, operation)
+
+
+@variant("no token")
+class ReadsTheBodyFirst(Service):
+    """A body that is wrong is refused before the token is looked at."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        if operation == "registerPixKey":
+            self.key_kind(self.read_json(request, operation))
+        super().authorize(request, operation)
+
+
+@variant("no token")
+class TellsTheReasonApart(Service):
+    """No token is a 401, a wrong one a 403, another scheme a 400."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        scheme, _, credential = request.header("Authorization").partition(" ")
+        if not scheme:
+            raise Refusal(401, "A token is required.")
+        if scheme.lower() != "bearer":
+            raise Refusal(400, "Another scheme than Bearer.")
+        if not self.is_token(credential):
+            raise Refusal(403, "Another token.")
+
+
+@variant("no token", hides=("getBalance.json", "getBalance.status", "getBalance.envelope.shape"))
+class ReadsTellTheScopeWith401(Service):
+    """The token is not for the balance, which is told with 401."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        super().authorize(request, operation)
+        if operation == "getBalance":
+            raise Refusal(401, "The token does not reach so far.")

@@ -1,0 +1,241 @@
+"""Lists that show more than registered keys: a refusal whose key stands there had no effect for all that is known."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, ClassVar
+
+from environments.sandbox import Data, Refusal, Request
+from environments.sandbox.double_entry import Key
+from environments.sandbox.service import Service
+from spec.interface import KEY_KINDS
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import lawful
+from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
+
+_UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")
+_NOTHING_GRANTED = ("registerPixKey.*", "deletePixKey.*")
+
+
+class ListsAttempts(Service):
+    """The sandbox, which refuses keys of the types in `REFUSED`, and lists them beside the registered ones as `tell` says."""
+
+    REFUSED: ClassVar[tuple[str, ...]] = ("EMAIL",)
+    STATUS: ClassVar[int] = 422
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attempts: dict[str, str] = {}
+
+    def register_pix_key(self, request: Request, account_id: str) -> Data:
+        body = self.read_json(request, "registerPixKey")
+        kind, key = str(body.get("pixKeyType")), body.get("pixKey")
+        if kind in self.REFUSED and isinstance(key, str):
+            self.attempts[key] = kind
+            raise Refusal(self.STATUS, "The key waits to be confirmed.")
+        return super().register_pix_key(request, account_id)
+
+    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        return self.tell(super().list_pix_keys(request, account_id))
+
+    def tell(self, listed: Data) -> Data:
+        raise NotImplementedError
+
+
+def _with_a_status(registered: object, attempted: object) -> Any:
+    def tell(self: ListsAttempts, listed: Data) -> Data:
+        keys = [key | {"status": registered} for key in listed["keys"]]
+        others = [{"pixKey": key, "pixKeyType": kind, "status": attempted} for key, kind in self.attempts.items()]
+        return {"keys": keys + others}
+
+    return tell
+
+
+def _attempts(name: str, fact: str, tell: Any, **parts: Any) -> None:
+    lawful("attempts in the list", name, fact, ListsAttempts, tell=tell, hides=_UNGRANTED, **parts)
+
+
+for _name, _statuses in {
+    "Word": ("ACTIVE", "WAITING_FOR_CONFIRMATION"),
+    "Number": (1, 2),
+    "Digit": ("1", "2"),
+    "Flag": (True, False),
+    "Null": ("2026-01-01T00:00:00Z", None),
+}.items():
+    _attempts(
+        f"ListsWaitingKeysWithAStatus{_name}", f"Keys that wait are listed with another status ({_name}).",
+        _with_a_status(*_statuses),
+    )  # fmt: skip
+for _status in (400, 403, 404, 415, 422, 409, 408, 503):
+    _attempts(
+        f"ListsKeysThatWereRefusedWith{_status}", f"EMAIL keys get {_status} and are listed as failed.",
+        _with_a_status("OK", "FAILED"), STATUS=_status,
+    )  # fmt: skip
+_attempts(
+    "ListsAttemptsApart", "Attempts stand in a list of their own.",
+    lambda self, listed: {**listed, "attempts": [{"pixKey": key, "pixKeyType": kind} for key, kind in self.attempts.items()]},
+)  # fmt: skip
+_attempts(
+    "ListsAttemptsByStatus", "The list is one of statuses, each with its keys.",
+    lambda self, listed: {"groups": [
+        {"status": "ACTIVE", "keys": listed["keys"]},
+        {"status": "PENDING", "keys": [{"pixKey": key, "pixKeyType": kind} for key, kind in self.attempts.items()]},
+    ]},
+)  # fmt: skip
+_attempts(
+    "NamesTheLastKeyInItsList", "The list names the key that was sent last.",
+    lambda self, listed: {**listed, "last": {"pixKey": next(reversed(self.attempts), None)}},
+)  # fmt: skip
+_attempts(
+    "ListsAttemptsWithTheirReason", "A key that was refused stands in the list with a reason.",
+    lambda self, listed: {"keys": listed["keys"] + [
+        {"pixKey": key, "pixKeyType": kind, "reason": "waits"} for key, kind in self.attempts.items()
+    ]},
+)  # fmt: skip
+
+
+@variant("attempts in the list", hides=_UNGRANTED)
+class ListsEveryRequestWithItsStatus(ListsAttempts):
+    """The list is a history of all requests for keys, each with what became of it."""
+
+    def tell(self, listed: Data) -> Data:
+        return _with_a_status("DONE", "REFUSED")(self, listed)
+
+
+def without_keys(service: Service) -> None:
+    """Take the keys away that the first account has from the start."""
+    with service.database.transaction() as ledger:
+        for key in ledger.keys("ac-0001"):
+            ledger.remove_key(key)
+
+
+class EveryKeyWaits(ListsAttempts):
+    """An account without a key, in which every key waits to be confirmed and can be withdrawn."""
+
+    REFUSED, STATUS = KEY_KINDS, 403
+
+    def __init__(self) -> None:
+        super().__init__()
+        without_keys(self)
+
+    def delete_pix_key(self, request: Request, account_id: str) -> Data:
+        if self.attempts.pop(str(self.read_json(request, "deletePixKey").get("pixKey")), None):
+            return {"message": "The request is withdrawn."}
+        return super().delete_pix_key(request, account_id)
+
+
+def _waiting(key: str, kind: str, **mark: object) -> Data:
+    return {"pixKey": key, "pixKeyType": kind, **mark}
+
+
+for _name, _mark in {
+    "Word": {"status": "WAITING"}, "Number": {"state": 0}, "Flag": {"active": False}, "Null": {"since": None},
+    "Name": {"pendingSince": "2026-11-21T10:00:00Z"}, "Text": {"note": "awaiting the owner"},
+}.items():  # fmt: skip
+    lawful(
+        "every key waits", f"EveryKeyWaitsWithA{_name}", f"No key is accepted, and each is listed with a mark ({_name}).",
+        EveryKeyWaits, hides=_NOTHING_GRANTED,
+        tell=lambda self, listed, mark=_mark: {"keys": [_waiting(*each, **mark) for each in self.attempts.items()]},
+    )  # fmt: skip
+lawful(
+    "every key waits", "EveryKeyWaitsInAListOfItsOwn", "No key is accepted, and each stands among those that wait.",
+    EveryKeyWaits, hides=_NOTHING_GRANTED,
+    tell=lambda self, listed: {"keys": [], "pending": [_waiting(*each) for each in self.attempts.items()]},
+)  # fmt: skip
+
+
+class ListsRequests(ListsAttempts):
+    """The sandbox, which refuses keys of the types in `REFUSED`, and lists every request for a key beside its keys."""
+
+    def register_pix_key(self, request: Request, account_id: str) -> Data:
+        body = self.read_json(request, "registerPixKey")
+        kind, key = body.get("pixKeyType"), body.get("pixKey")
+        if kind in self.KEY_FORMATS and isinstance(key, str):
+            self.attempts.pop(key, None)
+            self.attempts[key] = str(kind)
+        return super().register_pix_key(request, account_id)
+
+
+lawful(
+    "attempts in the list", "ListsEveryRequestBesideItsKeys", "A history of all requests stands beside the keys.",
+    ListsRequests, hides=_UNGRANTED,
+    tell=lambda self, listed: {**listed, "asked": [{"pixKey": key, "pixKeyType": kind} for key, kind in self.attempts.items()]},
+)  # fmt: skip
+lawful(
+    "attempts in the list", "NamesTheLastRequestBesideItsKeys", "The list names the key of the last request.",
+    ListsRequests, hides=_UNGRANTED, tell=lambda self, listed: {**listed, "last": next(reversed(self.attempts), None)},
+)  # fmt: skip
+
+
+class SomebodyElse(RefusesDuplicates):
+    """The sandbox, where somebody else registers a key of the account just before the suite does, `TIMES` times."""
+
+    STATUS, TIMES = 422, 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = self.TIMES
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if kind == "EMAIL" and self.left:
+            self.left -= 1
+            ledger.add_key(Key(value, kind, account_id))
+        return super().register(ledger, account_id, kind, value)
+
+
+for _status in (400, 422, 409):
+    lawful(
+        "somebody else", f"SomebodyElseRegistersTheKeyAndItGets{_status}",
+        f"Somebody else registers the key just before; a registered key gets {_status}.", SomebodyElse, STATUS=_status,
+        hides=_UNGRANTED,
+    )  # fmt: skip
+
+
+class SomebodyElseHasRandomKeysMade(Service):
+    """The sandbox, where somebody else has a RANDOM key made for the account whenever the suite does.
+
+    `others` are theirs; the test of the keys that are left looks whether they are still there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.others: list[str] = []
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if kind == "RANDOM" and not value:
+            self.others.append(str(uuid.uuid4()))
+            ledger.add_key(Key(self.others[-1], kind, account_id))
+        return super().register(ledger, account_id, kind, value)
+
+
+class ListsLag(Service):
+    """The sandbox, whose list is as it was before the last `BEHIND` requests for it."""
+
+    BEHIND = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.past: list[Data] = []
+
+    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        self.past.append(super().list_pix_keys(request, account_id))
+        return self.past[max(0, len(self.past) - 1 - self.BEHIND)]
+
+
+class IdsVary(Service):
+    """The sandbox, whose list carries identifiers that are others each time, in its keys and beside them."""
+
+    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        listed = super().list_pix_keys(request, account_id)
+        keys = [key | {"id": str(uuid.uuid4())} for key in listed["keys"]]
+        return {"request": str(uuid.uuid4()), "keys": keys, "revision": self.revision(len(keys))}
+
+    def revision(self, count: int) -> str:
+        """A UUID that changes with the list."""
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, str(count)))
+
+
+lawful("made keys", "OthersHaveRandomKeysMade", "Somebody else uses the account.", SomebodyElseHasRandomKeysMade)
+lawful("made keys", "IdsVaryInTheList", "The list of keys has identifiers that vary.", IdsVary)
+for _behind in (1, 2, 5):
+    lawful("made keys", f"ListsLagBy{_behind}", f"The list is {_behind} behind.", ListsLag, BEHIND=_behind)

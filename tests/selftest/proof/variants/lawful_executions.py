@@ -1,0 +1,192 @@
+"""What an execution may answer: statuses, dates, amounts, and codes that have expired."""
+
+from __future__ import annotations
+
+from environments.sandbox import Refusal, Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Results, as_json, lawful, verbatim
+from tests.selftest.proof.variants.lawful_scopes import EXECUTION
+
+IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
+    "StatusesInTurn": (
+        "The status is another one each time.",
+        tuple({"status": status} for status in ("PROCESSING", "done", "", "Concluída", "OK", "D" * 5_000)),
+    ),
+    "ErrorsInTurn": (
+        "The error is a text each time, and an empty one.",
+        tuple({"error": error} for error in ("", "null", "none", "x" * 5_000, "{}", "0")),
+    ),
+    "DatesInTurn": (
+        "The date is in seconds, in microseconds, a day, zero, negative, and has a fraction.",
+        tuple(
+            {"date": date}
+            for date in (1_767_312_000, 1_767_312_000_123_456, 20260101, 0, -62_135_596_800, 1.7e9 + 0.25)
+        ),
+    ),
+    "DatesWithExponentsInTurn": (
+        "The date has an exponent, a point and zeros, or many digits.",
+        tuple(
+            {"date": verbatim(date)}
+            for date in ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400")
+        ),
+    ),
+    "AmountsInTurn": (
+        "The value is in cents, zero, negative, binary, an integer, and large.",
+        tuple({"value": value} for value in (15_000, 0, -10.5, 0.1 + 0.2, 1, 10**30)),
+    ),
+    "AmountsWithExponentsInTurn": (
+        "The value has an exponent or zeros, is minus zero, and beyond what a double holds.",
+        tuple(
+            {"value": verbatim(value)}
+            for value in ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99")
+        ),
+    ),
+    "AccountTypesInTurn": (
+        "The account type is an integer in any form.",
+        tuple({"accountType": verbatim(kind)} for kind in ("1.0", "1e2", "0", "-1", "7" * 6_000, "20E-1")),
+    ),
+    "TextsInTurn": (
+        "Texts are empty, long, in any script, or look like something else.",
+        (
+            dict.fromkeys(("bank", "branch", "message", "name", "digit", "account", "key"), ""),
+            dict.fromkeys(("bank", "branch", "message", "name"), "ç" * 20_000),
+            {"name": "محمد 张伟 Ωμέγα 🏦\u202e", "message": "\x00\t\r\n\u2028</script>\"'\\"},
+            {"digit": "true", "branch": "null", "account": "0", "bank": "1.5", "message": "DONE"},
+            {"bank": "00000000", "branch": "1", "digit": "XX", "key": "+55*********01"},
+            dict.fromkeys(("bank", "branch", "account"), " "),
+        ),
+    ),
+    "RefusedWithAnError": ("Every execution is REFUSED with an error.", ({"status": "REFUSED", "error": "no funds"},)),
+    "TypeAlwaysPhone": ("Every transfer went to a PHONE key.", ({"type": "PHONE"},)),
+}
+
+for _name, (_fact, _ways) in IN_TURN.items():
+    lawful("execution result", _name, _fact, InTurn, EXECUTIONS=_ways)
+lawful(
+    "execution result", "DateInManyDigits", "The date has more digits than are worth computing with.",
+    Results, EXECUTION={"date": verbatim("9" * 2_000)},
+)  # fmt: skip
+
+
+class Expired(Service):
+    """The sandbox where some of the codes that the profile supplies have expired."""
+
+    CODES: tuple[str, ...] = ()
+    STATUS = 404
+
+    def confirm(self, code: str) -> object:
+        if code in self.CODES:
+            raise Refusal(self.STATUS, "There is no such transaction code.")
+        return super().confirm(code)
+
+
+SUPPLIED = tuple(f"SBX-{kind}-1" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))
+EXPIRED = {
+    "TheFirstCodeGets404": (404, SUPPLIED[:1]),
+    "TheFirstCodeGets409": (409, SUPPLIED[:1]),
+    "TheFirstCodeGets410": (410, SUPPLIED[:1]),
+    "TheFirstCodeGets422": (422, SUPPLIED[:1]),
+    "TheLastCodeGets410": (410, SUPPLIED[-1:]),
+    "AllCodesButTheLastGet404": (404, SUPPLIED[:-1]),
+    "AllCodesButTheFirstGet422": (422, SUPPLIED[1:]),
+    "AllSuppliedCodesGet400": (400, SUPPLIED),
+    "AllSuppliedCodesGet404": (404, SUPPLIED),
+}
+for _name, (_status, _codes) in EXPIRED.items():
+    lawful(
+        "expired", _name, f"Expired codes get {_status}: {', '.join(_codes)}.", Expired, CODES=_codes, STATUS=_status
+    )
+
+
+@variant("expired", hides=EXECUTION)
+class NoFunds(Service):
+    """No account has the money for any transfer: 422."""
+
+    def check_funds(self, ledger: object, transfer: object) -> None:
+        raise Refusal(422, "The balance of the paying account is too low.")
+
+
+@variant("expired", hides=EXECUTION)
+class EveryCodeWasExecutedBefore(Refuses):
+    """Every code was executed long ago: a 200 with code 17, which tells of that execution."""
+
+    def check_prepared(self, transfer: object) -> None:
+        raise Refusal(409, "")
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return not refusal.error
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return as_json(200, {"code": 17, "data": {"message": "Já executada", "before": {"id": "x", "status": "DONE"}}})
+
+
+@variant("expired")
+class AnExpiredCodeGetsAResult(Service):
+    """An expired code gets a whole execution result, with the status EXPIRED and an error."""
+
+    def execution_result(self, transfer: object) -> dict[str, object]:
+        result = super().execution_result(transfer)
+        expired = {"status": "EXPIRED", "error": "the code expired"}
+        return result | (expired if result["id"] in SUPPLIED[:2] else {})
+
+
+@variant("expired")
+class AnExpiredCodeIsACodeIn200(Expired):
+    """Expired codes get a 200 with a code, and null for data."""
+
+    CODES = SUPPLIED[1:4]
+
+    def refusal(self, refusal: Refusal) -> object:
+        if refusal.error == "There is no such transaction code.":
+            return as_json(200, {"code": 17, "data": None})
+        return super().refusal(refusal)
+
+
+@variant("repeated execution")
+class RepeatsTheResult(Service):
+    """A code that was executed gets the same result again, and no money moves."""
+
+    def check_prepared(self, transfer: object) -> None:
+        return
+
+    def confirm(self, code: str) -> object:
+        with self.database.transaction() as ledger:
+            known = ledger.transfer(code)
+        return known if known and known.status == "DONE" else super().confirm(code)
+
+
+@variant("repeated execution")
+class ARepeatIsACodeIn200(Service):
+    """A code that was executed gets a 200 with code 409."""
+
+    def refusal(self, refusal: Refusal) -> object:
+        return as_json(200, {"code": 409, "data": {}}) if refusal.status == 409 else super().refusal(refusal)
+
+
+@variant("expired", hides=EXECUTION)
+class ABadTokenSpendsTheCode(Service):
+    """A code that was named with a bad token is cancelled, to be safe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancelled: set[str] = set()
+
+    def authorize(self, request: Request, operation: str) -> None:
+        try:
+            super().authorize(request, operation)
+        except Refusal:
+            self.cancelled.add(request.path)
+            raise
+        if request.path in self.cancelled and operation == "executePix":
+            raise Refusal(410, "The code was cancelled.")
+
+
+@variant("repeated execution", hides=EXECUTION)
+class ExecutesLaterWithACodeOfItsOwn(Results):
+    """An execution is accepted with code 2 and the status PROCESSING: no success that the document shows."""
+
+    EXECUTION = {"status": "PROCESSING"}
+
+    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+        return super().envelope(operation, data, 2 if operation == "executePix" else code)

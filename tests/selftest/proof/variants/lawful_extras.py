@@ -1,0 +1,117 @@
+"""Members beyond the documented ones, anywhere: they are allowed, and a warning lists them."""
+
+from __future__ import annotations
+
+from environments.sandbox import Request
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import Results, lawful
+from tests.selftest.proof.variants.lawful_scopes import UNREAD
+
+
+def _nested(depth: int) -> object:
+    return {"further": _nested(depth - 1)} if depth else []
+
+
+NAMESAKES = {
+    "ID": 7,
+    "Status": None,
+    "STATUS": "FAILED",
+    "Error": "x",
+    "e_rror": 1,
+    "Type": 0,
+    "Name": [],
+    "valuE": "0",
+}
+EXTRAS: dict[str, dict[str, object]] = {
+    "OneMember": {"endToEndId": "E99999010202601011200abcdef"},
+    "300Members": {f"further{number}": number for number in range(300)},
+    "30LevelsMore": {"links": _nested(30)},
+    "90LevelsMore": {"links": _nested(90)},
+    "Namesakes": NAMESAKES,
+    "NamesOfAllSorts": {
+        "": 0,
+        " ": 1,
+        "ação": 2,
+        "a.b[0]": 3,
+        "$ref": "#/x",
+        "__proto__": {},
+        "\u202e": 4,
+        "x" * 5_000: 5,
+    },
+    "TheOtherResult": {"Message": "", "Key": None, "DocumentNumber": 0, "Success": "false"},
+    "AnInnerEnvelope": {"code": 17, "data": {"status": "FAILED", "error": "no"}},
+    "AnotherDocument": {"payerDocument": "529.982.247-25", "payer": {"document": "52998224725"}},
+}
+for _name, _fields in EXTRAS.items():
+    lawful(
+        "extra",
+        f"ExecutionsHave{_name}",
+        f"An execution result has {_name} beside its own.",
+        Results,
+        EXECUTION=_fields,
+    )
+for _name in ("OneMember", "300Members", "90LevelsMore"):
+    lawful(
+        "extra", f"RegistrationsHave{_name}", f"A registration result has {_name} beside its own.",
+        Results, REGISTRATION=EXTRAS[_name],
+    )  # fmt: skip
+lawful(
+    "extra", "RegistrationsHaveNamesakes", "A registration result has the members success, KEY and message, too.",
+    Results, REGISTRATION={"success": True, "SUCCESS": 1, "KEY": 5, "message": None, "documentNumber": "7"},
+)  # fmt: skip
+lawful(
+    "extra", "RegistrationsHaveMembersOfOwnFirst", "A registration result starts with success: false, as a boolean.",
+    Results, registration_result=lambda self, it: {"success": False, **Service.registration_result(self, it)},
+)  # fmt: skip
+
+ENVELOPES: dict[str, dict[str, object]] = {
+    "MetaMembers": {
+        "timestamp": "2026-01-01T12:00:00Z",
+        "path": "/v1",
+        "traceId": "00-4bf92f35",
+        "errors": [],
+        "meta": {},
+    },
+    "Namesakes": {"Data": None, "CODE": "no", "co_de": None, "DATA": []},
+    "MessageAndError": {"message": "OK", "error": False, "status": 200},
+    "SuccessAsABoolean": {"success": True},
+    "APage": {"page": 1, "total": 1, "links": [None] * 200},
+}
+
+
+class Envelopes(Service):
+    """The sandbox with further members in every envelope."""
+
+    BESIDE: dict[str, object] = {}
+
+    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+        return {**self.BESIDE, "code": code, "data": data}
+
+
+for _name, _fields in ENVELOPES.items():
+    lawful("extra", f"EnvelopesHave{_name}", f"Every envelope has {_name}.", Envelopes, BESIDE=_fields)
+
+
+@variant("extra", hides=UNREAD)
+class ExecutionsAreNestedBeyondTheSuite(Results):
+    """An execution result is nested 150 levels deep, which the suite does not read."""
+
+    EXECUTION = {"links": _nested(150)}
+
+
+@variant("extra")
+class EachAnswerHasAnotherMember(Service):
+    """Each execution result has a further member with a name of its own."""
+
+    def execution_result(self, transfer: object) -> dict[str, object]:
+        return super().execution_result(transfer) | {f"campo_{transfer.id}": True}
+
+
+@variant("extra")
+class EchoesTheRegistration(Service):
+    """A registration result repeats what was asked for."""
+
+    def register_pix_key(self, request: Request, account_id: str) -> dict[str, object]:
+        asked = self.read_json(request, "registerPixKey")
+        return super().register_pix_key(request, account_id) | asked

@@ -1,0 +1,178 @@
+"""The same JSON written in another way: whitespace, order, escapes, sizes and media types."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+from environments.sandbox import Headers, Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import Finishes, Results, Verbatim, lawful, verbatim
+from tests.selftest.proof.variants.lawful_scopes import UNREAD
+
+
+def _shuffled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shuffled(value[name]) for name in random.sample(sorted(value), len(value))}
+    return value
+
+
+def _all_escaped(text: str) -> str:
+    written = re.sub(r'"((?:[^"\\]|\\.)*)"', lambda found: json.dumps(_codes(json.loads(found.group()))), text)
+    return written.replace("\\\\u", "\\u")
+
+
+def _codes(text: str) -> str:
+    units = text.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02X}" for at in range(0, len(units), 2))
+
+
+WRITTEN: dict[str, Callable[[Any], str]] = {
+    "Pretty": lambda value: json.dumps(value, indent=4, ensure_ascii=False),
+    "PrettyWithTabs": lambda value: json.dumps(value, indent="\t"),
+    "WithCrLf": lambda value: json.dumps(value, indent=2).replace("\n", "\r\n"),
+    "Compact": lambda value: json.dumps(value, separators=(",", ":")),
+    "Sorted": lambda value: json.dumps(value, sort_keys=True),
+    "InAnyOrder": lambda value: json.dumps(_shuffled(value)),
+    "DataFirst": lambda value: json.dumps(dict(reversed(value.items()))),
+    "WithANewLine": lambda value: json.dumps(value) + "\n",
+    "WithSpaceAround": lambda value: "\r\n\t  " + json.dumps(value) + "  \n\n\n",
+    "WithSpaceInside": lambda value: json.dumps(value, separators=(" ,\n", "\t:  ")),
+    "InAscii": lambda value: json.dumps(value, ensure_ascii=True),
+    "AllEscaped": lambda value: _all_escaped(json.dumps(value, ensure_ascii=False)),
+    "WithEscapedSlashes": lambda value: json.dumps(value).replace("/", "\\/"),
+    "AfterMuchSpace": lambda value: " " * 100_000 + json.dumps(value),
+}
+
+
+class Writes(Service):
+    """The sandbox with another way to write JSON."""
+
+    def render(self, status: int, body: object, headers: Headers = ()) -> Response:
+        response = super().render(status, body, headers)
+        return Response(status, self.written(body).encode(), response.headers)
+
+    def written(self, value: object) -> str:
+        raise NotImplementedError
+
+
+class WritesInTurn(Writes):
+    """JSON is written in another way each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = itertools.cycle(WRITTEN.values())
+
+    def written(self, value: object) -> str:
+        return next(self.ways)(value)
+
+
+variant("JSON text")(WritesInTurn)
+for _name in ("Pretty", "InAnyOrder", "AllEscaped", "WithSpaceAround", "WithCrLf"):
+    lawful(
+        "JSON text", f"Json{_name}", f"JSON is written {_name}.", Writes,
+        written=lambda self, value, _way=WRITTEN[_name]: _way(value),
+    )  # fmt: skip
+
+lawful(
+    "JSON text", "TextsWithHalfAPair", "Names and messages hold half of a surrogate pair, escaped.", Results,
+    EXECUTION={"name": "\ud83d", "message": "a\ude00\ud83db"}, REGISTRATION={"Message": "\udfff"},
+    render=lambda self, status, body, headers=(): Response(
+        status, json.dumps(body).encode(), (("Content-Type", "application/json"), *headers)
+    ),
+)  # fmt: skip
+
+for _name, _code in {"0.0": "0.0", "Minus0": "-0", "0e5": "0e5", "0E-3": "0E-3"}.items():
+    lawful(
+        "JSON text", f"CodeIs{_name.replace('.', 'Point')}".replace("-", "Minus"), f"The code of a success is {_code}.", Verbatim,
+        envelope=lambda self, operation, data, code=0, _code=_code: {"code": code or verbatim(_code), "data": data},
+    )  # fmt: skip
+
+MEDIA_TYPES = (
+    "application/json; charset=utf-8",
+    "application/json;charset=UTF-8",
+    "application/json;charset=utf8",
+    'application/json; charset="utf-8"',
+    "application/json; charset=us-ascii",
+    "APPLICATION/JSON",
+    '  application/json ; odata.metadata=minimal ; x="a;b"',
+    "application/json;",
+    "application/vnd.bank.pix.v1+json",
+    "application/hal+json; charset=utf-8",
+)
+
+
+class LabelsInTurn(Finishes):
+    """Every answer to an operation has another Content-Type, each of which says JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.labels = itertools.cycle(MEDIA_TYPES)
+
+    def changed(self, request: Request, response: Response) -> Response:
+        headers = (("content-type", next(self.labels)), *_without_type(response.headers))
+        return Response(response.status, response.body, headers)
+
+
+variant("media type")(LabelsInTurn)
+lawful(
+    "media type",
+    "LabelsOfTheBank",
+    "The Content-Type is a media type of the bank.",
+    LabelsInTurn,
+    changed=lambda self, request, response: Response(
+        response.status,
+        response.body,
+        (("content-type", "application/vnd.bank.pix.v1+json"), *_without_type(response.headers)),
+    ),
+)
+
+
+def _without_type(headers: Headers) -> Headers:
+    return tuple((name, value) for name, value in headers if name.lower() != "content-type")
+
+
+class Pads(Results):
+    """The sandbox, whose executions carry a member of some size."""
+
+    SIZE = 0
+
+    def execution_result(self, transfer: object) -> dict[str, object]:
+        return super().execution_result(transfer) | {"receipt": "A" * self.SIZE}
+
+
+lawful("size", "ExecutionsOf1Mb", "An execution is answered with 1 MB.", Pads, SIZE=1_000_000)
+lawful("size", "ExecutionsOf4Mb", "An execution is answered with 4 MB.", Pads, SIZE=4_000_000, slow=True)
+lawful(
+    "size",
+    "ExecutionsOf6Mb",
+    "An execution is answered with 6 MB, more than is read.",
+    Pads,
+    SIZE=6_000_000,
+    hides=UNREAD,
+)
+
+
+@variant("size")
+class RegistrationsOf200Kb(Service):
+    """A registration is answered with 200 kB."""
+
+    def registration_message(self, registration: object) -> str:
+        return super().registration_message(registration) * 5_000
+
+
+@variant("JSON text", hides=("listPixKeys.refusal", "listEntries.refusal"))
+class ListsHaveLongNames(Finishes):
+    """Reads answer an object whose member names are long and many."""
+
+    OPERATIONS = ("listPixKeys", "listEntries")
+
+    def changed(self, request: Request, response: Response) -> Response:
+        return Response(
+            200, json.dumps({"code": 0, "data": {"k" * at: at for at in range(400)}}).encode(), response.headers
+        )

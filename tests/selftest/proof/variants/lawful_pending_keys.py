@@ -1,0 +1,177 @@
+"""Keys that come and go later than the answer says, and what a deletion may answer."""
+
+from __future__ import annotations
+
+from environments.sandbox import Data, Refusal, Request, Response
+from environments.sandbox.double_entry import Key
+from environments.sandbox.pix_keys import Registration
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import Finishes, Refuses, as_json, empty, lawful
+from tests.selftest.proof.variants.lawful_scopes import DELETION
+
+DELETED: dict[str, Data] = {
+    "Nothing": {},
+    "Null": {"result": None},
+    "Much": {"deleted": True, "at": 1_767_312_000, "keys": [], "links": {"self": "/v1/pix/keys"}},
+    "LikeARegistration": {"Success": "true", "Message": "deleted", "Key": None, "DocumentNumber": 7},
+    "LikeADecline": {"Success": "false", "Message": "will be deleted", "Key": None, "DocumentNumber": 7},
+    "LikeAnExecution": {"id": "1", "status": "DONE", "error": None},
+}
+
+
+class Deletes(Service):
+    """The sandbox with another answer to a deletion."""
+
+    ANSWER: Data = {}
+
+    def delete_pix_key(self, request: Request, account_id: str) -> Data:
+        super().delete_pix_key(request, account_id)
+        return self.ANSWER
+
+
+for _name, _data in DELETED.items():
+    lawful("deletion", f"DeletionAnswers{_name}", f"The data of a deletion holds {_name}.", Deletes, ANSWER=_data)
+
+
+class NoSuchKey(Refuses):
+    """The sandbox with another refusal of a key that is not there."""
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return refusal.error == "The account has no such key."
+
+
+for _status in (400, 403, 409, 410, 422):
+    lawful(
+        "deletion", f"UnknownKeysGet{_status}", f"The deletion of an unknown key gets {_status}.", NoSuchKey,
+        say_no=lambda self, refusal, _status=_status: as_json(_status, {"error": refusal.error}),
+    )  # fmt: skip
+lawful(
+    "deletion", "UnknownKeysAreACodeIn200", "The deletion of an unknown key is a 200 with code 12.", NoSuchKey,
+    say_no=lambda self, refusal: as_json(200, {"code": 12, "data": None}),
+)  # fmt: skip
+
+
+@variant("deletion")
+class DeletesWhatIsNotThere(Service):
+    """The deletion of a key that is not there is a success, too."""
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        key = ledger.key(value)
+        if key is not None and key.account == account_id:
+            ledger.remove_key(key)
+
+
+@variant("pending")
+class KeysAppearLater(Service):
+    """A registration is received at once and done later: a deletion right after it is refused once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending: set[str] = set()
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        registration = super().register(ledger, account_id, kind, value)
+        if registration.accepted:
+            self.pending.add(registration.key.key)
+        return registration
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        if value in self.pending:
+            self.pending.discard(value)
+            raise Refusal(404, "The account has no such key.")
+        super().remove(ledger, account_id, value)
+
+
+@variant("pending", hides=(*DELETION, "deletePixKey.exists", "executePix.token.scheme"))
+class KeysAppearInAMinute(Refuses):
+    """A registration is done a minute later, and until then its key is as unknown as every other path: a bare 404."""
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if value in self.pending:
+            raise Refusal(404, "")
+        self.pending.add(value)
+        return Registration(len(self.pending), Key(value or self.new_key(), kind, account_id), not value, True)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending: set[str] = set()
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return empty(404)
+
+
+@variant("pending", hides=DELETION)
+class KeysAppearInAMinuteAndDeletionsGetNoSuchPath(KeysAppearInAMinute):
+    """A registration is done a minute later, and until then a deletion is refused like an unknown path."""
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return False
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        raise Refusal(404, "There is no such path.")
+
+
+@variant("pending")
+class KeysGoLater(Service):
+    """A deleted key stays registered until the next request for a key has been answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.going: list[str] = []
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        key = ledger.key(value)
+        if key is None or key.account != account_id:
+            raise Refusal(404, "The account has no such key.")
+        self.going.append(value)
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        registration = super().register(ledger, account_id, kind, value)
+        for key in [ledger.key(going) for going in self.going]:
+            if key is not None:
+                ledger.remove_key(key)
+        self.going.clear()
+        return registration
+
+
+@variant("pending")
+class RegistersNothingAtOnce(Service):
+    """Every well-formed registration is received, and none is done while the run lasts."""
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        registration = super().register(ledger, account_id, kind, value)
+        if registration.accepted:
+            ledger.remove_key(registration.key)
+        return registration
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        """A request to delete is received, too."""
+
+
+@variant("pending", hides=("deletePixKey.[!ers]*", "deletePixKey.envelope.*", "deletePixKey.status"))
+class KeysCannotBeDeletedYet(Service):
+    """A key is deleted after a day at the earliest: 409."""
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        raise Refusal(409, "The key is too young.")
+
+
+@variant("pending")
+class OneDeletionInTwoIsRefused(Finishes):
+    """Every second deletion is refused with 423, as the account is locked for a moment."""
+
+    OPERATIONS = ("deletePixKey",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deletions = 0
+
+    def remove(self, ledger: object, account_id: str, value: str) -> None:
+        self.deletions += 1
+        if self.deletions % 2:
+            raise Refusal(423, "The account is locked.")
+        super().remove(ledger, account_id, value)
+
+    def changed(self, request: Request, response: Response) -> Response:
+        return response

@@ -1,0 +1,103 @@
+"""What the eight operations answer whose shape is not shown, and how they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from environments.sandbox import Refusal, Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import Finishes, as_json, empty, lawful, page, text
+
+READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
+WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")
+ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
+    "AnEmptyArray": (lambda: as_json(200, []), ()),
+    "AnArray": (lambda: as_json(200, [{"id": "1", "status": "DONE"}, {"id": "2"}]), ()),
+    "ABareObject": (lambda: as_json(200, {"total": 0, "items": []}), ()),
+    "ANumber": (lambda: as_json(200, 12.5), ()),
+    "AnArrayInTheEnvelope": (lambda: as_json(200, {"code": 0, "data": []}), ()),
+    "AnEnvelopeOfNull": (lambda: as_json(200, {"code": 0, "data": None}), ()),
+    "Text": (lambda: text(200, "nothing to show"), ("envelope.shape",)),
+    "Csv": (lambda: text(200, "date;value\n2026-01-01;1,00\n", "text/csv"), ("envelope.shape",)),
+    "Html": (lambda: page(200, "Extrato"), ("envelope.shape",)),
+    "Nothing": (lambda: empty(204), ("envelope.shape",)),
+    "An201": (lambda: as_json(201, {"code": 0, "data": {}}), ()),
+    "An202": (lambda: as_json(202, {"code": 0, "data": {"status": "RECEIVED"}}), ()),
+    "A206": (lambda: as_json(206, {"code": 0, "data": {}}), ()),
+    "ACode": (lambda: as_json(200, {"code": 5, "data": {}}), ("json", "status", "envelope.shape")),
+    "A302": (lambda: empty(302, (("Location", "/v2"),)), ("json", "status", "envelope.shape")),
+    "A400": (lambda: as_json(400, {"error": "a parameter is missing"}), ("json", "status", "envelope.shape")),
+    "A404OfItsOwn": (lambda: as_json(404, {"error": "nothing here today"}), ("json", "status", "envelope.shape")),
+    "A409": (lambda: text(409, "not now"), ("json", "status", "envelope.shape")),
+    "A422": (lambda: as_json(422, {"errors": [{"field": "value"}]}), ("json", "status", "envelope.shape")),
+}
+
+
+class AnswersSo(Finishes):
+    """The sandbox with another answer where it says yes."""
+
+    OPERATIONS = (*READS, *WRITES)
+
+    def changed(self, request: Request, response: Response) -> Response:
+        return self.answer() if response.status == 200 else response
+
+    def answer(self) -> Response:
+        raise NotImplementedError
+
+
+for _name, (_answer, _rows) in ANSWERS.items():
+    lawful(
+        "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
+        answer=lambda self, _answer=_answer: _answer(),
+        hides=tuple(f"{_operation}.{_row}" for _operation in (*READS, *WRITES) for _row in _rows),
+    )  # fmt: skip
+
+
+@variant("undescribed answer")
+class UnknownAccountsAreEmpty(Service):
+    """Reads of an account that nobody has answer like those of an empty one."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        unknown = operation in READS and response.status == 404
+        return as_json(200, {"code": 0, "data": {}}) if unknown else response
+
+
+@variant("undescribed answer", hides=("listEntries.status", "listEntries.json", "listEntries.envelope.shape"))
+class EntriesNeedADate(Service):
+    """Entries are listed for a day, and the day is a query that the document does not show: 400 without it."""
+
+    def list_entries(self, request: Request, account_id: str) -> dict[str, object]:
+        if "date=" not in request.query:
+            raise Refusal(400, "Which day?")
+        return super().list_entries(request, account_id)
+
+
+@variant("undescribed answer", hides=("listAccounts.status", "listAccounts.json", "listAccounts.envelope.shape"))
+class AccountsHaveASlashAtTheEnd(Finishes):
+    """GET /v1/accounts is moved for good to the same path with a slash at its end."""
+
+    OPERATIONS = ("listAccounts",)
+
+    def changed(self, request: Request, response: Response) -> Response:
+        return empty(308, (("Location", "/v1/accounts/"),)) if response.status == 200 else response
+
+
+@variant(
+    "undescribed answer", hides=tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.*"))
+)
+class PreparesNothing(Service):
+    """createPix and the transfers refuse every body with 422."""
+
+    def prepare(self, operation: str, order: object) -> dict[str, object]:
+        raise Refusal(422, "No transfer is possible today.")
+
+
+@variant("undescribed answer")
+class TransfersMoveTheMoneyAtOnce(Service):
+    """createPix and the transfers confirm at once; what they prepared cannot be executed again."""
+
+    def prepare(self, operation: str, order: object) -> dict[str, object]:
+        prepared = super().prepare(operation, order)
+        self.confirm(str(prepared["transactionId"]))
+        return prepared | {"status": "DONE"}

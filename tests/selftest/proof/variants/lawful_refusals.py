@@ -1,0 +1,133 @@
+"""How a service says no, in statuses and in bodies: the document shows neither."""
+
+from __future__ import annotations
+
+import uuid
+
+from environments.sandbox import Data, Headers, Refusal, Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, lawful, page, problem, text
+
+STATUSES = (300, 302, 307, 400, 401, 402, 403, 404, 406, 409, 410, 412, 415, 418, 422, 423, 428, 451, 499)
+BODIES = {
+    "Problem": lambda refusal: problem(refusal.status, refusal.error),
+    "Text": lambda refusal: text(refusal.status, refusal.error),
+    "NoBody": lambda refusal: empty(refusal.status),
+    "Html": lambda refusal: page(refusal.status, refusal.error),
+    "Xml": lambda refusal: text(refusal.status, f"<error>{refusal.error}</error>", "application/xml"),
+    "JsonArray": lambda refusal: as_json(refusal.status, [refusal.error]),
+    "JsonString": lambda refusal: as_json(refusal.status, refusal.error),
+    "JsonNull": lambda refusal: as_json(refusal.status, None),
+    "BrokenJson": lambda refusal: text(refusal.status, "{'error': ", "application/json"),
+    "Latin1": lambda refusal: Response(
+        refusal.status, "Não é válido".encode("latin-1"), (("Content-Type", "text/plain"),)
+    ),
+    "BareError": lambda refusal: as_json(refusal.status, {"error": "invalid", "error_description": refusal.error}),
+    "CodeZero": lambda refusal: as_json(refusal.status, {"code": 0, "data": {}}),
+    "CodeAsText": lambda refusal: as_json(refusal.status, {"code": "PIX-17", "data": None}),
+    "SuccessFalse": lambda refusal: as_json(refusal.status, {"code": 0, "data": _declined(refusal)}),
+    "Id": lambda refusal: as_json(refusal.status, {"error": refusal.error, "requestId": str(uuid.uuid4())}),
+}
+
+
+def _declined(refusal: Refusal) -> dict[str, object]:
+    return {"Success": "false", "Message": refusal.error, "Key": None, "DocumentNumber": 0}
+
+
+class RefusesWith(Refuses):
+    """The sandbox with one status for every refusal."""
+
+    STATUS = 400
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
+
+
+for _status in STATUSES:
+    lawful(
+        "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status
+    )
+
+lawful(
+    "refusal status", "RefusesWith429", "Every refusal has status 429, and none says when to come again.",
+    RefusesWith, STATUS=429, slow=True,
+)  # fmt: skip
+
+for _name, _body in BODIES.items():
+    lawful(
+        "refusal body", f"RefusesWith{_name}", f"The body of every refusal is of the sort {_name}.",
+        Refuses, say_no=lambda self, refusal, _body=_body: _body(refusal),
+    )  # fmt: skip
+
+
+class RefusesSome(Refuses):
+    """The sandbox with another status for one class of refusals."""
+
+    CLASS, STATUS = 0, 0
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return refusal.status == self.CLASS
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
+
+
+CLASSES = {
+    "MalformedBodies": (400, (404, 409, 422)),
+    "WhatIsUnknown": (404, (400, 403, 410)),
+    "OtherMethods": (405, (400, 404, 403)),
+    "WhatCannotBe": (422, (400, 403, 409)),
+}
+for _name, (_class, _statuses) in CLASSES.items():
+    for _status in _statuses:
+        lawful(
+            "refusal class", f"{_name}Get{_status}", f"What the sandbox refuses with {_class} gets {_status}.",
+            RefusesSome, CLASS=_class, STATUS=_status,
+        )  # fmt: skip
+
+
+@variant("refusal body")
+class EchoesTheRequest(Service):
+    """Every refusal repeats the path and the body of the request."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        if response.status < 300:
+            return response
+        asked = {"path": request.path, "body": request.body.decode("utf-8", "replace")[:500]}
+        return as_json(response.status, {"code": response.status, "data": asked})
+
+
+@variant("refusal body", hides=("executePix.token.scheme",))
+class RefusesAllAlike(Refuses):
+    """Everything that is refused, unknown paths too, gets the very same 404 without a body."""
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return empty(404)
+
+
+@variant("refusal body", hides=("executePix.token.scheme",))
+class RefusesAllAlikeWithAnId(Refuses):
+    """Everything that is refused gets the same 400, but for a random id and the time."""
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return as_json(400, {"error": "refused", "trace": uuid.uuid4().hex, "at": self.now()})
+
+
+@variant("refusal body")
+class RefusalsComeFromAProxy(Refuses):
+    """Refusals are the pages of a proxy, with its headers."""
+
+    HEADERS: Headers = (("Via", "1.1 edge-7"), ("X-Cache", "Error from edge"), ("Age", "0"), ("Retry-After", "3600"))
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return page(refusal.status, f"Request blocked, reference {uuid.uuid4()}", self.HEADERS)
+
+
+@variant("refusal status", hides=("createPix.json", "createPix.json.*", "createPix.envelope.*", "createPix.status"))
+class UnknownPayeesGetNoSuchPath(Service):
+    """A transaction for a payee whom nobody knows is refused like an unknown path; a body that is no JSON is not."""
+
+    def create_pix(self, request: Request) -> Data:
+        self.pix_order(self.read_json(request, "createPix"))
+        raise Refusal(404, "There is no such path.")

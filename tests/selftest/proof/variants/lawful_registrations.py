@@ -1,0 +1,338 @@
+"""What a key registration may answer, and which keys it takes: formats, duplicates and limits are not shown."""
+
+from __future__ import annotations
+
+import uuid
+
+from environments.sandbox import Data, Refusal, Request, Response
+from environments.sandbox.body_fields import text
+from environments.sandbox.double_entry import Key
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, lawful, problem, profile, verbatim
+from tests.selftest.proof.variants.lawful_scopes import DELETION
+from tests.selftest.proof.variants.profiles import UNDELETED
+
+IN_TURN: dict[str, tuple[dict[str, object], ...]] = {
+    "DocumentNumber": tuple(
+        {"DocumentNumber": verbatim(number)}
+        for number in ("0", "-7", "12.0", "1E3", "9" * 40, "9" * 9_000, "12345678909", "1e400")
+    ),
+    "Message": tuple({"Message": message} for message in ("", "Solicitação recebida. " * 5_000, "true", "\x00\u2028")),
+    "Key": ({"Key": None}, {"Key": ""}, {"Key": "***"}, {"Key": "+55 (11) 95550-0777"}),
+}
+for _name, _ways in IN_TURN.items():
+    lawful("registration result", f"{_name}InTurn", f"{_name} is another one each time.", InTurn, REGISTRATIONS=_ways)
+lawful("registration result", "KeyAlwaysNull", "Key is null for every kind.", InTurn, REGISTRATIONS=({"Key": None},))
+
+
+class TakesDuplicates(Service):
+    """The sandbox, where `taken` decides what becomes of a key that is registered already."""
+
+    def registration_result(self, registration: object) -> Data:
+        return super().registration_result(registration) if registration.accepted else self.taken(registration)
+
+    def taken(self, registration: object) -> Data:
+        raise NotImplementedError
+
+
+class RefusesDuplicates(TakesDuplicates):
+    """The sandbox with a status for a key that is registered already."""
+
+    STATUS = 409
+
+    def taken(self, registration: object) -> Data:
+        raise Refusal(self.STATUS, "The key is taken.")
+
+
+for _status in (400, 403, 409, 422, 423):
+    lawful(
+        "duplicate",
+        f"DuplicatesGet{_status}",
+        f"A registered key gets {_status}.",
+        RefusesDuplicates,
+        STATUS=_status,
+        slow=_status == 423,
+    )
+
+
+@variant("duplicate")
+class DuplicatesAreWelcome(Service):
+    """A key that is registered already is registered again with Success "true"."""
+
+    def registration_success(self, registration: object) -> str:
+        return "true"
+
+
+@variant("duplicate")
+class DuplicatesAreACodeIn200(RefusesDuplicates, Refuses):
+    """A key that is registered already gets a 200 with code 1042 and no data."""
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return refusal.error == "The key is taken."
+
+    def say_no(self, refusal: Refusal) -> object:
+        return as_json(200, {"code": 1042, "data": None})
+
+
+@variant("duplicate")
+class DuplicatesAreACodeBesideSuccessFalse(TakesDuplicates):
+    """A key that is registered already gets Success "false", and code 7 in the envelope."""
+
+    def taken(self, registration: object) -> Data:
+        return {"Success": "false", "Message": "taken", "Key": None, "DocumentNumber": 0}
+
+    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+        declined = isinstance(data, dict) and data.get("Success") == "false"
+        return super().envelope(operation, data, 7 if declined else code)
+
+
+class KeysOfAnEarlierRun(RefusesDuplicates):
+    """The sandbox, where an earlier run left its keys registered."""
+
+    LEFT = {
+        "PHONE": "+5511955500777",
+        "EMAIL": "qa@pix-conformance.example",
+        "CNPJ": "45000001000174",
+        "CPF": "13579246828",
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.database.transaction() as ledger:
+            for kind, key in self.LEFT.items():
+                ledger.add_key(Key(key, kind, "ac-0001"))
+
+
+for _status in (400, 409, 422):
+    lawful(
+        "duplicate", f"KeysOfAnEarlierRunGet{_status}", f"Keys are left of an earlier run, and get {_status}.",
+        KeysOfAnEarlierRun, STATUS=_status, hides=(*DELETION, "registerPixKey.repeated"),
+    )  # fmt: skip
+    lawful(
+        "duplicate", f"KeysOfAnEarlierRunStayAndGet{_status}",
+        f"Keys are left of an earlier run that deleted none, and get {_status}.",
+        KeysOfAnEarlierRun, STATUS=_status, environment=profile("no_deletion"),
+        hides=(*UNDELETED, "registerPixKey.repeated"),
+    )  # fmt: skip
+
+
+@variant("kind")
+class TakesNumericKinds(Service):
+    """The digits 0 to 4 are kinds, too, and so are the numbers."""
+
+    NUMBERS = ("CPF", "PHONE", "EMAIL", "CNPJ", "RANDOM")
+
+    def key_kind(self, body: Data) -> str:
+        kind = str(body.get("pixKeyType"))
+        return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_kind(body)
+
+    def requested_key(self, body: Data, kind: str) -> str:
+        return text({"pixKey": str(body.get("pixKey"))}, "pixKey")
+
+
+@variant("kind")
+class NumericKindsAreDeclined(Service):
+    """A kind of digits gets Success "false", another unknown one 400."""
+
+    def register_pix_key(self, request: Request, account_id: str) -> Data:
+        kind = self.read_json(request, "registerPixKey").get("pixKeyType")
+        if isinstance(kind, str) and kind.isdecimal():
+            return {"Success": "false", "Message": "no digits", "Key": None, "DocumentNumber": 0}
+        return super().register_pix_key(request, account_id)
+
+
+@variant("RANDOM")
+class ShowsTheRandomKey(Service):
+    """Key holds the RANDOM key that the service made."""
+
+    def registration_key(self, registration: object) -> str:
+        return str(registration.key.key)
+
+
+@variant("RANDOM")
+class HidesMostOfTheKey(Service):
+    """Key shows the last two characters of the key."""
+
+    def registration_key(self, registration: object) -> str:
+        return f"***{registration.key.key[-2:]}"
+
+
+@variant("RANDOM")
+class WantsAUuid(Service):
+    """The caller makes a RANDOM key, and an empty one is refused."""
+
+    def requested_key(self, body: Data, kind: str) -> str:
+        if kind == "RANDOM" and not body.get("pixKey"):
+            raise Refusal(422, "A RANDOM key is a UUID.")
+        return super().requested_key(body, kind)
+
+
+@variant("RANDOM")
+class MakesRandomKeysItself(Service):
+    """A RANDOM key is empty or left out; one that the caller made is refused."""
+
+    def requested_key(self, body: Data, kind: str) -> str:
+        if kind == "RANDOM" and body.get("pixKey"):
+            raise Refusal(422, "The service makes RANDOM keys.")
+        return super().requested_key(body, kind)
+
+
+@variant("RANDOM")
+class WantsNoKeyForRandom(Service):
+    """A RANDOM key is left out of the body; even an empty one is refused with 400."""
+
+    def requested_key(self, body: Data, kind: str) -> str:
+        if kind == "RANDOM" and "pixKey" in body:
+            raise Refusal(400, "A RANDOM key has no value.")
+        return super().requested_key(body, kind)
+
+
+@variant("RANDOM")
+class OneRandomKeyIsEnough(Service):
+    """An account has one RANDOM key; who asks again gets 409."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made = 0
+
+    def new_key(self) -> str:
+        self.made += 1
+        if self.made > 1:
+            raise Refusal(409, "The account has a RANDOM key.")
+        return str(uuid.uuid4())
+
+
+class BusyAfterEach(Service):
+    """The sandbox, where an account is busy after each key that is registered, while `WHILE` requests come in."""
+
+    STATUS, WHILE = 422, 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.busy = 0
+
+    def respond(self, request: Request) -> Response:
+        self.busy = max(0, self.busy - 1)
+        return super().respond(request)
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if self.busy:
+            raise Refusal(self.STATUS, "Another key of the account is being registered.")
+        registration = super().register(ledger, account_id, kind, value)
+        self.busy = self.WHILE
+        return registration
+
+
+class RefusesInTurn(BusyAfterEach):
+    """The sandbox, which is busy for the first of every `OF` registrations."""
+
+    OF = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        self.asked += 1
+        if self.asked % self.OF == 1:
+            raise Refusal(self.STATUS, "The account is busy.")
+        return Service.register(self, ledger, account_id, kind, value)
+
+
+KINDS = "registerPixKey.pixKeyType.*"
+for _status in (400, 422, 423):
+    for _base in (BusyAfterEach, RefusesInTurn):
+        lawful(
+            "busy", f"{_base.__name__}With{_status}", f"An account is busy at times: {_status}.", _base, STATUS=_status,
+            hides=(KINDS, *DELETION, "registerPixKey.repeated", "registerPixKey.Key.example"),
+        )  # fmt: skip
+        lawful(
+            "busy", f"{_base.__name__}With{_status}AndDeletesNothing", f"An account is busy at times: {_status}.", _base,
+            STATUS=_status, environment=profile("no_deletion"), hides=(KINDS, *UNDELETED, "registerPixKey.repeated", "registerPixKey.Key.example"),
+        )  # fmt: skip
+
+
+class KeyLimit(Service):
+    """The sandbox with a limit to the keys that an account may have beside its first one."""
+
+    MOST = 1
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if len(ledger.keys(account_id)) > self.MOST and (not value or ledger.key(value) is None):
+            raise Refusal(422, "The account has all the keys that it may have.")
+        return super().register(ledger, account_id, kind, value)
+
+
+class LimitWithRandomShown(KeyLimit, ShowsTheRandomKey):
+    """The sandbox with a limit to the keys, and RANDOM keys that can be deleted."""
+
+
+for _most in (1, 3, 5):
+    lawful(
+        "key limit", f"Holds{_most}KeysAndShowsThem", f"An account has {_most} keys at most; Key shows the RANDOM one.",
+        LimitWithRandomShown, MOST=_most,
+    )  # fmt: skip
+    lawful("key limit", f"Holds{_most}Keys", f"An account has {_most} keys at most.", KeyLimit, MOST=_most)
+
+
+@variant("request")
+class NeedsNothingButTheKind(Service):
+    """account and pixKey may be left out or null, and unknown fields are read over."""
+
+    def check_body_account(self, body: Data, account_id: str) -> None:
+        return
+
+    def requested_key(self, body: Data, kind: str) -> str:
+        return super().requested_key({"pixKey": body.get("pixKey") or ""}, "RANDOM" if not body.get("pixKey") else kind)
+
+
+class NumbersTheAccount(Service):
+    """The sandbox, where `account` is the number of the account and not the identifier of the path."""
+
+    def check_body_account(self, body: Data, account_id: str) -> None:
+        if body.get("account", "10001-7") != "10001-7":
+            raise Refusal(422, "The account is not that of the path.")
+
+
+for _name, _environment in {"": "sandbox", "AndDeletesNothing": profile("no_deletion")}.items():
+    lawful(
+        "request", f"NumbersTheAccount{_name}", "`account` is optional, and another identifier than that of the path.",
+        NumbersTheAccount, environment=_environment, hides=("registerPixKey.*", *DELETION),
+    )  # fmt: skip
+
+
+@variant("request")
+class NeedsExactlyThreeFields(Service):
+    """A registration has account, pixKeyType and pixKey, and no further field."""
+
+    def key_kind(self, body: Data) -> str:
+        if set(body) != {"account", "pixKeyType", "pixKey"}:
+            raise Refusal(400, "The fields are account, pixKeyType and pixKey.")
+        return super().key_kind(body)
+
+
+@variant("request")
+class RefusesQueriesAndFurtherHeaders(Refuses):
+    """A query, or a header that it does not know, is refused with 400."""
+
+    KNOWN = frozenset(
+        {
+            "host",
+            "user-agent",
+            "accept",
+            "accept-encoding",
+            "authorization",
+            "content-type",
+            "content-length",
+            "connection",
+        }
+    )
+
+    def authorize(self, request: Request, operation: str) -> None:
+        super().authorize(request, operation)
+        if request.query or set(request.headers) - self.KNOWN:
+            raise Refusal(400, "A query or a header that is not known.")
+
+    def say_no(self, refusal: Refusal) -> object:
+        return problem(refusal.status, refusal.error)

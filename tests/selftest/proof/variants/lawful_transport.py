@@ -1,0 +1,184 @@
+"""How answers travel: codings, framing, connections and speed."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import socket
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from environments.sandbox import Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import Finishes, lawful
+
+
+def _raw_deflate(content: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(content) + packer.flush()
+
+
+CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "Gzip": ("gzip", gzip.compress),
+    "GzipInUpperCase": ("GZIP", gzip.compress),
+    "GzipInTwoMembers": ("gzip", lambda content: gzip.compress(content[:9]) + gzip.compress(content[9:])),
+    "XGzip": ("x-gzip", gzip.compress),
+    "Deflate": ("deflate", zlib.compress),
+    "RawDeflate": ("deflate", _raw_deflate),
+    "GzipTwice": ("gzip, gzip", lambda content: gzip.compress(gzip.compress(content))),
+    "Identity": ("identity", lambda content: content),
+}
+
+
+class CodedInTurn(Finishes):
+    """Answers are coded in another way each time."""
+
+    CODINGS = tuple(CODINGS.values())
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = itertools.cycle(self.CODINGS)
+
+    def changed(self, request: Request, response: Response) -> Response:
+        coding, packed = next(self.ways)
+        return Response(response.status, packed(response.body), (*response.headers, ("Content-Encoding", coding)))
+
+
+variant("coding")(CodedInTurn)
+for _name in ("Gzip", "Deflate"):
+    lawful("coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, CODINGS=(CODINGS[_name],))
+
+
+class Framed(Service):
+    """The sandbox, where `pieces` frames the body and `FRAMING` are its headers."""
+
+    FRAMING: tuple[tuple[str, str], ...] = (("Transfer-Encoding", "chunked"),)
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        response = self.respond(Request.from_environ(environ))
+        start_response(response.status_line, [*response.headers, *self.FRAMING])
+        return self.pieces(response.body, environ)
+
+    def pieces(self, body: bytes, environ: Any) -> Iterator[bytes]:
+        for at in range(0, len(body), 7):
+            yield b"%x;name=value\r\n%s\r\n" % (len(body[at : at + 7]), body[at : at + 7])
+        yield b"0\r\nX-Checksum: 17\r\n\r\n"
+
+
+lawful("framing", "AnswersInChunks", "Every answer comes in chunks of seven bytes, with a trailer.", Framed)
+lawful(
+    "framing", "AnswersInChunksAndCloses", "Every answer comes in chunks, on a connection that is closed.", Framed,
+    FRAMING=(("transfer-encoding", "Chunked"), ("connection", "close")),
+)  # fmt: skip
+
+
+class OverTheSocket(Service):
+    """The sandbox, which writes to the socket itself; `head` is everything before the headers."""
+
+    HEAD = "HTTP/1.0 {status} OK\r\n"
+    BETWEEN = "\r\n"
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        response = self.respond(Request.from_environ(environ))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
+        head = self.HEAD.format(status=response.status) + lines + self.BETWEEN
+        connection = environ["werkzeug.socket"]
+        connection.sendall(head.encode("latin-1") + response.body)
+        connection.shutdown(socket.SHUT_WR)
+        start_response("200 OK", [])  # the server finds the connection closed, and gives it up
+        return []
+
+
+@variant("connection")
+class ClosesEachConnection(Finishes):
+    """Every answer says Connection: close."""
+
+    def changed(self, request: Request, response: Response) -> Response:
+        return Response(response.status, response.body, (*response.headers, ("Connection", "close")))
+
+
+class ClosesWithoutAWord(Service):
+    """The sandbox, which closes a connection after `MOST` answers, and does not say so."""
+
+    MOST = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connection = threading.local()
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        """One thread serves a connection from first to last."""
+        self.connection.carried = getattr(self.connection, "carried", 0) + 1
+        if self.connection.carried < self.MOST:
+            return super().__call__(environ, start_response)
+        return self.last(self.respond(Request.from_environ(environ)), environ["werkzeug.socket"], start_response)
+
+    def last(self, response: Response, connection: socket.socket, start_response: Any) -> Iterable[bytes]:
+        headers = [*response.headers, ("Content-Length", str(len(response.body)))]
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        connection.sendall(f"HTTP/1.1 {response.status_line}\r\n{lines}\r\n".encode("latin-1") + response.body)
+        connection.shutdown(socket.SHUT_RDWR)
+        start_response("200 OK", [])  # the server finds the connection closed, and gives it up
+        return []
+
+
+for _most in (1, 2, 3):
+    lawful(
+        "connection", f"ClosesWithoutAWordAfter{_most}", f"A connection is closed after {_most} answers, unannounced.",
+        ClosesWithoutAWord, MOST=_most,
+    )  # fmt: skip
+
+
+@variant("connection")
+class KeepsConnectionsForASecond(Finishes):
+    """Every answer says how long its connection is kept."""
+
+    def changed(self, request: Request, response: Response) -> Response:
+        kept = (("Connection", "keep-alive"), ("Keep-Alive", "timeout=1, max=3"))
+        return Response(response.status, response.body, (*response.headers, *kept))
+
+
+@variant("slow")
+class ExecutesSlowly(Service):
+    """An execution takes 0.2 seconds."""
+
+    def confirm(self, code: str) -> object:
+        time.sleep(0.2)
+        return super().confirm(code)
+
+
+@variant("slow")
+class RegistersSlowly(Service):
+    """A registration takes 50 milliseconds."""
+
+    def register(self, *arguments: Any) -> object:
+        time.sleep(0.05)
+        return super().register(*arguments)
+
+
+@variant("slow")
+class TricklesExecutions(Framed):
+    """The body of every answer comes in three parts, a few milliseconds apart."""
+
+    def pieces(self, body: bytes, environ: Any) -> Iterator[bytes]:
+        for at in range(0, len(body), max(1, len(body) // 3)):
+            part = body[at : at + max(1, len(body) // 3)]
+            yield b"%x\r\n%s\r\n" % (len(part), part)
+            time.sleep(0.003)
+        yield b"0\r\n\r\n"
+
+
+CLOSE = "HTTP/1.1 {status} \r\nConnection: close\r\n"
+HEADS = {
+    "AnswersInHttp10": ("HTTP/1.0 {status} OK\r\n", "Answers are HTTP/1.0, and end where the connection ends."),
+    "HasNoReasonPhrase": (CLOSE, "The status line has no reason phrase, and no length is named."),
+    "SaysContinueFirst": (f"HTTP/1.1 100 Continue\r\n\r\n{CLOSE}", "Each answer follows a 100 Continue."),
+    "SendsEarlyHints": (f"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n{CLOSE}", "Each answer follows a 103."),
+    "EndsLinesWithLfOnly": (CLOSE.replace("\r\n", "\n"), "Some lines of the head end with LF alone."),
+}
+for _name, (_head, _fact) in HEADS.items():
+    lawful("framing", _name, _fact, OverTheSocket, HEAD=_head)

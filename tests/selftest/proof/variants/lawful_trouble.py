@@ -1,0 +1,200 @@
+"""A service that is overloaded, limited or restarted for a moment, and says so."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+from environments.sandbox import Headers, Refusal, Request, Response
+from environments.sandbox.service import Service
+from tests.selftest.proof.registry import variant
+from tests.selftest.proof.variants.lawful_making import as_json, lawful, page, text
+from tests.selftest.proof.variants.lawful_scopes import EXECUTION
+
+MONEY = ("executePix", "createPix", "transferExternal", "transferInternal", "transferP2p")
+
+
+class Stumbles(Service):
+    """The sandbox, which answers some requests with `stumble`. `CALM` operations are left alone."""
+
+    CALM: tuple[str, ...] = MONEY
+    STATUS = 503
+    HEADERS: Headers = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests = 0
+        self.seen: set[tuple[object, ...]] = set()
+
+    def respond(self, request: Request) -> Response:
+        self.requests += 1
+        found = [name for method, name, _ in self.routes_of(request.path) if method == request.method]
+        if not set(found) & set(self.CALM) and self.stumbles(request):
+            return self.stumble()
+        return super().respond(request)
+
+    def stumbles(self, request: Request) -> bool:
+        raise NotImplementedError
+
+    def stumble(self) -> Response:
+        return page(self.STATUS, "Please come again", self.HEADERS)
+
+
+class EverySeventh(Stumbles):
+    """The sandbox, which stumbles over each seventh request."""
+
+    def stumbles(self, request: Request) -> bool:
+        return self.requests % 7 == 0
+
+
+class TheFirstThree(Stumbles):
+    """The sandbox, which is not there yet for the first three requests."""
+
+    def stumbles(self, request: Request) -> bool:
+        return self.requests <= 3
+
+
+class TheFirstOfAKind(Stumbles):
+    """The sandbox, which stumbles over each request that it has not seen before."""
+
+    def stumbles(self, request: Request) -> bool:
+        asked = (request.method, request.path, request.body, request.header("Authorization"))
+        new = asked not in self.seen
+        self.seen.add(asked)
+        return new
+
+
+for _status in (502, 503, 504):
+    lawful(
+        "burst", f"TheFirstThreeAre{_status}", f"The first three requests get {_status}.", TheFirstThree, STATUS=_status
+    )
+    lawful(
+        "burst", f"EverySeventhIs{_status}", f"Each seventh request gets {_status} with Retry-After: 0.", EverySeventh,
+        STATUS=_status, HEADERS=(("Retry-After", "0"),),
+    )  # fmt: skip
+lawful(
+    "burst", "EverySeventhStumbles", "Each seventh request gets a 503, and no time is named.", EverySeventh, slow=True
+)
+lawful(
+    "burst", "EachRequestTwice", "Each new request gets a 503 once, and works when it comes again; money is left alone.",
+    TheFirstOfAKind, HEADERS=(("Retry-After", "0"),), slow=True,
+)  # fmt: skip
+lawful(
+    "burst", "RetryAfterMakesNoSense", "Each seventh request gets a 503 with a Retry-After that is no time.",
+    EverySeventh, HEADERS=(("Retry-After", "soon"),), slow=True,
+)  # fmt: skip
+lawful(
+    "burst", "RetryAfterIsPast", "Each seventh request gets a 503 with a Retry-After in the past.",
+    EverySeventh, HEADERS=(("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT"),),
+)  # fmt: skip
+lawful(
+    "burst", "MoneyStumblesToo", "Each eleventh request gets a 503, executions too.", EverySeventh,
+    CALM=("createPix",), stumbles=lambda self, request: self.requests % 11 == 0,
+)  # fmt: skip
+
+
+@variant("burst", hides=(*EXECUTION, "executePix.exists"))
+class ExecutionsAreDown(Service):
+    """Every execution of a prepared code ends at a gateway: 504."""
+
+    def check_prepared(self, transfer: object) -> None:
+        raise Refusal(504, "No answer from behind.")
+
+
+@variant(
+    "burst", slow=True, hides=("listEntries.json", "listEntries.status", "listEntries.envelope.*", "listEntries.exists")
+)
+class EntriesAreUnderMaintenance(Stumbles):
+    """Entries are not to be had while the run lasts: 503."""
+
+    def stumbles(self, request: Request) -> bool:
+        return "/entries/" in request.path
+
+
+class Limited(Stumbles):
+    """The sandbox, which asks to slow down: 429, and when to come again."""
+
+    CALM = ()
+
+    def stumble(self) -> Response:
+        return as_json(429, {"error": "too many requests"}, headers=(("Retry-After", self.when()),))
+
+    def when(self) -> str:
+        return "0"
+
+
+lawful(
+    "rate limit", "EveryTenthIsTooMany", "Each tenth request is one too many, for 0 seconds; executions too.",
+    Limited, stumbles=lambda self, request: self.requests % 10 == 0,
+)  # fmt: skip
+lawful(
+    "rate limit", "EveryFortiethIsTooManyWithoutADate", "Each fortieth request is one too many, and no time is named.",
+    Limited, stumbles=lambda self, request: self.requests % 40 == 0, stumble=lambda self: text(429, "slow down"), slow=True,
+)  # fmt: skip
+
+
+class Window(Limited):
+    """The sandbox, which takes `MOST` requests a second, together or for each operation."""
+
+    MOST = 60
+    EACH = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count: dict[object, int] = {}
+
+    def stumbles(self, request: Request) -> bool:
+        what = request.path.split("/")[2] if self.EACH else ""
+        window = (what, int(time.time()))
+        self.count[window] = self.count.get(window, 0) + 1
+        return self.count[window] > self.MOST
+
+    def when(self) -> str:
+        return "1"
+
+
+lawful("rate limit", "Takes60ASecond", "60 requests a second are taken.", Window, slow=True)
+lawful(
+    "rate limit",
+    "Takes40ASecondOfEach",
+    "40 requests a second of each sort are taken.",
+    Window,
+    MOST=40,
+    EACH=True,
+    slow=True,
+)
+lawful(
+    "rate limit", "Takes60ASecondByDate", "60 requests a second are taken; Retry-After is a date.", Window, slow=True,
+    when=lambda self: format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True),
+)  # fmt: skip
+
+
+@variant("rate limit", slow=True)
+class LocksOutAfterBadTokens(Window):
+    """Ten bad tokens in a second are too many: nobody is let in until the second is over."""
+
+    MOST = 10
+
+    def stumbles(self, request: Request) -> bool:
+        known = request.header("Authorization") == f"Bearer {self.token}"
+        return (self.count.get(("", int(time.time())), 0) > self.MOST) if known else super().stumbles(request)
+
+
+@variant("rate limit", hides=("*",), slow=True)
+class LocksOutForGood(Service):
+    """Six bad tokens, and nothing is answered but 423 while the run lasts; unknown paths too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bad = 0
+
+    def respond(self, request: Request) -> Response:
+        return as_json(423, {"error": "locked"}) if self.bad >= 6 else super().respond(request)
+
+    def authorize(self, request: Request, operation: str) -> None:
+        try:
+            super().authorize(request, operation)
+        except Refusal:
+            self.bad += 1
+            raise
