@@ -21,7 +21,7 @@ from tests.traffic.generation.cases import Case
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.preparing import codes_of, prepare
 from tests.traffic.reach import Reach, may_execute_twice
-from tests.traffic.registrations import Registrar
+from tests.traffic.registrar import Registrar
 
 MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
@@ -33,7 +33,7 @@ def _step(act: Callable[Concatenate[World, P], None]) -> Callable[Concatenate[Wo
     """A step that a target which is gone cuts short: what was learned until then is judged."""
 
     @wraps(act)
-    def taken(world: World, *args: P.args, **kwargs: P.kwargs) -> None:
+    def taken(world: World, /, *args: P.args, **kwargs: P.kwargs) -> None:
         try:
             act(world, *args, **kwargs)
         except UnreachableError as error:
