@@ -259,7 +259,7 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput |= {
         "base_url": target.base_url,
         "token": target.token(),
-        "accepted": config.stash[DOOR].token_trouble.accepted,
+        "accepted": config.stash[DOOR].token_monitor.accepted,
         "run": share.run,
         "seed": config.stash[SEED],
         "loadgroup": config.option.dist == "loadgroup",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 from reports.deviations import Deviation, seen_together
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 
 _MANY = 3
 """Fields, key types or endpoints that are broken alike have one cause from here on; two of them are two."""
@@ -50,7 +50,7 @@ def _way(deviation: Deviation) -> tuple[str, ...]:
     """Where and how a member, a key type or an endpoint is broken, whichever it is; empty for other requirements."""
     if deviation.what == "exists":
         return "", "exists", *deviation.pieces
-    if deviation.member == "pixKeyType" and deviation.aspect in KEY_KINDS:
+    if deviation.member == "pixKeyType" and deviation.aspect in KEY_TYPES:
         return deviation.operation, "pixKeyType", *_without(deviation, deviation.aspect)
     if deviation.aspect not in ("present", "type", "spelling"):
         return ()

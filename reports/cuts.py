@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reports.verdicts import NOT_EXERCISED, RowResult, listed
+from reports.verdicts import NOT_EXERCISED, RequirementResult, listed
 from spec.interface import operations
 from spec.requirements import Requirement
 
@@ -38,7 +38,7 @@ class Cuts:
             sent = "were sent again" if cut["why"].startswith("the suite waits") else sent
             yield f"{cut['why']}: not all requests to {first_of(cut['operations'])} {sent}"
 
-    def explain(self, row: Requirement, result: RowResult) -> RowResult:
+    def explain(self, row: Requirement, result: RequirementResult) -> RequirementResult:
         """The result, whose message names what was cut where the row was not exercised for that."""
         if result.verdict != NOT_EXERCISED:
             return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reports.verdicts import RowResult
+from reports.verdicts import RequirementResult
 from spec.exchange import Exchange
 from spec.requirements import ledger
 
@@ -18,7 +18,11 @@ Show = Callable[[Exchange], dict[str, Any]]
 
 
 def explained(
-    failing: Sequence[RowResult], exchanges: Mapping[int, Exchange], redact: Callable[[str], str], show: Show, most: int
+    failing: Sequence[RequirementResult],
+    exchanges: Mapping[int, Exchange],
+    redact: Callable[[str], str],
+    show: Show,
+    most: int,
 ) -> Explained:
     """The failing rows of one test, each with at most `most` exchanges as `show` gives them; redacted."""
     return [
@@ -78,7 +82,7 @@ def _rows(finding: Mapping[str, Any]) -> Iterator[str]:
     yield from finding["follows"]
 
 
-def _lines(result: RowResult, exchanges: Mapping[int, Exchange], show: Show, most: int) -> Iterator[str]:
+def _lines(result: RequirementResult, exchanges: Mapping[int, Exchange], show: Show, most: int) -> Iterator[str]:
     row = ledger()[result.id]
     yield f"{row.id} ({row.level}): {row.text}"
     yield f"where: {row.section}"

@@ -40,7 +40,7 @@ def _before(exchange: Exchange, line: str, redactor: Redactor, preparation: Prep
     if operation is None or operation.permission not in MONEY:
         return
     if operation.permission != "execute":
-        yield from [MAY_MOVE] if exchange.good else []
+        yield from [MAY_MOVE] if exchange.valid else []
     elif code := _CODE.search(line):
         yield EXECUTES.format(code[1])
         if preparation and "prepare a new one" in code[2]:

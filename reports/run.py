@@ -22,7 +22,7 @@ from reports.verdicts import (
     NOTHING_TESTED,
     OUT_OF_SCOPE,
     UNTESTABLE,
-    RowResult,
+    RequirementResult,
     RunVerdict,
     counts,
     coverage,
@@ -45,7 +45,7 @@ class Run:
     selection: str | None = None
     narrowed: bool = False
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    results: list[RowResult] = field(default_factory=list)
+    results: list[RequirementResult] = field(default_factory=list)
     observations: list[dict[str, Any]] = field(default_factory=list)
     exchanges: dict[int, dict[str, Any]] = field(default_factory=dict)
     left_behind: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Run:
     unwritten: str = ""
     finished: datetime | None = None
 
-    def rows(self) -> list[tuple[Requirement, RowResult]]:
+    def rows(self) -> list[tuple[Requirement, RequirementResult]]:
         """Every row of the run in the document's order, with its result."""
         return [(row, self._final[0][row.id]) for row in ledger().values() if row.id in self._final[0]]
 
@@ -119,25 +119,25 @@ class Run:
         self.__dict__.pop("_frozen", None)
 
     @property
-    def _final(self) -> tuple[dict[str, RowResult], list[str]]:
+    def _final(self) -> tuple[dict[str, RequirementResult], list[str]]:
         if "_frozen" not in self.__dict__:
             self.__dict__["_frozen"] = with_known_failures(self._merged(), self.profile.known_failures, today())
-        final: tuple[dict[str, RowResult], list[str]] = self.__dict__["_frozen"]
+        final: tuple[dict[str, RequirementResult], list[str]] = self.__dict__["_frozen"]
         return final
 
-    def _merged(self) -> dict[str, RowResult]:
+    def _merged(self) -> dict[str, RequirementResult]:
         found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
         rows = [row for row in ledger().values() if not self.narrowed or row.id in self.selected]
         results = ((row, found.get(row.id) or self._without_a_test(row)) for row in rows)
         return {row.id: self.cuts.explain(row, result) for row, result in results}
 
-    def _without_a_test(self, row: Requirement) -> RowResult:
+    def _without_a_test(self, row: Requirement) -> RequirementResult:
         """What a row is when nothing was found for it: the weakest verdict that is true."""
         if row.untestable:
-            return RowResult(row.id, UNTESTABLE, row.untestable)
+            return RequirementResult(row.id, UNTESTABLE, row.untestable)
         if missing := missing_permission(row, self.profile.allow):
-            return RowResult(row.id, OUT_OF_SCOPE, missing)
-        return RowResult(row.id, NOT_EXERCISED)
+            return RequirementResult(row.id, OUT_OF_SCOPE, missing)
+        return RequirementResult(row.id, NOT_EXERCISED)
 
     def document(self) -> dict[str, Any]:
         """The content of conformance.json."""
@@ -196,7 +196,7 @@ def missing_permission(row: Requirement, allow: Collection[str]) -> str:
     return f"would have sent {operation.method} {operation.path}; needs {operation.permission} in allow"
 
 
-def _row(row: Requirement, result: RowResult) -> dict[str, Any]:
+def _row(row: Requirement, result: RequirementResult) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "id": row.id,
         "section": row.section,

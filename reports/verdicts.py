@@ -39,7 +39,7 @@ EXIT_STATUS = {
 
 
 @dataclass(frozen=True)
-class RowResult:
+class RequirementResult:
     """What one test, or the whole run, found for one row. `exchanges` are numbers of evidence."""
 
     id: str
@@ -66,15 +66,15 @@ def deviation(level: str, fail_on: Collection[str]) -> str:
     return FAIL if level in fail_on else WARN
 
 
-def merged(results: Iterable[RowResult]) -> dict[str, RowResult]:
+def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
     """One result a row: the first verdict in ORDER, with every distinct message and all the evidence of it."""
-    by_id: dict[str, list[RowResult]] = {}
+    by_id: dict[str, list[RequirementResult]] = {}
     for result in results:
         by_id.setdefault(result.id, []).append(result)
     return {row_id: _strongest(row_id, group) for row_id, group in by_id.items()}
 
 
-def counts(rows: Iterable[tuple[Requirement, RowResult]]) -> dict[str, dict[str, int]]:
+def counts(rows: Iterable[tuple[Requirement, RequirementResult]]) -> dict[str, dict[str, int]]:
     """Verdicts by level, levels and verdicts in their order."""
     tally: Counter[tuple[str, str]] = Counter((row.level, result.verdict) for row, result in rows)
     return {
@@ -84,7 +84,7 @@ def counts(rows: Iterable[tuple[Requirement, RowResult]]) -> dict[str, dict[str,
     }
 
 
-def coverage(rows: Iterable[tuple[Requirement, RowResult]]) -> dict[str, dict[str, int]]:
+def coverage(rows: Iterable[tuple[Requirement, RequirementResult]]) -> dict[str, dict[str, int]]:
     """For each level how many rows an exchange can show, and how many were tested."""
     rows = list(rows)
     return {
@@ -98,7 +98,7 @@ def coverage(rows: Iterable[tuple[Requirement, RowResult]]) -> dict[str, dict[st
 
 
 def run_verdict(
-    rows: Iterable[tuple[Requirement, RowResult]],
+    rows: Iterable[tuple[Requirement, RequirementResult]],
     *,
     fail_on: Collection[str],
     unreachable: str = "",
@@ -130,7 +130,7 @@ def run_verdict(
 
 
 def _incomplete(
-    rows: Sequence[tuple[Requirement, RowResult]],
+    rows: Sequence[tuple[Requirement, RequirementResult]],
     fail_on: Collection[str],
     *,
     ungranted: str,
@@ -172,8 +172,8 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def with_known_failures(
-    rows: Mapping[str, RowResult], entries: Iterable[KnownFailure], today: date
-) -> tuple[dict[str, RowResult], list[str]]:
+    rows: Mapping[str, RequirementResult], entries: Iterable[KnownFailure], today: date
+) -> tuple[dict[str, RequirementResult], list[str]]:
     """Mark the failures that the profile lists, and give a line for each entry that no longer holds.
 
     A row that passes is a warning, and fails where its entry is strict; past its last day a failure is a failure.
@@ -196,9 +196,9 @@ def with_known_failures(
     return marked, notes
 
 
-def _strongest(row_id: str, results: list[RowResult]) -> RowResult:
+def _strongest(row_id: str, results: list[RequirementResult]) -> RequirementResult:
     verdict = next(name for name in ORDER if any(result.verdict == name for result in results))
     same = [result for result in results if result.verdict == verdict]
     messages = list(dict.fromkeys(result.message for result in same if result.message))
     numbers = dict.fromkeys(number for result in same for number in result.exchanges)
-    return RowResult(row_id, verdict, "; ".join(messages), tuple(numbers))
+    return RequirementResult(row_id, verdict, "; ".join(messages), tuple(numbers))

@@ -67,7 +67,7 @@ def code_of(response: Response) -> int | None:
 
 def succeeded(exchange: Exchange) -> bool:
     """Whether a good request was answered, and not with a refusal: the rules of success apply."""
-    return exchange.good and exchange.response is not None and not is_refusal(exchange.response)
+    return exchange.valid and exchange.response is not None and not is_refusal(exchange.response)
 
 
 def gives_result(exchange: Exchange) -> bool:
@@ -87,7 +87,7 @@ def registered(exchange: Exchange) -> bool:
 
 def may_be_registered(exchange: Exchange) -> bool:
     """Whether nobody can tell if a good key registration was granted: no answer, or one that cannot be read."""
-    if exchange.operation != "registerPixKey" or not exchange.good:
+    if exchange.operation != "registerPixKey" or not exchange.valid:
         return False
     if exchange.response is None:
         return exchange.failure is not None and exchange.failure.kind in _UNTOLD

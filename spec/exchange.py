@@ -103,7 +103,7 @@ class Exchange:
     """One request to an operation and what came of it.
 
     `credential` names what was sent as credential ("valid", or the name of a bad one).
-    `good` says that the document promises a success: a valid token and a documented request.
+    `valid` says that the document promises a success: a valid token and a documented request.
     """
 
     number: int
@@ -112,7 +112,7 @@ class Exchange:
     response: Response | None = None
     failure: Failure | None = None
     credential: str = "valid"
-    good: bool = False
+    valid: bool = False
     started: float = 0.0
     elapsed_s: float = 0.0
 

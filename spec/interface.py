@@ -17,7 +17,7 @@ import yaml
 
 OPENAPI = Path(__file__).with_name("openapi.yaml")
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
-KEY_KINDS = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
+KEY_TYPES = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
 MARK = "pixconf-"
 """Every identifier that the suite invents starts with it, so that it names nobody's account, key or code."""
 

@@ -41,7 +41,7 @@ OTHER_SCHEMES: Mapping[str, Callable[[str], str | None]] = {
 }
 """The access token itself, but not as the document shows it."""
 
-MISTAKEN_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
+INVALID_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
     "an empty header": lambda token: "",
     "a scheme that nobody knows": lambda token: "Pixconf a=b,c",
     "a bearer of two words": lambda token: "Bearer pixconf pixconf",
@@ -66,7 +66,7 @@ def authorization(credential: str, token: str) -> str | None:
         form, spelling = _WRONG[credential]
         wrong = wrong_tokens(token)
         return SPELLINGS[spelling] + wrong.get(form, wrong[ANOTHER])
-    return {**WITHOUT_A_TOKEN, **OTHER_SCHEMES, **MISTAKEN_CREDENTIALS}[credential](token)
+    return {**WITHOUT_A_TOKEN, **OTHER_SCHEMES, **INVALID_CREDENTIALS}[credential](token)
 
 
 _WRONG = {form + spelling: (form, spelling) for form, spelling in product(NAMES, SPELLINGS)}

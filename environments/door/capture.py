@@ -21,7 +21,7 @@ class Intent:
 
     operation: str
     credential: str = VALID
-    good: bool = False
+    valid: bool = False
 
 
 class Unfollowed(requests.Response):
@@ -59,7 +59,7 @@ def recorded(
         response=result if isinstance(result, Response) else None,
         failure=result if isinstance(result, Failure) else None,
         credential=intent.credential,
-        good=intent.good,
+        valid=intent.valid,
         started=started,
         elapsed_s=time.time() - started,
     )

@@ -108,7 +108,7 @@ class Cleanup:
     def _listing(self, account: str) -> Listing | None:
         if not self._reads:
             return None
-        listed = self._client.send("listPixKeys", account, good=True)
+        listed = self._client.send("listPixKeys", account, valid=True)
         if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
             raise NoListError(listed)
         return Listing(listed)

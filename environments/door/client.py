@@ -12,11 +12,11 @@ import requests
 
 from environments.door.authorization import VALID, authorization
 from environments.door.door import Door, Intent
-from environments.door.permission import invented
+from environments.door.permission import synthetic
 from spec.exchange import Exchange
 from spec.interface import operations
 
-__all__ = ["NOTHING", "Client", "invented"]
+__all__ = ["NOTHING", "Client", "synthetic"]
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
@@ -52,18 +52,18 @@ class Client:
         headers: Iterable[tuple[str, str]] = (),
         query: str = "",
         safe: str = "",
-        good: bool = False,
+        valid: bool = False,
     ) -> Exchange:
         """Call an operation. `argument` is its path parameter, `json` or `body` its body (raw bytes go as they are).
 
-        Characters in `safe` stand in the path as they are. `good` says that the document promises a success.
+        Characters in `safe` stand in the path as they are. `valid` says that the document promises a success.
         """
         documented = operations()[operation]
         path = documented.path
         if documented.argument and argument is not None:
             path = path.replace(f"{{{documented.argument}}}", quote(argument, safe=safe))
         request = self._request(documented.method, path + query, json, body, content_type, credential, headers)
-        return self.door.exchange(request, Intent(operation, credential, good))
+        return self.door.exchange(request, Intent(operation, credential, valid))
 
     def send_to_sibling(
         self, operation: str, argument: str | None = None, *, json: Any = NOTHING, body: bytes | None = None
@@ -71,14 +71,14 @@ class Client:
         """The same request to a path beside the documented one, which nobody documented."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
-        path = "/".join([*static[:-1], invented(), *([quote(argument, safe="")] if argument else [])])
+        path = "/".join([*static[:-1], synthetic(), *([quote(argument, safe="")] if argument else [])])
         request = self._request(documented.method, path, json, body, "application/json", VALID, ())
         return self.door.exchange(request, Intent(""))
 
     def _harmless(self) -> requests.PreparedRequest:
         """An execution of a code that nobody has, with an id of its own in the correlation header."""
         execution = operations()["executePix"]
-        path = execution.path.replace(f"{{{execution.argument}}}", invented())
+        path = execution.path.replace(f"{{{execution.argument}}}", synthetic())
         return self._request(execution.method, path, NOTHING, None, None, VALID, ())
 
     def _request(

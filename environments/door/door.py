@@ -22,11 +22,11 @@ from environments.door.capture import Intent, Keeper, Unfollowed, body_of, recor
 from environments.door.connections import Connections
 from environments.door.execution_guard import ExecutionGuard, KeptBackError
 from environments.door.journal import AlreadySentError, Journal, JournalError
-from environments.door.liveness import Silence
+from environments.door.liveness import Liveness
 from environments.door.permission import MONEY, ForbiddenError, Permission
-from environments.door.retry_policy import ATTEMPTS, Admission, Patience
+from environments.door.retry_policy import ATTEMPTS, Admission, RetryPolicy
 from environments.door.standing import STANDING, Suspicions
-from environments.door.token_monitor import TokenTrouble
+from environments.door.token_monitor import TokenMonitor
 from environments.door.touched_keys import Keys
 from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange, Failure, FailureKind, Response
@@ -72,14 +72,14 @@ class Door(BaseAdapter):
         self._keeper = Keeper()
         self.budget = budget
         self.guard = ExecutionGuard(budget, journal, token)
-        self.patience = Patience()
-        self.token_trouble = TokenTrouble(token, refresh, accepted=token_accepted)
+        self.retry_policy = RetryPolicy()
+        self.token_monitor = TokenMonitor(token, refresh, accepted=token_accepted)
         self._suspicions = Suspicions()
         self._permission = Permission(base_url, allow)
         self._settings, self._token = wire, token
         self._connections = Connections(wire)
         self._number = first_number
-        self._silence = Silence()
+        self._liveness = Liveness()
         self._executions = Admission()
         self.harmless: Callable[[], requests.PreparedRequest] | None = None
         self._answered: tuple[requests.PreparedRequest, Intent] | None = None
@@ -87,7 +87,7 @@ class Door(BaseAdapter):
     @property
     def unreachable(self) -> str:
         """Why the target cannot be spoken to any more; empty while it can."""
-        return self._silence.unreachable
+        return self._liveness.unreachable
 
     @property
     def allow(self) -> Set[str]:
@@ -148,9 +148,9 @@ class Door(BaseAdapter):
         if self.unreachable:
             raise UnreachableError(self.unreachable)
         self._permission.check(request, self.codes)
-        if intent.credential != VALID and self.patience.spares_wrong_tokens:
+        if intent.credential != VALID and self.retry_policy.spares_wrong_tokens:
             return self._unsent(request, intent, "the service locks its callers out: no more wrong tokens are sent")
-        if self._silence.is_dead(intent.operation):
+        if self._liveness.is_dead(intent.operation):
             return self._cut(request, intent, f"{intent.operation} gave no answer twice and is not asked again")
         try:
             code = self._code(request)
@@ -172,7 +172,7 @@ class Door(BaseAdapter):
             self.guard.refuse(code, executes=executes)
             if executes:
                 self._outlast_a_lock(request)
-                time.sleep(self.patience.before_execution())
+                time.sleep(self.retry_policy.before_execution())
             self.budget.take_request()
             self.guard.claim(code, executes=executes)
             sent = self._deliver_now(request, intent, executes=executes)
@@ -205,16 +205,16 @@ class Door(BaseAdapter):
         sent = self._attempt(request, intent)
         for attempt in range(ATTEMPTS):
             repeatable = self._repeatable(request, sent[0])
-            wait = self.patience.wait_before(sent[0], attempt, repeatable=repeatable, executes=executes)
+            wait = self.retry_policy.wait_before(sent[0], attempt, repeatable=repeatable, executes=executes)
             if wait is None:
                 break
             time.sleep(wait)
             sent = self._again(request, intent) or sent
-        self.patience.notice(sent[0])
-        if intent.credential == VALID and self.token_trouble.watch(request, sent[0], self._ask):
+        self.retry_policy.notice(sent[0])
+        if intent.credential == VALID and self.token_monitor.watch(request, sent[0], self._ask):
             sent = sent if self._code(request) else self._again(request, intent) or sent
         self._remember(request, intent, sent[0])
-        self._silence.notice(sent[0], self._still_answers)
+        self._liveness.notice(sent[0], self._still_answers)
         if self._suspect(sent[0]) and self._repeatable(request, sent[0]) and (again := self._again(request, intent)):
             self._suspect(again[0])
         return self._excused(sent)
@@ -266,11 +266,11 @@ class Door(BaseAdapter):
         """What is refused because the token has expired was no good request."""
         exchange, raw = sent
         if exchange.credential != VALID:
-            self.token_trouble.see_bad(exchange)
+            self.token_monitor.see_bad(exchange)
             return sent
-        if not self.token_trouble.excuses(exchange):
+        if not self.token_monitor.excuses(exchange):
             return sent
-        excused = replace(exchange, good=False)
+        excused = replace(exchange, valid=False)
         self.exchanges[self.exchanges.index(exchange)] = excused
         return excused, raw
 
@@ -311,4 +311,4 @@ class Door(BaseAdapter):
 
 def _may_move_money(exchange: Exchange) -> bool:
     operation = operations().get(exchange.operation)
-    return bool(exchange.good and operation and operation.permission in MONEY)
+    return bool(exchange.valid and operation and operation.permission in MONEY)

@@ -11,7 +11,7 @@ _MOST_SILENT = 2
 _MOST_FAILED_IN_A_ROW = 5
 
 
-class Silence:
+class Liveness:
     """Keeps count, so that a dead target ends the run and a dead operation is left alone."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ MONEY = frozenset({"create-pix", "transfer", "execute"})
 _EXECUTION = "executePix"
 
 
-def invented() -> str:
+def synthetic() -> str:
     """An identifier that is nobody's: the mark of the suite and eight random hex digits."""
     return f"{MARK}{secrets.token_hex(4)}"
 

@@ -41,7 +41,7 @@ def probe(door: Door, client: Client, profile: Profile) -> Preflight:
     """Send a read, or only connect where none is allowed."""
     if "read" not in profile.allow:
         return Preflight(door.connect())
-    listed = client.send("listAccounts", good=True)
+    listed = client.send("listAccounts", valid=True)
     if listed.failure is not None:
         return Preflight(_unreachable(listed.failure, profile.base_url))
     if listed.response is None:
@@ -106,7 +106,7 @@ def _unknown_accounts(client: Client, listed: Exchange, profile: Profile) -> Ite
     for place, account in enumerate(profile.accounts[:MOST_ACCOUNTS], 1):
         if re.search(rf"(?<![0-9A-Za-z]){re.escape(account)}(?![0-9A-Za-z])", shown):
             continue
-        balance = client.send("getBalance", account, good=True).response
+        balance = client.send("getBalance", account, valid=True).response
         if balance is not None and balance.status != 401 and turns_away(balance):
             told = f"the service does not know account {place} of the profile ({balance.status} to getBalance)"
             yield f"{told}: check accounts"

@@ -23,7 +23,7 @@ _BUSY = (502, 503, 504)
 _WRONG = "wrong tokens"
 
 
-class Patience:
+class RetryPolicy:
     """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far, and `given_up`
     has the operations that were not waited for any longer, by the limit that was reached.
 
@@ -75,7 +75,7 @@ class Patience:
             return None
         if status not in _BUSY or not repeatable:
             return None
-        asked, mistaken = retry_after(exchange.response), exchange.credential == VALID and not exchange.good
+        asked, mistaken = retry_after(exchange.response), exchange.credential == VALID and not exchange.valid
         if asked is None and mistaken and attempt:
             return None  # a gateway may give up on every mistake of a sort
         return _or(asked, 0.1 * 2**attempt)
@@ -89,7 +89,7 @@ class Patience:
             return self._of_a_wrong_token(wait, attempt, named=asked is not None)
         if response.status == 429:
             return wait if attempt < _FEW_ATTEMPTS - 1 else None
-        if response.status in self._plain_refusals or (not exchange.good and attempt >= _INVALID_ATTEMPTS):
+        if response.status in self._plain_refusals or (not exchange.valid and attempt >= _INVALID_ATTEMPTS):
             return None
         self._locks = True
         in_vain = {exchange.operation, ""} & self._in_vain or (asked is not None and attempt >= _MOST_NAMED)
@@ -158,7 +158,7 @@ class Admission:
         elif exchange.operation == "executePix" and exchange.response is not None:
             off = puts_off(exchange.response)
             self.wrong_tokens &= off
-            if exchange.good:
+            if exchange.valid:
                 self.put_off = exchange.response.status if off and self._always_off else 0
             else:
                 self.let_in |= not off

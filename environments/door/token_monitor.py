@@ -24,7 +24,7 @@ Ask = Callable[[requests.PreparedRequest, str], Exchange | None]
 """Sends a request to an operation once more."""
 
 
-class TokenTrouble:
+class TokenMonitor:
     """Watches how the valid token is received. `notes` are said first; `accepted` says that it was valid, in this
     process or the one that started it, and `expired` that it lasts no more. `witness` is a harmless request: asked
     again, it shows whether the token is still accepted."""
@@ -90,11 +90,11 @@ class TokenTrouble:
         request gets."""
         if exchange.response is None or not self.accepted or self.expired:
             return False
-        return exchange.response.status == 401 or (exchange.good and turns_away(exchange.response))
+        return exchange.response.status == 401 or (exchange.valid and turns_away(exchange.response))
 
     def _asked(self, exchange: Exchange, ask: Ask) -> Exchange | None:
         """What the witness is answered; a service that refuses for other reasons is not asked each time."""
-        asked_for = exchange.operation if exchange.good else ""
+        asked_for = exchange.operation if exchange.valid else ""
         self._questions[asked_for] += 1
         if self.witness is None or self._questions[asked_for] > _MOST_QUESTIONS:
             return None

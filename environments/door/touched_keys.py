@@ -15,7 +15,7 @@ from environments.door.record import JournalError
 from environments.profiles.profile import PixKey
 from spec.answers import is_refusal, may_be_registered, registered
 from spec.exchange import Exchange
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -219,7 +219,7 @@ class Keys:
     def _new(self, exchange: Exchange, value: str) -> Touched:
         """A key that is not in the profile: a synthetic one, or one that the service made."""
         kind = _member(exchange.request.body, "pixKeyType")
-        kind = kind if kind in KEY_KINDS else ""
+        kind = kind if kind in KEY_TYPES else ""
         name = " ".join(("a synthetic", kind, "key")).replace("  ", " ") if value else "RANDOM, made by the service"
         key = Touched(name, kind or "RANDOM", value, exchange.request.last_segment, owned=False)
         return self._touched.setdefault(value or _made_in(exchange.number), key)

@@ -11,7 +11,7 @@ from reports.redaction.detectors import NAMES
 from reports.redaction.encodings import fold, packed, spellings
 from reports.redaction.masks import LONGEST, is_masked
 from reports.redaction.values import GRAM, Beside, Index, Sought
-from spec.interface import KEY_KINDS, MARK
+from spec.interface import KEY_TYPES, MARK
 
 SECRET, VALUE, DETECTED, PERSONAL = range(4)
 """Ranks: where finds overlap, the lowest names the whole."""
@@ -29,7 +29,7 @@ _NEXT = str.maketrans(
 _WORDS = "done true false null none error success failed internal external string invalid unknown"
 _WORDS += " value date data code type bank status description success pixKeyType accountType"
 _PLAIN_WORDS = frozenset(
-    word.casefold() for word in (*_WORDS.split(), *KEY_KINDS, *(status.phrase for status in HTTPStatus))
+    word.casefold() for word in (*_WORDS.split(), *KEY_TYPES, *(status.phrase for status in HTTPStatus))
 )
 
 

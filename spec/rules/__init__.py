@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spec.exchange import Exchange
-from spec.interface import KEY_KINDS, Operation, operations
+from spec.interface import KEY_TYPES, Operation, operations
 from spec.rules import envelope, members, robustness
 from spec.rules.envelope import AnswerRule, of_data, of_envelope, of_json, of_success
 from spec.rules.judgement import Judgement, Outcome, Rule
@@ -53,7 +53,7 @@ def _member_rules(name: str, types: tuple[str, ...]) -> Iterator[tuple[str, memb
 _SINGLE: Mapping[str, AnswerRule] = {
     "executePix.document.masked": of_data(members.value("document", str, members.masked)),
     "executePix.document.partly": of_data(members.value("document", str, members.partly)),
-    "executePix.type.kind": of_data(members.value("type", str, members.one_of("type", KEY_KINDS))),
+    "executePix.type.kind": of_data(members.value("type", str, members.one_of("type", KEY_TYPES))),
     "executePix.type.example": of_data(members.value("type", str, members.one_of("type", ("PHONE",)))),
     "executePix.status.example": of_data(members.value("status", str, members.one_of("status", ("DONE",)))),
     "executePix.error.example": of_data(members.error_example),

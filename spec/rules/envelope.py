@@ -8,7 +8,7 @@ from typing import Any
 from spec.answers import data_of, find, succeeded
 from spec.exchange import Exchange, Response
 from spec.json_text import is_integer
-from spec.rules.judgement import HOLDS, Judgement, Rule, deviates, hidden, kind_of
+from spec.rules.judgement import HOLDS, Judgement, Rule, deviates, inconclusive, kind_of
 from spec.rules.names import is_plain_name, listed
 
 AnswerRule = Callable[[Response], Judgement]
@@ -17,9 +17,9 @@ AnswerRule = Callable[[Response], Judgement]
 def of_success(rule: AnswerRule, operation: str) -> Rule:
     def judged(exchange: Exchange) -> Judgement:
         if exchange.operation != operation:
-            return hidden("another operation")
+            return inconclusive("another operation")
         if not succeeded(exchange) or exchange.response is None:
-            return hidden(f"no success to judge: {exchange.summary}")
+            return inconclusive(f"no success to judge: {exchange.summary}")
         return rule(exchange.response)
 
     return judged
@@ -28,14 +28,14 @@ def of_success(rule: AnswerRule, operation: str) -> Rule:
 def of_json(rule: Callable[[Any], Judgement]) -> AnswerRule:
     def judged(response: Response) -> Judgement:
         text = response.json
-        return rule(text.value) if text.readable else hidden(text.limit or f"not JSON: {text.error}")
+        return rule(text.value) if text.readable else inconclusive(text.limit or f"not JSON: {text.error}")
 
     return judged
 
 
 def of_envelope(rule: Callable[[Mapping[str, Any]], Judgement]) -> AnswerRule:
     def judged(value: Any) -> Judgement:
-        return rule(value) if isinstance(value, dict) else hidden("the answer is no object")
+        return rule(value) if isinstance(value, dict) else inconclusive("the answer is no object")
 
     return of_json(judged)
 
@@ -43,7 +43,7 @@ def of_envelope(rule: Callable[[Mapping[str, Any]], Judgement]) -> AnswerRule:
 def of_data(rule: Callable[[Mapping[str, Any]], Judgement]) -> AnswerRule:
     def judged(response: Response) -> Judgement:
         data = data_of(response)
-        return rule(data) if data is not None else hidden("the envelope holds no object data")
+        return rule(data) if data is not None else inconclusive("the envelope holds no object data")
 
     return judged
 
@@ -55,13 +55,13 @@ def status(response: Response) -> Judgement:
 def strict_json(response: Response) -> Judgement:
     text = response.json
     if text.limit:
-        return hidden(text.limit)
+        return inconclusive(text.limit)
     return deviates(f"not JSON: {text.error}") if text.error else HOLDS
 
 
 def media_type(response: Response) -> Judgement:
     if not response.json.readable:
-        return hidden("not JSON")
+        return inconclusive("not JSON")
     media_type = response.media_type
     is_json = media_type == "application/json" or media_type.endswith("+json")
     return HOLDS if is_json else deviates("JSON under a Content-Type that does not say so")
@@ -69,14 +69,14 @@ def media_type(response: Response) -> Judgement:
 
 def unique(response: Response) -> Judgement:
     if not response.json.readable:
-        return hidden("not JSON")
+        return inconclusive("not JSON")
     repeated = [name for name in response.json.repeated if is_plain_name(name)]
     return deviates(f"stands twice in one object: {listed(repeated)}") if response.json.repeated else HOLDS
 
 
 def byte_order_mark(response: Response) -> Judgement:
     if not response.json.readable:
-        return hidden("not JSON")
+        return inconclusive("not JSON")
     return deviates("the body starts with a byte order mark") if response.json.byte_order_mark else HOLDS
 
 
@@ -105,5 +105,5 @@ def _misplaced(envelope: Mapping[str, Any], name: str) -> str:
 def code_example(envelope: Mapping[str, Any]) -> Judgement:
     member = find(envelope, "code")
     if member is None or not is_integer(member[1]):
-        return hidden("no integer code")
+        return inconclusive("no integer code")
     return HOLDS if member[1] == 0 else deviates("code is not 0, the one value shown")

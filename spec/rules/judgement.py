@@ -15,7 +15,7 @@ class Outcome(Enum):
 
     HOLDS = "holds"
     DEVIATES = "deviates"
-    HIDDEN = "hidden"
+    INCONCLUSIVE = "hidden"
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ def deviates(message: str) -> Judgement:
     return Judgement(Outcome.DEVIATES, message)
 
 
-def hidden(message: str) -> Judgement:
+def inconclusive(message: str) -> Judgement:
     """The exchange cannot show the row, and why."""
-    return Judgement(Outcome.HIDDEN, message)
+    return Judgement(Outcome.INCONCLUSIVE, message)
 
 
 def kind_of(value: object) -> str:

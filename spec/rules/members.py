@@ -9,7 +9,7 @@ from spec.answers import data_of, envelope_of, find, succeeded
 from spec.exchange import Exchange, Response
 from spec.interface import Field
 from spec.json_text import folded, is_integer, is_number
-from spec.rules.judgement import HOLDS, Judgement, deviates, hidden, kind_of
+from spec.rules.judgement import HOLDS, Judgement, deviates, inconclusive, kind_of
 from spec.rules.names import listed
 from spec.rules.tax_document import is_fully_hidden, is_fully_visible
 
@@ -35,7 +35,7 @@ def spelling(name: str) -> MemberRule:
     def rule(members: Mapping[str, Any]) -> Judgement:
         member = find(members, name)
         if member is None:
-            return hidden(f"{name} is missing")
+            return inconclusive(f"{name} is missing")
         return HOLDS if member[0] == name else deviates(f"spelled {member[0]}, expected {name}")
 
     return rule
@@ -47,7 +47,7 @@ def typed(name: str, types: tuple[str, ...]) -> MemberRule:
     def rule(members: Mapping[str, Any]) -> Judgement:
         member = find(members, name)
         if member is None:
-            return hidden(f"{name} is missing")
+            return inconclusive(f"{name} is missing")
         fits = any(_IS[kind](member[1]) for kind in types)
         return HOLDS if fits else deviates(f"{name} is {kind_of(member[1])}, expected {owed}")
 
@@ -60,7 +60,7 @@ def value(name: str, type_: type, rule: Callable[[Any], str]) -> MemberRule:
     def judged(members: Mapping[str, Any]) -> Judgement:
         member = find(members, name)
         if member is None or not isinstance(member[1], type_):
-            return hidden(f"{name} is missing or of another type")
+            return inconclusive(f"{name} is missing or of another type")
         wrong = rule(member[1])
         return deviates(wrong) if wrong else HOLDS
 
@@ -79,7 +79,7 @@ def extra(fields: tuple[Field, ...]) -> Callable[[Response], Judgement]:
     def rule(response: Response) -> Judgement:
         envelope, data = envelope_of(response), data_of(response)
         if envelope is None or data is None:
-            return hidden("no envelope with an object data")
+            return inconclusive("no envelope with an object data")
         extra = _beyond(envelope, ["code", "data"]) + _beyond(data, [field.name for field in fields])
         return deviates(f"extra: {listed(extra)}") if extra else HOLDS
 
@@ -91,7 +91,7 @@ def upper_case(fields: tuple[Field, ...]) -> MemberRule:
         found = [member[0] for field in fields if (member := find(data, field.name))]
         lower = [name for name in found if not name[:1].isupper()]
         if not found:
-            return hidden("no documented field")
+            return inconclusive("no documented field")
         return deviates(f"starts with a lower-case letter: {listed(lower)}") if lower else HOLDS
 
     return rule
@@ -117,7 +117,7 @@ def text(value: str) -> str:
 def lower_case(data: Mapping[str, Any]) -> Judgement:
     member = find(data, "Success")
     if member is None or not isinstance(member[1], str) or member[1].lower() not in _BOOLEANS:
-        return hidden("Success is neither the text true nor the text false")
+        return inconclusive("Success is neither the text true nor the text false")
     return HOLDS if member[1] in _BOOLEANS else deviates("Success is not in lower-case letters")
 
 
@@ -134,18 +134,18 @@ def one_of(name: str, values: tuple[str, ...]) -> Callable[[str], str]:
 def id_matches(exchange: Exchange) -> Judgement:
     data = data_of(exchange.response) if exchange.response and succeeded(exchange) else None
     if exchange.operation != "executePix" or data is None or not isinstance(data.get("id"), str):
-        return hidden("no execution result with an id")
+        return inconclusive("no execution result with an id")
     return HOLDS if data["id"] == exchange.request.last_segment else deviates("id differs from the code that was sent")
 
 
 def error_example(data: Mapping[str, Any]) -> Judgement:
     if "error" not in data:
-        return hidden("error is missing")
+        return inconclusive("error is missing")
     return HOLDS if data["error"] is None else deviates("error is not null, the one value shown")
 
 
 def random_key(exchange: Exchange) -> Judgement:
     data = data_of(exchange.response) if exchange.response and succeeded(exchange) else None
     if data is None or "Key" not in data or b'"RANDOM"' not in exchange.request.body:
-        return hidden("no result for a RANDOM key")
+        return inconclusive("no result for a RANDOM key")
     return HOLDS if data["Key"] is None else deviates("Key is not null, the one value shown for a RANDOM key")

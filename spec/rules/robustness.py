@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.exchange import Exchange, FailureKind
-from spec.rules.judgement import HOLDS, Judgement, deviates, hidden
+from spec.rules.judgement import HOLDS, Judgement, deviates, inconclusive
 from spec.rules.stack_traces import shows_a_trace
 
 _STANDARD_METHODS = {"GET", "POST", "DELETE"}
@@ -11,7 +11,7 @@ _STANDARD_METHODS = {"GET", "POST", "DELETE"}
 
 def server_error(exchange: Exchange) -> Judgement:
     if exchange.response is None:
-        return hidden(f"no answer: {exchange.summary}")
+        return inconclusive(f"no answer: {exchange.summary}")
     status = exchange.response.status
     lawful = status < 500 or status in (502, 503, 504)
     if lawful or (status == 501 and exchange.request.method not in _STANDARD_METHODS):
@@ -21,7 +21,7 @@ def server_error(exchange: Exchange) -> Judgement:
 
 def stack_trace(exchange: Exchange) -> Judgement:
     if exchange.response is None:
-        return hidden(f"no answer: {exchange.summary}")
+        return inconclusive(f"no answer: {exchange.summary}")
     if not shows_a_trace(exchange.response.body):
         return HOLDS
     return deviates(f"the answer shows a stack trace or a debug page for {_sent(exchange)}")
@@ -30,9 +30,9 @@ def stack_trace(exchange: Exchange) -> Judgement:
 def dropped(exchange: Exchange) -> Judgement:
     if exchange.failure and exchange.failure.kind is FailureKind.DROPPED and not exchange.failure.kept:
         return deviates(f"the connection was dropped without an answer to {_sent(exchange)}")
-    return HOLDS if exchange.response else hidden(f"no answer: {exchange.summary}")
+    return HOLDS if exchange.response else inconclusive(f"no answer: {exchange.summary}")
 
 
 def _sent(exchange: Exchange) -> str:
-    asked = "a valid request" if exchange.good else "an invalid request"
+    asked = "a valid request" if exchange.valid else "an invalid request"
     return f"{asked} ({exchange.request.method})"

@@ -39,4 +39,4 @@ def _understood(deletions):
         return Finding(Outcome.DEVIATES, "status 415 for application/json", tuple(deletions[:1]))
     if any(seen.response and not is_refusal(seen.response) for seen in deletions):
         return Finding(Outcome.HOLDS, exchanges=tuple(deletions[:1]))
-    return Finding(Outcome.HIDDEN, "no key was deleted", tuple(deletions[:1]))
+    return Finding(Outcome.INCONCLUSIVE, "no key was deleted", tuple(deletions[:1]))

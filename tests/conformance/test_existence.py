@@ -56,4 +56,4 @@ def _prefix(traffic):
         return Finding(Outcome.HOLDS, exchanges=exchanges)
     if any(finding.outcome is Outcome.DEVIATES for finding in found):
         return Finding(Outcome.DEVIATES, "no documented path answers under /v1", exchanges)
-    return Finding(Outcome.HIDDEN, "no documented path can be told from an undocumented one", exchanges)
+    return Finding(Outcome.INCONCLUSIVE, "no documented path can be told from an undocumented one", exchanges)

@@ -6,7 +6,7 @@ import pytest
 
 from environments.profiles.profile import Profile
 from tests.harness.judging import NotExercised, requirement
-from tests.harness.recorder import assert_rows
+from tests.harness.recorder import assert_requirements
 from tests.traffic.generation.phases import EXAMPLES, Generation, items
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
@@ -30,4 +30,4 @@ def test_generated_requests(operation: str, phase: str, generation: Generation, 
     if not findings.numbers:
         raise NotExercised(findings.cut or "nothing to send: supply accounts and pix_keys")
 
-    assert_rows(findings.results(generation.settings.seed, profile.fail_on), judged=findings.numbers)
+    assert_requirements(findings.results(generation.settings.seed, profile.fail_on), judged=findings.numbers)

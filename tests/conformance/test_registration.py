@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.answers import code_of, data_of, gives_result, registered
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from spec.rules import Outcome
 from tests.harness.judging import (
     NotExercised,
@@ -105,7 +105,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations):
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=requirement(f"registerPixKey.pixKeyType.{kind}"), id=kind) for kind in KEY_KINDS],
+    [pytest.param(kind, marks=requirement(f"registerPixKey.pixKeyType.{kind}"), id=kind) for kind in KEY_TYPES],
 )
 def test_documented_kind_is_accepted(kind, registrations):
     """Keys of a documented kind can be registered."""
@@ -167,7 +167,7 @@ def _understood(registrations, row):
         return Finding(Outcome.DEVIATES, "status 415 for application/json", tuple(registrations.answers[:1]))
     if registrations.understood:
         return Finding(Outcome.HOLDS, exchanges=tuple(registrations.understood[:1]))
-    return Finding(Outcome.HIDDEN, "no registration was understood", tuple(registrations.answers[:1]))
+    return Finding(Outcome.INCONCLUSIVE, "no registration was understood", tuple(registrations.answers[:1]))
 
 
 @requirement("registerPixKey.repeated")

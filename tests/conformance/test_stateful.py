@@ -8,7 +8,7 @@ from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.rules import Outcome
 from tests.harness.judging import NotExercised, observe, requirement
-from tests.harness.recorder import assert_rows
+from tests.harness.recorder import assert_requirements
 from tests.harness.selection import requirements
 from tests.harness.watcher import Watcher
 from tests.traffic.generation.collecting import Findings
@@ -72,4 +72,4 @@ def test_shapes_hold_in_any_order(world: World, profile: Profile, generation_set
     if not world.findings.numbers:
         raise NotExercised(world.findings.cut or "nothing was sent")
 
-    assert_rows(world.findings.results(generation_settings.seed, profile.fail_on), judged=())
+    assert_requirements(world.findings.results(generation_settings.seed, profile.fail_on), judged=())

@@ -12,7 +12,7 @@ from environments.door.permission import MONEY
 from environments.profiles.profile import Profile, is_loopback
 from reports.redaction import Redactor
 from reports.spending import Spending, spending_lines
-from spec.interface import KEY_KINDS, MARK, operations
+from spec.interface import KEY_TYPES, MARK, operations
 from tests.harness.selection import selection
 
 UNDOCUMENTED = ""
@@ -160,7 +160,7 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"  {operation.id:<17} {operation.method} {operation.path}: needs {operation.permission} in allow{money}"
     if plan.generates and "fuzz" not in profile.allow:
         yield "  generated and malformed requests: need fuzz in allow"
-    absent = [kind for kind in KEY_KINDS if kind not in {key.type for key in profile.pix_keys}]
+    absent = [kind for kind in KEY_TYPES if kind not in {key.type for key in profile.pix_keys}]
     if absent and plan.registers:
         yield f"  keys of the type {', '.join(absent)}: need one in pix_keys"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from _pytest.outcomes import Skipped
 
-from reports.verdicts import FAIL, OBSERVED, PASS, WARN, RowResult
+from reports.verdicts import FAIL, OBSERVED, PASS, WARN, RequirementResult
 from spec.exchange import Exchange
 from spec.requirements import Requirement
 from spec.rules import Outcome, judge
@@ -32,7 +32,7 @@ class Observation:
     first: bool = False
 
 
-class RowsFailError(AssertionError):
+class RequirementsFailError(AssertionError):
     """Rows that the running test judged fail, its own or others. `Recording` holds them."""
 
 
@@ -48,13 +48,13 @@ class Recording:
     message: str = ""
     exchanges: list[int] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
-    others: list[RowResult] = field(default_factory=list)
+    others: list[RequirementResult] = field(default_factory=list)
     judged: set[int] = field(default_factory=set)
 
     @property
-    def own(self) -> RowResult:
+    def own(self) -> RequirementResult:
         """What was found for the row of the test."""
-        return RowResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
+        return RequirementResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
 
     @property
     def cited(self) -> set[int]:
@@ -62,7 +62,7 @@ class Recording:
         return {number for result in (self.own, *self.others) for number in result.exchanges}
 
     @property
-    def failing(self) -> list[RowResult]:
+    def failing(self) -> list[RequirementResult]:
         """The rows that fail."""
         return [result for result in (self.own, *self.others) if result.verdict == FAIL]
 
@@ -118,7 +118,7 @@ def assert_holds(*exchanges: Exchange) -> None:
         raise NotExercised("; ".join(list(reasons)[:3]) or "no answer that could show it")
 
 
-def assert_rows(results: Iterable[RowResult], *, judged: Collection[int]) -> None:
+def assert_requirements(results: Iterable[RequirementResult], *, judged: Collection[int]) -> None:
     """What the running test found for its own row and for others; it fails where one of them fails."""
     recording = current.get()
     recording.judged |= set(judged)
@@ -128,7 +128,7 @@ def assert_rows(results: Iterable[RowResult], *, judged: Collection[int]) -> Non
     if own is not None:
         recording.verdict, recording.message, recording.exchanges = own.verdict, own.message, list(own.exchanges)
     if recording.failing:
-        raise RowsFailError("; ".join(result.message for result in recording.failing))
+        raise RequirementsFailError("; ".join(result.message for result in recording.failing))
     if own is None:
         raise NotExercised("no answer to judge")
 
@@ -145,7 +145,7 @@ class Finding:
 def assert_found(finding: Finding) -> None:
     """The finding holds. A hidden one leaves the row of the running test unexercised."""
     cite(*finding.exchanges)
-    if finding.outcome is Outcome.HIDDEN:
+    if finding.outcome is Outcome.INCONCLUSIVE:
         raise NotExercised(finding.message)
 
     assert finding.outcome is Outcome.HOLDS, finding.message

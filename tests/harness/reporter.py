@@ -13,7 +13,7 @@ from reports.html import add_html_page
 from reports.junit import junit
 from reports.run import Run
 from reports.terminal import summary
-from reports.verdicts import NOT_EXERCISED, RowResult
+from reports.verdicts import NOT_EXERCISED, RequirementResult
 from reports.writing import point_latest, write
 
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
@@ -43,7 +43,7 @@ class Reporter:
             if verdict == "error":
                 self.run.errors.append(f"the suite failed at {report.nodeid}: {message}")
                 verdict = NOT_EXERCISED
-            self.run.results.append(RowResult(row_id, verdict, message, tuple(numbers)))
+            self.run.results.append(RequirementResult(row_id, verdict, message, tuple(numbers)))
         for seen in found["observations"]:
             self.run.observations.insert(0 if seen.pop("first") else len(self.run.observations), seen)
         self.run.exchanges.update({exchange["number"]: exchange for exchange in found["exchanges"]})

@@ -23,7 +23,7 @@ from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
 from spec.rules import Outcome, judge
-from tests.harness.recorder import NotExercised, OutOfScope, Recording, RowsFailError, current
+from tests.harness.recorder import NotExercised, OutOfScope, Recording, RequirementsFailError, current
 
 _LEARNED_FROM = 65_536
 _MOST_CODES = 50
@@ -111,7 +111,7 @@ class Watcher:
         recording = pyfuncitem.stash.get(RECORDING, None)
         try:
             result = yield
-        except RowsFailError:
+        except RequirementsFailError:
             self._xfail_if_known(current.get())
             raise
         except AssertionError as error:
@@ -208,7 +208,7 @@ class Watcher:
         """The first transfer that this process prepared."""
         plan = self.profile.transactions.prepare
         seen = self.door.exchanges if plan and self.door else []
-        first = next((one for one in seen if plan and one.operation == plan.operation and one.good), None)
+        first = next((one for one in seen if plan and one.operation == plan.operation and one.valid), None)
         return Preparation(first, plan.code_at) if plan and first else None
 
     def _reproducing(self, recording: Recording) -> list[dict[str, Any]]:
@@ -246,7 +246,7 @@ class Watcher:
 
 def _unsent(door: Door) -> dict[str, list[str]]:
     """The operations that were not sent everything, by the limit that was reached."""
-    return {why: sorted(names) for why, names in {**door.unsent, **door.patience.given_up}.items()}
+    return {why: sorted(names) for why, names in {**door.unsent, **door.retry_policy.given_up}.items()}
 
 
 def _cites(recording: Recording, exchange: Exchange) -> bool:

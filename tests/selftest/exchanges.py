@@ -30,7 +30,7 @@ def answer(
     """A good request and its answer; bytes go as they are, anything else as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = Request(method, f"http://127.0.0.1:1{path}", (), json.dumps(sent).encode() if sent else b"")
-    return Exchange(1, operation, request, response=Response(status, headers, raw), **{"good": True, **changes})
+    return Exchange(1, operation, request, response=Response(status, headers, raw), **{"valid": True, **changes})
 
 
 def execution(data: object = EXECUTION, **changes: Any) -> Exchange:
@@ -48,4 +48,4 @@ def registration(data: object = REGISTRATION, **changes: Any) -> Exchange:
 def failed(kind: FailureKind, operation: str = "executePix") -> Exchange:
     """A good request that got no answer."""
     request = Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1", ())
-    return Exchange(1, operation, request, failure=Failure(kind, kind.value), good=True)
+    return Exchange(1, operation, request, failure=Failure(kind, kind.value), valid=True)

@@ -18,7 +18,7 @@ from reports.causes import findings
 from reports.explaining import Once
 from reports.run import Run
 from reports.terminal import summary
-from reports.verdicts import RowResult
+from reports.verdicts import RequirementResult
 from spec.requirements import ledger
 from tests.selftest.proof.mutants.making_faults import Results
 from tests.selftest.proof.registry import MUTANTS
@@ -305,7 +305,7 @@ def run():
     ):
         run.selected.add(row_id)
         exchange = 1 if row_id == DIGIT else 2
-        run.results.append(RowResult(row_id, verdict, message, (exchange,)))
+        run.results.append(RequirementResult(row_id, verdict, message, (exchange,)))
     run.exchanges = {
         1: {"number": 1, "operation": "", "request": {"method": "GET", "url": ""}, "elapsed_ms": 1, "curl": "curl x"}
     }

@@ -6,7 +6,7 @@ import pytest
 
 from environments.sandbox.messages import Response
 from reports.cuts import Cuts
-from reports.verdicts import RowResult
+from reports.verdicts import RequirementResult
 from spec.requirements import ledger
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
@@ -109,7 +109,7 @@ def test_what_a_limit_explains(verdict, message, explained):
     cuts.add({SPENT: ["getBalance"]})
     row = ledger()["getBalance.exists"]
 
-    assert cuts.explain(row, RowResult(row.id, verdict, message)).message == explained
+    assert cuts.explain(row, RequirementResult(row.id, verdict, message)).message == explained
 
 
 def test_a_limit_explains_its_operations_alone():
@@ -118,4 +118,4 @@ def test_a_limit_explains_its_operations_alone():
     cuts.add({SPENT: ["getBalance"]})
     row = ledger()["listAccounts.exists"]
 
-    assert cuts.explain(row, RowResult(row.id, "not-exercised", "no answer")).message == "no answer"
+    assert cuts.explain(row, RequirementResult(row.id, "not-exercised", "no answer")).message == "no answer"

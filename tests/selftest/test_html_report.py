@@ -18,7 +18,7 @@ from reports import html, proven
 from reports.headline import headline
 from reports.html import HtmlPage, summary_html
 from reports.run import Run
-from reports.verdicts import EXIT_STATUS, FAIL, NOT_EXERCISED, OBSERVED, PASS, WARN, RowResult, RunVerdict
+from reports.verdicts import EXIT_STATUS, FAIL, NOT_EXERCISED, OBSERVED, PASS, WARN, RequirementResult, RunVerdict
 from spec.requirements import ledger
 
 REPOSITORY = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def run():
 def add(run, row_id, verdict, message="", exchanges=()):
     """A result for a row, with exchanges as its evidence."""
     run.selected.add(row_id)
-    run.results.append(RowResult(row_id, verdict, message, tuple(exchanges)))
+    run.results.append(RequirementResult(row_id, verdict, message, tuple(exchanges)))
     run.exchanges |= {number: exchange(number) for number in exchanges if number not in run.exchanges}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.door.retry_policy import Patience
+from environments.door.retry_policy import RetryPolicy
 from spec.exchange import Response
 from tests.selftest.services.locking import Locks, LocksForGood, refusal
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
@@ -115,9 +115,9 @@ def test_what_is_waited_for(answer, waits, tmp_path):
     """A refusal without a time is no lock, but for 423."""
     with Raw() as service:
         exchange = Run(service, tmp_path).client.send("listAccounts")
-    seen = type(exchange)(1, "listAccounts", exchange.request, response=answer, good=True)
+    seen = type(exchange)(1, "listAccounts", exchange.request, response=answer, valid=True)
 
-    assert (Patience().wait_before(seen, 0, repeatable=True) is not None) is waits
+    assert (RetryPolicy().wait_before(seen, 0, repeatable=True) is not None) is waits
 
 
 def test_wrong_tokens_take_half_of_the_time_at_most(tmp_path, waits):
@@ -125,9 +125,9 @@ def test_wrong_tokens_take_half_of_the_time_at_most(tmp_path, waits):
     with Locks(refusal(423, "30"), most=3) as service:
         a_run = Run(service, tmp_path, requests=400)
         for _ in range(30):
-            a_run.client.send("listAccounts", good=True)
+            a_run.client.send("listAccounts", valid=True)
             a_run.client.send("listAccounts", credential="a wrong token")
         last = a_run.client.send("listAccounts", credential="no header")
 
     assert last.failure.message == "the service locks its callers out: no more wrong tokens are sent"
-    assert 150 <= a_run.door.patience.waited_s < 240
+    assert 150 <= a_run.door.retry_policy.waited_s < 240

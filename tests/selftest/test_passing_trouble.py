@@ -110,7 +110,7 @@ def test_a_page_is_no_effect():
 
 
 def plain(status, **changes):
-    return answer("createPix", b"{}", status=status, **{"path": "/v1/pix", "good": False, **changes})
+    return answer("createPix", b"{}", status=status, **{"path": "/v1/pix", "valid": False, **changes})
 
 
 def test_what_is_compared_with_an_undocumented_path():
@@ -122,6 +122,6 @@ def test_what_is_compared_with_an_undocumented_path():
 
 def test_a_query_or_a_real_code_is_not_compared():
     """The path beside it would be asked otherwise, or a code would leave its place."""
-    real = answer("executePix", b"{}", status=404, good=False)
+    real = answer("executePix", b"{}", status=404, valid=False)
 
     assert list(comparable([plain(400, path="/v1/pix?x=1"), plain(400, credential="a wrong token"), real])) == []

@@ -19,7 +19,7 @@ from environments.sandbox.service import Service
 from spec.exchange import Exchange
 from spec.exchange import Request as SentRequest
 from spec.exchange import Response as Answer
-from spec.interface import KEY_KINDS, MARK, operations
+from spec.interface import KEY_TYPES, MARK, operations
 from spec.json_text import read_json
 from tests.selftest.generated_runs import PLUGINS, ROOT, Logs, generate, run_apart
 from tests.selftest.proof.mutants.robustness_faults import JSON
@@ -76,7 +76,7 @@ def test_identifiers_of_transfers_carry_the_mark(sent):
     texts = [party for party in parties if isinstance(party, str)]
     numbers = [party for party in parties if isinstance(party, int | float) and not isinstance(party, bool)]
 
-    assert [text for text in texts if text and MARK not in text and text not in KEY_KINDS] == []
+    assert [text for text in texts if text and MARK not in text and text not in KEY_TYPES] == []
     assert [number for number in numbers if number > 0] == []
 
 
@@ -86,7 +86,7 @@ def test_only_the_keys_of_the_profile_are_registered(sent):
     bodies = [_object(seen.body) for seen in under(sent, "/v1/pix/keys/", "POST")]
     keys = [body["pixKey"] for body in bodies if isinstance(body.get("pixKey"), str)]
 
-    assert [key for key in keys if key not in own and MARK not in key and key not in KEY_KINDS] == []
+    assert [key for key in keys if key not in own and MARK not in key and key not in KEY_TYPES] == []
     assert [body for body in bodies if body.get("pixKeyType") == "RANDOM"] == []
 
 

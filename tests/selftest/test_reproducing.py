@@ -127,7 +127,7 @@ def test_every_line_of_a_failing_run(failing):
 def test_what_moves_money_says_so(failing):
     """Before the line of an execution stands that it moves money, and for a prepared code how to prepare a new one."""
     _, grab, _ = failing
-    executed = [seen for seen in grab.watcher.door.exchanges if seen.operation == "executePix" and seen.good]
+    executed = [seen for seen in grab.watcher.door.exchanges if seen.operation == "executePix" and seen.valid]
     lines = [grab.watcher._evidence(seen)["curl"].splitlines() for seen in executed]
 
     assert lines[0][0] == EXECUTES.format("CODE")

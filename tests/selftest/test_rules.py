@@ -27,7 +27,7 @@ def test_right_registration_holds(row):
 @pytest.mark.parametrize("row", RULES)
 def test_no_rule_fails_without_an_answer(row):
     """A time-out shows nothing of any row."""
-    assert judge(row, failed(FailureKind.TIMEOUT, row.split(".")[0])).outcome is Outcome.HIDDEN
+    assert judge(row, failed(FailureKind.TIMEOUT, row.split(".")[0])).outcome is Outcome.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("row", [row for row in RULES if ledger()[row].level != "robustness"])
@@ -36,7 +36,7 @@ def test_a_refusal_breaks_no_rule(row, status):
     """Whatever a refusal looks like, no rule of success judges it."""
     refusal = answer(row.split(".")[0], b"<html>no</html>", status=status)
 
-    assert judge(row, refusal).outcome is Outcome.HIDDEN
+    assert judge(row, refusal).outcome is Outcome.INCONCLUSIVE
 
 
 def deviating(exchange, prefix):
@@ -288,15 +288,15 @@ def test_refusals_with_status_200(body, refused):
 @pytest.mark.parametrize(
     ("exchange", "granted"),
     [
-        (execution(good=False), True),
-        (execution(good=False, status=201), True),
-        (execution(good=False, status=401), False),
-        (execution(dict.fromkeys(EXECUTION), good=False), False),
-        (execution({"id": "x", "status": "REFUSED", "error": "no"}, good=False), False),
-        (registration(good=False), True),
-        (registration({**REGISTRATION, "Success": "false"}, good=False), False),
-        (registration({**REGISTRATION, "Success": "True"}, good=False), True),
-        (answer("executePix", b"<html>login</html>", good=False), False),
+        (execution(valid=False), True),
+        (execution(valid=False, status=201), True),
+        (execution(valid=False, status=401), False),
+        (execution(dict.fromkeys(EXECUTION), valid=False), False),
+        (execution({"id": "x", "status": "REFUSED", "error": "no"}, valid=False), False),
+        (registration(valid=False), True),
+        (registration({**REGISTRATION, "Success": "false"}, valid=False), False),
+        (registration({**REGISTRATION, "Success": "True"}, valid=False), True),
+        (answer("executePix", b"<html>login</html>", valid=False), False),
     ],
 )
 def test_what_a_bad_credential_must_not_get(exchange, granted):

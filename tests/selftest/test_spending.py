@@ -57,7 +57,7 @@ def test_an_execution_that_is_answered_401_is_the_last(service_class, tmp_path):
     """Although reads accept the token: by status, or by the code of the envelope."""
     with service_class() as service:
         a_run = Run(service, tmp_path)
-        a_run.client.send("listAccounts", good=True)
+        a_run.client.send("listAccounts", valid=True)
         a_run.execute_all(profile_of(tmp_path, CODES))
         probe, again = a_run.execute(OTHER, credential="no header"), a_run.execute(THIRD)
 

@@ -7,7 +7,16 @@ from datetime import date
 import pytest
 
 from environments.profiles.profile import KnownFailure
-from reports.verdicts import ORDER, RowResult, counts, coverage, deviation, merged, run_verdict, with_known_failures
+from reports.verdicts import (
+    ORDER,
+    RequirementResult,
+    counts,
+    coverage,
+    deviation,
+    merged,
+    run_verdict,
+    with_known_failures,
+)
 from spec.requirements import ledger
 
 DEFAULT = frozenset({"documented", "robustness"})
@@ -22,7 +31,7 @@ def verdict_of(*results, **options):
 
 
 def result(row, verdict, **changes):
-    return row, RowResult(row.id, verdict, **changes)
+    return row, RequirementResult(row.id, verdict, **changes)
 
 
 @pytest.mark.parametrize(
@@ -130,16 +139,19 @@ def test_what_is_not_shown_never_fails():
 @pytest.mark.parametrize("index", range(len(ORDER) - 1))
 def test_a_row_takes_the_first_verdict(index):
     """Over its exchanges a row takes the strongest verdict, with the evidence of that verdict alone."""
-    weak, strong = RowResult("a", ORDER[index + 1], "weak", (1,)), RowResult("a", ORDER[index], "strong", (2,))
+    weak, strong = (
+        RequirementResult("a", ORDER[index + 1], "weak", (1,)),
+        RequirementResult("a", ORDER[index], "strong", (2,)),
+    )
 
-    assert merged([weak, strong]) == {"a": RowResult("a", ORDER[index], "strong", (2,))}
+    assert merged([weak, strong]) == {"a": RequirementResult("a", ORDER[index], "strong", (2,))}
 
 
 def test_messages_are_joined_once():
     """Every distinct message of the verdict is kept, each once."""
-    results = [RowResult("a", "fail", text, (number,)) for number, text in enumerate(["x", "y", "x"])]
+    results = [RequirementResult("a", "fail", text, (number,)) for number, text in enumerate(["x", "y", "x"])]
 
-    assert merged(results)["a"] == RowResult("a", "fail", "x; y", (0, 1, 2))
+    assert merged(results)["a"] == RequirementResult("a", "fail", "x; y", (0, 1, 2))
 
 
 def test_counts_by_level():
@@ -152,7 +164,7 @@ def test_counts_by_level():
 
 def known(verdict, **options):
     """One known failure of a row with that verdict: the row, and what is said of the entry."""
-    rows = {DOCUMENTED.id: RowResult(DOCUMENTED.id, verdict, "m", (1,))}
+    rows = {DOCUMENTED.id: RequirementResult(DOCUMENTED.id, verdict, "m", (1,))}
     marked, notes = with_known_failures(rows, [KnownFailure(DOCUMENTED.id, "fixed in 2.4", **options)], TODAY)
     return marked[DOCUMENTED.id], notes
 
@@ -200,7 +212,7 @@ def test_known_failure_past_its_day_fails_the_run():
 @pytest.mark.parametrize("verdict", ["not-exercised", "out-of-scope"])
 def test_known_failure_that_was_not_tested_is_left_alone(verdict):
     """An entry for a row that was not tested proves nothing, whatever its day."""
-    assert known(verdict, until=date(2026, 11, 20)) == (RowResult(DOCUMENTED.id, verdict, "m", (1,)), [])
+    assert known(verdict, until=date(2026, 11, 20)) == (RequirementResult(DOCUMENTED.id, verdict, "m", (1,)), [])
 
 
 def test_known_failure_that_was_not_selected_says_nothing():

@@ -15,7 +15,7 @@ from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey
 from spec.answers import registered
 from spec.exchange import Exchange
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
 from tests.harness.recorder import cite, warn
 from tests.traffic.fingerprint import indistinguishable
@@ -82,7 +82,7 @@ def settle_suspicions(registrar: Registrar) -> None:
     registrar.found.suspected = [seen.exchange for seen in registrar.suspicions if seen not in sure]
     if registrar.deletes and sure:
         for seen in sure:
-            registrar.delete(seen.key, good=False)
+            registrar.delete(seen.key, valid=False)
         registrar.look()
 
 
@@ -102,7 +102,7 @@ def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspi
     if before is None or not registrar.deletes or len(own) < _ENOUGH or tried - {seen.key.key for seen in own}:
         return []
     paths = {place.path for seen in own for places in seen.places for place in places}
-    known = [before.places(text, kind) for kind in KEY_KINDS for text in before.texts_at(paths, KEY_KINDS)]
+    known = [before.places(text, kind) for kind in KEY_TYPES for text in before.texts_at(paths, KEY_TYPES)]
     shown = [places for seen in own for places in seen.places]
     stand = [accepted_alike(places, known) if known else is_unmarked(places, registrar.account) for places in shown]
     return own if all(stand) and _can_be_deleted(registrar, own) else []
@@ -110,7 +110,7 @@ def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspi
 
 def _can_be_deleted(registrar: Registrar, seen: list[Suspicion]) -> bool:
     """Delete the keys. Whether that was granted, and the list shows none of them any more."""
-    refused = [each for each in seen if is_refused(registrar.delete(each.key, good=False))]
+    refused = [each for each in seen if is_refused(registrar.delete(each.key, valid=False))]
     listing = registrar.look()
     return not refused and listing is not None and not any(listing.shows(each.key.key) for each in seen)
 

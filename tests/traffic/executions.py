@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from environments.door.authorization import OTHER_SCHEMES
 from environments.door.budget import Shares, shares
-from environments.door.client import Client, invented
+from environments.door.client import Client, synthetic
 from environments.door.door import UnreachableError
 from environments.profiles.profile import Profile
 from spec.answers import gives_result, is_refusal, puts_off, succeeded
@@ -84,7 +84,7 @@ def _codes(
 
 def _try_invented_code(client: Client, found: Executions) -> None:
     """The right token comes last, and wrong ones with a real code right behind it."""
-    code = invented()
+    code = synthetic()
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token")
     found.other_schemes = [client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES]
     found.unknown = client.send("executePix", code)
@@ -105,17 +105,17 @@ def _spent(client: Client, code: str, credential: str, found: Executions) -> boo
         found.unanswered.add(credential)
     if (exchange.response is None or exchange.response.status >= 500) and credential not in found.breaking:
         found.breaking.add(credential)
-        client.send("executePix", invented(), credential=credential)
+        client.send("executePix", synthetic(), credential=credential)
     return gives_result(exchange) or exchange.response is None
 
 
 def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions) -> None:
     refused = [answer for answer in found.answers if answer.number in found.prepared and _plainly_refused(answer)]
     if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
-        exchange = client.send("executePix", code, json={}, headers=EXTRA_HEADERS, query="?pixconf=1", good=True)
+        exchange = client.send("executePix", code, json={}, headers=EXTRA_HEADERS, query="?pixconf=1", valid=True)
         found.generous.append(exchange)
         return
-    exchange = client.send("executePix", code, good=True)
+    exchange = client.send("executePix", code, valid=True)
     found.answers.append(exchange)
     if was_prepared:
         found.prepared.add(exchange.number)

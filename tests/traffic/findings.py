@@ -15,7 +15,7 @@ from tests.traffic.reach import READS
 
 def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Finding:
     """Whether a valid token is accepted. A 401 is a failure only where the token is known to be valid."""
-    answers = [answer for answer in answers if answer.credential == VALID and answer.good]
+    answers = [answer for answer in answers if answer.credential == VALID and answer.valid]
     for answer in answers:
         if succeeded(answer):
             return Finding(Outcome.HOLDS, exchanges=(answer,))
@@ -23,12 +23,12 @@ def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) ->
     shown = tuple(answers[:1])
     if statuses != {401}:
         seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
-        return Finding(Outcome.HIDDEN, f"no good request was granted ({seen})", shown)
+        return Finding(Outcome.INCONCLUSIVE, f"no good request was granted ({seen})", shown)
     witness = _token_is_valid(traffic, operation)
-    unasked = traffic.client.door.token_trouble.witness is None
+    unasked = traffic.client.door.token_monitor.witness is None
     if witness and unasked and witness[0].number < answers[0].number:
         message = "status 401 after the token was accepted: it may have expired, and no harmless request shows it"
-        return Finding(Outcome.HIDDEN, message, shown)
+        return Finding(Outcome.INCONCLUSIVE, message, shown)
     if witness:
         return Finding(
             Outcome.DEVIATES,
@@ -37,7 +37,7 @@ def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) ->
         )
     others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
     message = f"status 401, and no other operation shows that the token is valid{others}"
-    return Finding(Outcome.HIDDEN, message, shown)
+    return Finding(Outcome.INCONCLUSIVE, message, shown)
 
 
 def _token_is_valid(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
@@ -61,9 +61,9 @@ def accepted_under_another_scheme(executions: Executions) -> Finding:
     """
     granted, refused = executions.unknown, executions.unknown_unauthorized
     if granted is None or refused is None or granted.response is None:
-        return Finding(Outcome.HIDDEN, "no answer")
+        return Finding(Outcome.INCONCLUSIVE, "no answer")
     if indistinguishable(granted, refused):
-        return Finding(Outcome.HIDDEN, "a synthetic code is answered alike with and without a valid token")
+        return Finding(Outcome.INCONCLUSIVE, "a synthetic code is answered alike with and without a valid token")
     taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
     if taken:
         names = ", ".join(seen.credential for seen in taken)
@@ -77,12 +77,12 @@ def seen_in_one_answer(row: str, answers: list[Exchange]) -> Finding:
     A success that cannot be judged may have been the one: then nothing is said.
     """
     judged = [(answer, judge(row, answer)) for answer in answers if succeeded(answer)]
-    for outcome in (Outcome.HOLDS, Outcome.HIDDEN, Outcome.DEVIATES):
+    for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
         of_it = [(answer, judgement) for answer, judgement in judged if judgement.outcome is outcome]
         if of_it:
             message = "" if outcome is Outcome.HOLDS else of_it[0][1].message
             return Finding(outcome, message, tuple(answer for answer, _ in of_it[:3]))
-    return Finding(Outcome.HIDDEN, "no code was executed")
+    return Finding(Outcome.INCONCLUSIVE, "no code was executed")
 
 
 def needs_more(executions: Executions) -> Finding:
@@ -95,4 +95,4 @@ def needs_more(executions: Executions) -> Finding:
     if generous and len(prepared) >= 2:
         message = "prepared codes are refused as documented, and executed with a query, a body and further headers"
         return Finding(Outcome.DEVIATES, message, (*prepared, *generous))
-    return Finding(Outcome.HIDDEN, "no code was executed", tuple(executions.answers[:1]))
+    return Finding(Outcome.INCONCLUSIVE, "no code was executed", tuple(executions.answers[:1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from environments.door.client import Client, invented
+from environments.door.client import Client, synthetic
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import MARK, operations
@@ -27,18 +27,18 @@ TEXTS = (b'{"' + MARK.encode(), b"", b"[]", b'"text"', b"null", b"{}", b'{"a":' 
 def send_malformed(client: Client, operation: str, profile: Profile) -> None:
     """Send every input class of an operation that is permitted. Nothing of it names anybody's key or code."""
     documented = operations()[operation]
-    account = profile.accounts[0] if profile.accounts else invented()
+    account = profile.accounts[0] if profile.accounts else synthetic()
     if operation == "executePix":
         for argument in ARGUMENTS:
             client.send(operation, argument)
     elif documented.argument and documented.method == "GET":
-        for argument in (invented(), ARGUMENTS[1]):
+        for argument in (synthetic(), ARGUMENTS[1]):
             client.send(operation, argument)
     elif operation == "registerPixKey":
         _send_bodies(client, operation, account)
     elif documented.method == "DELETE":
         for text in TEXTS[:4]:
-            client.send(operation, invented(), body=text)
+            client.send(operation, synthetic(), body=text)
     elif documented.method == "POST":
         for text in TEXTS[:2]:
             client.send(operation, body=text)
@@ -50,7 +50,7 @@ def _send_bodies(client: Client, operation: str, account: str) -> None:
         client.send(operation, account, body=text)
     for body in registrations(account):
         client.send(operation, account, json=body)
-    client.send(operation, invented(), json=next(registrations(account)))
+    client.send(operation, synthetic(), json=next(registrations(account)))
     client.send(operation, account, body=b"pixKey=" + MARK.encode(), content_type="application/x-www-form-urlencoded")
 
 

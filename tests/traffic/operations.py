@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from environments.door.authorization import VALID
-from environments.door.client import NOTHING, Client, invented
+from environments.door.client import NOTHING, Client, synthetic
 from environments.door.preflight import asks_for_a_certificate
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions, fill
 from spec.answers import is_page, is_refusal, succeeded
@@ -93,8 +93,8 @@ class Traffic:
     def _visited(self, operation: str) -> list[Exchange]:
         if operation in READS:
             argument = self.account if operations()[operation].argument else None
-            known = [seen for seen in self.client.door.exchanges if seen.operation == operation and seen.good]
-            good = known[-1] if known else self.client.send(operation, argument, good=True)
+            known = [seen for seen in self.client.door.exchanges if seen.operation == operation and seen.valid]
+            good = known[-1] if known else self.client.send(operation, argument, valid=True)
             return [good, self.client.send(operation, argument, credential="no header")]
         prepared = [seen for seen in self.preparations if seen.operation == operation]
         if prepared:
@@ -109,7 +109,7 @@ class Traffic:
         account = self.profile.accounts[0] if self.profile.accounts else ""
         key = self.profile.pix_keys[0] if self.profile.pix_keys else None
         filled = fill(body.json, account=account, key=key.key if key else "", type=key.type if key else "")
-        return [self.client.send(operation, json=filled, good=True)]
+        return [self.client.send(operation, json=filled, valid=True)]
 
     def _body_of(self, operation: str) -> RequestBody | Prepare | None:
         """A valid body: the one of the profile, or that of a transfer which a whole run would prepare and execute."""
@@ -145,7 +145,7 @@ class Traffic:
             try:
                 self._existence[operation] = self._exists(operation)
             except NotExercised as missing:
-                self._existence[operation] = Finding(Outcome.HIDDEN, str(missing))
+                self._existence[operation] = Finding(Outcome.INCONCLUSIVE, str(missing))
         return self._existence[operation]
 
     def _exists(self, operation: str) -> Finding:
@@ -159,7 +159,7 @@ class Traffic:
         if status in (405, 501):
             return Finding(Outcome.DEVIATES, f"status {status}", (seen,))
         if status >= 500:
-            return Finding(Outcome.HIDDEN, f"status {status}", (seen,))
+            return Finding(Outcome.INCONCLUSIVE, f"status {status}", (seen,))
         return self._differs(operation, seen)
 
     def _leave_open(self, operation: str, witnesses: list[Exchange]) -> Finding:
@@ -167,7 +167,7 @@ class Traffic:
         self._left_open.add(operation)
         answered = [seen for seen in witnesses if seen.response is not None]
         status = answered[0].response.status if answered and answered[0].response else 0
-        return Finding(Outcome.HIDDEN, f"status {status}" if status else "no answer", tuple(answered[:1]))
+        return Finding(Outcome.INCONCLUSIVE, f"status {status}" if status else "no answer", tuple(answered[:1]))
 
     def _shown_otherwise(self, operation: str) -> Finding | None:
         """What other requests of the run show of the endpoint, and another harmless one."""
@@ -177,7 +177,7 @@ class Traffic:
         for seen in comparable(others):
             if found := self._differs_from_its_sibling(operation, seen):
                 return found
-        account = self.profile.accounts[0] if self.profile.accounts else invented()
+        account = self.profile.accounts[0] if self.profile.accounts else synthetic()
         seen = ask_harmlessly(self.client, operation, account)
         return None if is_passing(seen) else self._differs_from_its_sibling(operation, seen)
 
@@ -188,22 +188,24 @@ class Traffic:
         return Finding(Outcome.HOLDS, exchanges=(seen, sibling))
 
     def _differs(self, operation: str, seen: Exchange) -> Finding:
-        argument = invented() if operation == "executePix" else _argument(seen)
+        argument = synthetic() if operation == "executePix" else _argument(seen)
         sibling = self.client.send_to_sibling(operation, argument, json=_body(seen))
         if sibling.response is None or not indistinguishable(seen, sibling):
             holds = sibling.response is not None
-            return Finding(Outcome.HOLDS if holds else Outcome.HIDDEN, "" if holds else "no answer", (seen, sibling))
+            return Finding(
+                Outcome.HOLDS if holds else Outcome.INCONCLUSIVE, "" if holds else "no answer", (seen, sibling)
+            )
         if limit := sibling.response.json.limit:
-            return Finding(Outcome.HIDDEN, limit, (seen, sibling))
+            return Finding(Outcome.INCONCLUSIVE, limit, (seen, sibling))
         if asks_for_a_certificate(sibling.response):
-            return Finding(Outcome.HIDDEN, "the gateway refuses the client certificate", (seen, sibling))
+            return Finding(Outcome.INCONCLUSIVE, "the gateway refuses the client certificate", (seen, sibling))
         status = sibling.response.status
         about_the_caller = status in (401, 403, 423, 429) or 300 <= status < 400
-        if seen.good and not about_the_caller and self._known_good(operation, seen, sibling):
+        if seen.valid and not about_the_caller and self._known_good(operation, seen, sibling):
             told_apart = self._told_apart_by_a_mistake(operation)
             return told_apart or Finding(Outcome.DEVIATES, "answers like an undocumented path", (seen, sibling))
         needed = "" if about_the_caller else f"; {self._needed(operation, seen)}"
-        return Finding(Outcome.HIDDEN, f"cannot be told from an undocumented path{needed}", (seen, sibling))
+        return Finding(Outcome.INCONCLUSIVE, f"cannot be told from an undocumented path{needed}", (seen, sibling))
 
     def _told_apart_by_a_mistake(self, operation: str) -> Finding | None:
         """A good request may be refused like an unknown path (no such key, no such payee), and a mistake not.
@@ -212,7 +214,7 @@ class Traffic:
         """
         if operation not in WITH_A_BODY:
             return None
-        argument = invented() if operations()[operation].argument else None
+        argument = synthetic() if operations()[operation].argument else None
         mistakes = [b"{}"] if operation == "deletePixKey" else []
         for body in (*mistakes, *(malformed.TEXTS[:1] if "fuzz" in self.profile.allow else ())):
             seen = self.client.send(operation, argument, body=body)
@@ -225,7 +227,7 @@ class Traffic:
         """What would tell the endpoint from no endpoint."""
         if operation != "deletePixKey" or operation not in self.profile.requests:
             return _SUPPLY.get(operation, "supply an account that exists")
-        return "the list of keys does not show that the key is registered by now" if seen.good else NOTHING_TO_DELETE
+        return "the list of keys does not show that the key is registered by now" if seen.valid else NOTHING_TO_DELETE
 
     def _witnesses(self, operation: str) -> list[Exchange]:
         """The exchanges that can show the operation, the surest first."""
@@ -242,7 +244,7 @@ class Traffic:
         return self.visit(operation)[:1]
 
     def _deletion_of_nothing(self) -> list[Exchange]:
-        return [self.client.send("deletePixKey", invented(), json={})]
+        return [self.client.send("deletePixKey", synthetic(), json={})]
 
     def _known_good(self, operation: str, seen: Exchange, sibling: Exchange) -> bool:
         """Whether the request is surely a good one. Where nothing was granted the token may be wrong, and a 404 alone
@@ -280,7 +282,7 @@ class Traffic:
         keys = [key for key in self.profile.pix_keys if key.key and key.key in body]
         registrar = self._registrar()
         listed = next((key for key in keys if registrar.lists(key)), None)
-        return listed is not None and indistinguishable(seen, registrar.delete(listed, good=True))
+        return listed is not None and indistinguishable(seen, registrar.delete(listed, valid=True))
 
     # -- all of it --------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from environments.door.authorization import VALID
-from environments.door.client import NOTHING, Client, invented
+from environments.door.client import NOTHING, Client, synthetic
 from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange
 from spec.interface import MARK, operations
@@ -56,6 +56,6 @@ def ask_harmlessly(client: Client, operation: str, account: str) -> Exchange:
     valid."""
     documented = operations()[operation]
     if documented.permission == "read":
-        return client.send(operation, account if documented.argument else None, good=True)
-    argument = invented() if documented.argument else None
+        return client.send(operation, account if documented.argument else None, valid=True)
+    argument = synthetic() if documented.argument else None
     return client.send(operation, argument, json=NOTHING if documented.method == "GET" else {})

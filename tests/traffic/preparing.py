@@ -35,7 +35,7 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
     body = fill(plan.json, account=account, key=key.key if key else "", type=key.type if key else "")
     guard, before = client.door.guard, len(client.door.exchanges)
     try:
-        return client.send(plan.operation, json=body, good=True)
+        return client.send(plan.operation, json=body, valid=True)
     finally:
         for exchange in client.door.exchanges[before:]:
             if exchange.operation == plan.operation:

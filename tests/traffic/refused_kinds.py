@@ -30,13 +30,15 @@ def explained(registrar: Registrar, key: PixKey) -> Finding:
     if understood:
         return Finding(Outcome.HOLDS, exchanges=tuple(understood[:1]))
     if not any(is_refused_outright(answer) for answer in tried):
-        return Finding(Outcome.HIDDEN, f"no {key.type} key was registered: {tried[-1].summary}", tuple(tried[-1:]))
+        return Finding(
+            Outcome.INCONCLUSIVE, f"no {key.type} key was registered: {tried[-1].summary}", tuple(tried[-1:])
+        )
     registrar.explained += 1
     broken = _broken_otherwise(registrar, key, tried[-1])
     if broken == f"registerPixKey.pixKeyType.{key.type}":
         return registrar.found.broken[broken]
     if broken:
-        return Finding(Outcome.HIDDEN, f"refused, which {broken} answers for", tuple(tried[-1:]))
+        return Finding(Outcome.INCONCLUSIVE, f"refused, which {broken} answers for", tuple(tried[-1:]))
     return _refused_between(registrar, key)
 
 
@@ -112,7 +114,7 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
     if is_understood(refused):
         registrar.settle(refused, key)
         return Finding(Outcome.HOLDS, exchanges=(refused,))
-    unsure = Finding(Outcome.HIDDEN, f"refused ({refused.summary}), which may have another reason", (refused,))
+    unsure = Finding(Outcome.INCONCLUSIVE, f"refused ({refused.summary}), which may have another reason", (refused,))
     wrong = refused.response is not None and refused.response.status in (400, 415, 422)
     if not wrong or control is None:
         return unsure

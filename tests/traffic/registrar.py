@@ -59,7 +59,7 @@ class Registrations:
     def declined(self) -> list[Exchange]:
         """Registration results that were given to a kind that is not documented: a 200 with code 0 and Success."""
         others = (*self.undocumented, *self.other_names, *self.lower_case, *self.numeric)
-        return [replace(seen, good=True) for seen in others if _carries_result(seen)]
+        return [replace(seen, valid=True) for seen in others if _carries_result(seen)]
 
     @property
     def accepted(self) -> list[Exchange]:
@@ -93,8 +93,8 @@ class Registrar:
         """A good registration of the key."""
         self._look_before()
         body = registration(key, self.account)
-        exchange = self.client.send("registerPixKey", self.account, **{"json": body, "good": True, **changes})  # type: ignore[arg-type]
-        if changes.get("good", True):
+        exchange = self.client.send("registerPixKey", self.account, **{"json": body, "valid": True, **changes})  # type: ignore[arg-type]
+        if changes.get("valid", True):
             self.found.answers.append(exchange)
         return exchange
 
@@ -130,10 +130,10 @@ class Registrar:
         if not told:  # a masked key may be a part of any other
             return self._settle_made(exchange)
         self.keys.learn_value(exchange, made.key)
-        deletion = self.delete(made, good=True)
+        deletion = self.delete(made, valid=True)
         while is_refused(deletion) and self._patience:
             time.sleep(self._patience.pop(0))
-            deletion = self.delete(made, good=True)
+            deletion = self.delete(made, valid=True)
         self.found.deletions.append(deletion)
         return not is_refused(deletion)
 
@@ -147,7 +147,7 @@ class Registrar:
         if not value:
             return False
         self.keys.learn_value(exchange, value)
-        deleted = not is_refused(self.delete(PixKey("RANDOM", value), good=False))
+        deleted = not is_refused(self.delete(PixKey("RANDOM", value), valid=False))
         self.look()
         return deleted
 
@@ -159,7 +159,7 @@ class Registrar:
         for key in left if self.deletes else []:
             sure = key.state is not State.MAYBE or (self.keys.before and listing and listing.shows(key.value))
             if sure:
-                self.delete(PixKey(key.kind, key.value), good=False)
+                self.delete(PixKey(key.kind, key.value), valid=False)
         if left and self.deletes:
             self.look()
 
@@ -167,7 +167,7 @@ class Registrar:
         """The list of keys as it is now; None where it may not be read, or cannot."""
         if not self._may_list:
             return None
-        listed = self.client.send("listPixKeys", self.account, good=True)
+        listed = self.client.send("listPixKeys", self.account, valid=True)
         readable = listed.response is not None and listed.response.json.readable
         self.listing = Listing(listed) if succeeded(listed) and readable else None
         return self.listing
@@ -192,10 +192,10 @@ class Registrar:
         listing = self.look() if key.key else None
         return listing is not None and listing.shows(key.key)
 
-    def delete(self, key: PixKey, *, good: bool) -> Exchange:
-        """Delete a key as the profile says. `good` where it was registered just now."""
+    def delete(self, key: PixKey, *, valid: bool) -> Exchange:
+        """Delete a key as the profile says. `valid` where it was registered just now."""
         body = fill(self._deletion, account=self.account, key=key.key, type=key.type)
-        return self.client.send("deletePixKey", self.account, json=body, good=good)
+        return self.client.send("deletePixKey", self.account, json=body, valid=valid)
 
     def _key_of(self, exchange: Exchange, key: PixKey) -> PixKey:
         if key.type != "RANDOM" or exchange.response is None:

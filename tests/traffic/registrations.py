@@ -41,7 +41,7 @@ def register_all(client: Client, profile: Profile, token: str, *, to_delete: boo
         return Registrations("", missing=f"nothing to register: supply {what}")
     registrar = Registrar(client, profile)
     first = {key.type: key for key in reversed(profile.pix_keys)}
-    registrar.found.kinds = {kind: Finding(Outcome.HIDDEN, "not reached") for kind in first}
+    registrar.found.kinds = {kind: Finding(Outcome.INCONCLUSIVE, "not reached") for kind in first}
     with suppress(UnreachableError):  # what was learned until then is judged
         if to_delete:
             _register_to_delete(registrar, profile.pix_keys)
@@ -86,13 +86,13 @@ def send_undocumented(registrar: Registrar, keys: Iterable[PixKey]) -> None:
     own = [key for key in keys if key.type != "RANDOM"] or list(keys)
     for index, kind in enumerate(UNDOCUMENTED_KINDS):
         key = own[index % len(own)]
-        exchange = registrar.register(replace(key, type=kind), good=False)
+        exchange = registrar.register(replace(key, type=kind), valid=False)
         found = registrar.found.other_names if kind == OTHER_NAME_OF_RANDOM else registrar.found.undocumented
         found.append(exchange)
         registrar.settle(exchange, key)
     for key in keys:
         if key.type == "RANDOM":
-            exchange = registrar.register(replace(key, type=OTHER_NAME_OF_RANDOM), good=False)
+            exchange = registrar.register(replace(key, type=OTHER_NAME_OF_RANDOM), valid=False)
             registrar.found.other_names.append(exchange)
             registrar.settle(exchange, key)
 
@@ -102,14 +102,14 @@ def _without_token(registrar: Registrar, keys: tuple[PixKey, ...], wrong: OfKeys
     own = next((key for key in keys if key.type != "RANDOM"), keys[0])
     if registrar.deletes:
         for scheme in OTHER_SCHEMES:
-            exchange = registrar.register(own, credential=scheme, good=False)
+            exchange = registrar.register(own, credential=scheme, valid=False)
             registrar.found.other_schemes.append(exchange)
             registrar.settle(exchange, own)
 
 
 def _probe(registrar: Registrar, probes: Iterable[tuple[PixKey, str]]) -> None:
     for key, name in probes:
-        exchange = registrar.register(key, credential=name, good=False)
+        exchange = registrar.register(key, credential=name, valid=False)
         registrar.found.refusals.append(exchange)
         registrar.settle(exchange, key)
 
@@ -119,11 +119,11 @@ def _other_spellings(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
     own = [key for key in keys if key.type != "RANDOM"]
     if not own or not registrar.deletes:
         return
-    lower = registrar.register(replace(own[0], type=own[0].type.lower()), good=False)
+    lower = registrar.register(replace(own[0], type=own[0].type.lower()), valid=False)
     registrar.found.lower_case.append(lower)
     registrar.settle(lower, own[0])
     for kind in NUMERIC_KINDS:
-        numeric = registrar.register(replace(own[0], type=kind), good=False)
+        numeric = registrar.register(replace(own[0], type=kind), valid=False)
         registrar.found.numeric.append(numeric)
         registrar.settle(numeric, own[0])
 

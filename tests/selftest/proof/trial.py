@@ -13,7 +13,7 @@ import pytest
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from reports.run import Run
-from reports.verdicts import FAIL, NOT_EXERCISED, WARN, RowResult
+from reports.verdicts import FAIL, NOT_EXERCISED, WARN, RequirementResult
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
 ADDOPTS = (
@@ -36,7 +36,7 @@ class Trial:
     what was not cleaned up."""
 
     exit_status: int
-    rows: Mapping[str, RowResult]
+    rows: Mapping[str, RequirementResult]
     requests: int
     errors: tuple[str, ...]
     findings: tuple[Mapping[str, Any], ...] = ()

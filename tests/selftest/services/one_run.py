@@ -51,7 +51,7 @@ class Run:
         self.client = Client(self.door, base_url=base_url, token=self._token, correlation_header=correlation_header)
 
     def execute(self, code=CODE, credential=VALID):
-        return self.client.send("executePix", code, credential=credential, good=credential == VALID)
+        return self.client.send("executePix", code, credential=credential, valid=credential == VALID)
 
     @property
     def events(self):

@@ -29,7 +29,7 @@ class Case:
     content_type: str | None = JSON
     query: str = ""
     raw: bool = False
-    good: bool = False
+    valid: bool = False
     credential: str = VALID
 
     @property
@@ -49,5 +49,5 @@ class Case:
             credential=self.credential,
             query=self.query,
             safe=UNRESERVED_BY_US if self.raw else "",
-            good=self.good,
+            valid=self.valid,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from environments.door.authorization import MISTAKEN_CREDENTIALS
+from environments.door.authorization import INVALID_CREDENTIALS
 from spec.interface import MARK, operations
 from tests.traffic.generation.cases import JSON, Case
 from tests.traffic.generation.harmless import KINDS, as_bytes, marked, marked_bytes
@@ -143,7 +143,7 @@ CONTENT_TYPES: Mapping[str, str | None] = {
 
 COMMON_TYPES = ("missing", "text/plain", "a form", "XML")
 """Those that every operation with a body gets; the registration gets them all."""
-CREDENTIALS = ("no header", "a wrong token", *MISTAKEN_CREDENTIALS)
+CREDENTIALS = ("no header", "a wrong token", *INVALID_CREDENTIALS)
 """What stands in place of the valid token; the registration and the list of accounts get them all."""
 COMMON_CREDENTIALS = CREDENTIALS[:3]
 """Those that every operation gets."""

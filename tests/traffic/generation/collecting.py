@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from environments.door.door import STANDING, Door
-from reports.verdicts import PASS, RowResult, deviation
+from reports.verdicts import PASS, RequirementResult, deviation
 from spec.answers import is_refusal, registered
 from spec.exchange import Exchange
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
 from spec.rules import RULES, Outcome, judge
@@ -76,13 +76,13 @@ class Findings:
                 self.shown[sign] = Shown(case, exchange)
         return signs
 
-    def results(self, seed: int, fail_on: Collection[str]) -> list[RowResult]:
+    def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
         """What was found, a result for each row that an exchange could show."""
-        found = [RowResult(row, PASS, exchanges=tuple(numbers[:3])) for row, numbers in self.held.items()]
+        found = [RequirementResult(row, PASS, exchanges=tuple(numbers[:3])) for row, numbers in self.held.items()]
         rows = dict.fromkeys(sign.row for sign in self.shown)
         return found + [self._deviating(row, seed, fail_on) for row in rows]
 
-    def _deviating(self, row: str, seed: int, fail_on: Collection[str]) -> RowResult:
+    def _deviating(self, row: str, seed: int, fail_on: Collection[str]) -> RequirementResult:
         signs = sorted(self._distinct(row), key=lambda sign: self.shown[sign].case.size)
         parts = [self._told(sign) for sign in signs[:_MOST_NAMED]]
         parts += [f"{len(signs) - _MOST_NAMED} more"] if len(signs) > _MOST_NAMED else []
@@ -93,7 +93,7 @@ class Findings:
             if set(signs) <= self.kept
             else f"reproduce with --seed={seed}"
         )
-        return RowResult(row, verdict, f"{'; '.join(parts)} ({again})", numbers)
+        return RequirementResult(row, verdict, f"{'; '.join(parts)} ({again})", numbers)
 
     def _distinct(self, row: str) -> list[Sign]:
         """The signs of a row; without what several members show together, where one of them shows it alone."""
@@ -125,7 +125,7 @@ class Findings:
             self.refused[exchange.summary] = self.refused.get(exchange.summary, 0) + 1
 
     def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
-        for row in _rows(case.operation, case.good):
+        for row in _rows(case.operation, case.valid):
             judgement = judge(row, exchange)
             standing = row.rpartition(".")[2] in STANDING
             if judgement.outcome is Outcome.HOLDS:
@@ -140,11 +140,11 @@ class Findings:
 
 
 @cache
-def _rows(operation: str, good: bool) -> tuple[str, ...]:
+def _rows(operation: str, valid: bool) -> tuple[str, ...]:
     """The rows that an exchange answers for; the examples are those of a first registration."""
     standing = [f"{operation}.{what}" for what in STANDING]
     mine = [row for row in RULES if row.startswith(f"{operation}.") and ledger()[row].level != "example"]
-    return tuple(mine if good else standing)
+    return tuple(mine if valid else standing)
 
 
 def _names_an_undocumented_kind(case: Case) -> bool:
@@ -154,4 +154,4 @@ def _names_an_undocumented_kind(case: Case) -> bool:
     sent = read_json(case.body or b"").value
     kind = sent.get("pixKeyType") if isinstance(sent, dict) else None
     plain = kind.strip().upper() if isinstance(kind, str) else ""
-    return bool(plain) and plain not in KEY_KINDS and not plain.isnumeric()
+    return bool(plain) and plain not in KEY_TYPES and not plain.isnumeric()

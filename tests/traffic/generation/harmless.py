@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-from spec.interface import KEY_KINDS, MARK
+from spec.interface import KEY_TYPES, MARK
 
-KINDS = tuple(kind for kind in KEY_KINDS if kind != "RANDOM")
+KINDS = tuple(kind for kind in KEY_TYPES if kind != "RANDOM")
 """The kinds that may stand beside a marked key: for RANDOM the service would make a key of its own."""
 _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes, those of other widths and those that are percent-encoded however often."""

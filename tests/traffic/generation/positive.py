@@ -37,10 +37,10 @@ REGISTERED = "registerPixKey"
 def good_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
     """Reads of the profile's accounts in turn."""
     if operations()[operation].argument is None:
-        yield from (Case(operation, "", "good", good=True) for _ in range(most))
+        yield from (Case(operation, "", "good", valid=True) for _ in range(most))
         return
     for account in islice(cycle(profile.accounts), most if profile.accounts else 0):
-        yield Case(operation, "", "good", account, good=True)
+        yield Case(operation, "", "good", account, valid=True)
 
 
 def good_registrations(registrar: Registrar, profile: Profile, most: int) -> Iterator[tuple[Case, Exchange]]:
@@ -49,10 +49,10 @@ def good_registrations(registrar: Registrar, profile: Profile, most: int) -> Ite
     for index, key in enumerate(islice(cycle(keys), most if keys else 0)):
         spelled = SPELLINGS[(index // len(keys)) % len(SPELLINGS)]
         body = spelled(registration(key, registrar.account))
-        case = Case(REGISTERED, "", "good", registrar.account, body, good=True)
+        case = Case(REGISTERED, "", "good", registrar.account, body, valid=True)
         before = len(registrar.found.deletions)
         exchange = registrar.register(key, json=NOTHING, body=body)
         registrar.settle(exchange, key)
         yield case, exchange
         for deletion in registrar.found.deletions[before:]:
-            yield Case("deletePixKey", "", "good", registrar.account, deletion.request.body, good=True), deletion
+            yield Case("deletePixKey", "", "good", registrar.account, deletion.request.body, valid=True), deletion

@@ -119,14 +119,14 @@ class World:
         self.redactor.learn("code", code)
         self.client.door.codes |= {code}
         before = self._balances()
-        first = self._execute(code, good=True)
+        first = self._execute(code, valid=True)
         if first is None or not succeeded(first):
             return
         between = self._balances()
         moved = _changes(before, between)
         self.followed["follows" if moved else "does not follow"] = first
         if self.client.door.guard.permit_once_more(code):
-            second = self._execute(code, good=False)
+            second = self._execute(code, valid=False)
             if second is not None:
                 self.twice = _told(first, second, moved, _changes(between, self._balances()))
 
@@ -142,15 +142,15 @@ class World:
     def _over(self) -> bool:
         return bool(self.findings.cut)
 
-    def _execute(self, code: str, *, good: bool) -> Exchange | None:
-        exchange = self.client.send("executePix", code, good=good)
-        self._take("executePix", exchange, good=good)
+    def _execute(self, code: str, *, valid: bool) -> Exchange | None:
+        exchange = self.client.send("executePix", code, valid=valid)
+        self._take("executePix", exchange, valid=valid)
         return exchange if exchange.response is not None else None
 
     def _read(self, operation: str, account: str) -> Exchange | None:
         if operation not in self.reach.operations or self._over:
             return None
-        exchange = self.client.send(operation, account, good=True)
+        exchange = self.client.send(operation, account, valid=True)
         self._take(operation, exchange)
         return exchange
 
@@ -163,8 +163,8 @@ class World:
             for path, number in _numbers(exchange.response.json.value)
         }
 
-    def _take(self, operation: str, exchange: Exchange, *, good: bool = True) -> None:
-        self.findings.take(Case(operation, "in a sequence", "valid" if good else "again", good=good), exchange)
+    def _take(self, operation: str, exchange: Exchange, *, valid: bool = True) -> None:
+        self.findings.take(Case(operation, "in a sequence", "valid" if valid else "again", valid=valid), exchange)
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:
@@ -196,4 +196,4 @@ def _told(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> 
     if twice:
         return Finding(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
     told = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
-    return Finding(Outcome.HIDDEN, f"{answer}, {told}", (first, second))
+    return Finding(Outcome.INCONCLUSIVE, f"{answer}, {told}", (first, second))

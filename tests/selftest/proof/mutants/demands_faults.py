@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, Demands, lie, members_of
 
 REMOVED = ("from", "to", "value", "date", "description")
@@ -135,15 +135,15 @@ class RenamesKinds(Service):
 
 
 for _name, _text, _kinds, _warns in (
-    ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_KINDS}, ("letterCase",)),
-    ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_KINDS)}, ()),
+    ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_TYPES}, ("letterCase",)),
+    ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_TYPES)}, ()),
 ):
     lie(
         "documented request refused",
         f"RegistrationWantsKinds{_name}",
         f"The kinds are known {_text} only.",
         RenamesKinds,
-        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_KINDS),
+        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES),
         warns=tuple(f"registerPixKey.pixKeyType.{row}" for row in _warns),
         hides=(*(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE),
         KINDS=_kinds,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from environments.sandbox import Refusal
 from environments.sandbox.key_types import FORMATS
 from environments.sandbox.service import Service
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import lie
 
 
@@ -38,7 +38,7 @@ class RegistersAnyKind(Service):
         raise NotImplementedError
 
 
-for _kind in KEY_KINDS:
+for _kind in KEY_TYPES:
     for _status in (400, 415, 422):
         lie(
             "kind refused",

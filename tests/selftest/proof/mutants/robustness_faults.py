@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
-from spec.interface import KEY_KINDS, MARK
+from spec.interface import KEY_TYPES, MARK
 from tests.selftest.proof.mutants.making_faults import Demands, lie, members_of
 from tests.selftest.proof.registry import mutant
 
@@ -91,7 +91,7 @@ def is_number(value: object) -> bool:
 
 def is_lower_case(kind: object) -> bool:
     """A documented kind in small letters."""
-    return str(kind).upper() in KEY_KINDS and str(kind).islower()
+    return str(kind).upper() in KEY_TYPES and str(kind).islower()
 
 
 MALFORMED = {

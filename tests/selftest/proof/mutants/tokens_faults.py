@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, SUBJECT, lie, members_of
 
 
@@ -138,7 +138,7 @@ def _not_checked(operation: str, name: str, text: str, lets_in: Any) -> None:
 for _operation in ("executePix", "registerPixKey"):
     for _name, (_text, _lets_in) in WAYS.items():
         _not_checked(_operation, _name, _text, _lets_in)
-    for _kind in KEY_KINDS:
+    for _kind in KEY_TYPES:
         _not_checked(
             _operation,
             f"Of{_kind}NeedsNoToken",

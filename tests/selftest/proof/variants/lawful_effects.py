@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from environments.sandbox import Data, Refusal, Request
 from environments.sandbox.double_entry import Key
 from environments.sandbox.service import Service
-from spec.interface import KEY_KINDS
+from spec.interface import KEY_TYPES
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.lawful_making import lawful
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
@@ -112,7 +112,7 @@ def without_keys(service: Service) -> None:
 class EveryKeyWaits(ListsAttempts):
     """An account without a key, in which every key waits to be confirmed and can be withdrawn."""
 
-    REFUSED, STATUS = KEY_KINDS, 403
+    REFUSED, STATUS = KEY_TYPES, 403
 
     def __init__(self) -> None:
         super().__init__()

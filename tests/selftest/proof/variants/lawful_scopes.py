@@ -32,7 +32,7 @@ REGISTRATION = (
     "registerPixKey.repeated",
     *DELETION,
 )
-HIDDEN = {
+INCONCLUSIVE = {
     "executePix": EXECUTION,
     "registerPixKey": REGISTRATION,
     "deletePixKey": DELETION,
@@ -57,7 +57,7 @@ class WithoutScope(Service):
             raise Refusal(403, "The token is not for this operation.")
 
 
-for _operation, _rows in HIDDEN.items():
+for _operation, _rows in INCONCLUSIVE.items():
     lawful(
         "scope", f"NoScopeFor{_operation[0].upper()}{_operation[1:]}", f"The token is not for {_operation}: 403.",
         WithoutScope, FORBIDDEN=(_operation,), hides=_rows,

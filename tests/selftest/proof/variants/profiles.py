@@ -10,7 +10,7 @@ UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "
 """What is tried with a key only where the key can be deleted again."""
 WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 WITH_ACCOUNT = ("listPixKeys", "getBalance", "listEntries")
-HIDDEN: dict[str, tuple[str, ...]] = {
+INCONCLUSIVE: dict[str, tuple[str, ...]] = {
     "one_code": (),
     "prepared_only": (),
     "no_code": (*EXECUTION, "executePix.token.required"),
@@ -28,7 +28,7 @@ HIDDEN: dict[str, tuple[str, ...]] = {
     "two_accounts": (),
     "implied_fails": (),
 }
-for _name, _rows in HIDDEN.items():
+for _name, _rows in INCONCLUSIVE.items():
     lawful(
         "profile", "".join(part.title() for part in _name.split("_")), f"The sandbox, asked with the profile {_name}.",
         Service, environment=profile(_name), hides=_rows,
