@@ -55,9 +55,9 @@ preparation                           {transactionId, status, value, date, name,
 
 from __future__ import annotations
 
-from .database import Database
-from .messages import Data, Headers, Refusal, Request, Response
-from .server import Server
-from .service import Service
+from environments.sandbox.database import Database
+from environments.sandbox.messages import Data, Headers, Refusal, Request, Response
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
 
 __all__ = ["Data", "Database", "Headers", "Refusal", "Request", "Response", "Server", "Service"]

@@ -9,8 +9,8 @@ import signal
 import sys
 import threading
 
-from .server import Server
-from .service import Service
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
 
 TOKEN_ENV = "PIX_SANDBOX_TOKEN"
 ACCOUNT = "ac-0001"

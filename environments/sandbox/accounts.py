@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .double_entry import Account, Entry, Ledger
-from .messages import Data, Refusal, Request
-from .protocol import Wire
+from environments.sandbox.double_entry import Account, Entry, Ledger
+from environments.sandbox.messages import Data, Refusal, Request
+from environments.sandbox.protocol import Wire
 
 
 class AccountOperations(Wire):

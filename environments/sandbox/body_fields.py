@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from .messages import Refusal
+from environments.sandbox.messages import Refusal
 
 MAX_VALUE = 10**12
 """The largest amount, in reais: far below where a float, or an integer of SQLite, loses cents."""

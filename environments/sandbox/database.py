@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .double_entry import Ledger
+from environments.sandbox.double_entry import Ledger
 
 HERE = Path(__file__).parent
 SCRIPT = (HERE / "schema.sql").read_text("utf-8") + (HERE / "seeds.sql").read_text("utf-8")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from email.message import Message
 from io import BufferedIOBase
 
-from .messages import MAX_BODY
+from environments.sandbox.messages import MAX_BODY
 
 DRAIN = 16 * MAX_BODY
 """Bytes of a body too large that are read and dropped, so that the client gets to read the refusal."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from . import key_types
-from .accounts import AccountOperations
-from .body_fields import text
-from .double_entry import Key, Ledger
-from .messages import Data, Refusal, Request
+from environments.sandbox import key_types
+from environments.sandbox.accounts import AccountOperations
+from environments.sandbox.body_fields import text
+from environments.sandbox.double_entry import Key, Ledger
+from environments.sandbox.messages import Data, Refusal, Request
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 from urllib.parse import unquote_to_bytes
 
-from .database import Database
-from .messages import MAX_BODY, Data, Headers, Refusal, Request, Response
+from environments.sandbox.database import Database
+from environments.sandbox.messages import MAX_BODY, Data, Headers, Refusal, Request, Response
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

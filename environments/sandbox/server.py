@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
-from .framing import read_body
-from .messages import MAX_BODY
+from environments.sandbox.framing import read_body
+from environments.sandbox.messages import MAX_BODY
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .pix_keys import KeyOperations
-from .transfers import TransferOperations
+from environments.sandbox.pix_keys import KeyOperations
+from environments.sandbox.transfers import TransferOperations
 
 
 class Service(KeyOperations, TransferOperations):

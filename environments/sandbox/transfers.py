@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from .accounts import AccountOperations
-from .body_fields import cents, milliseconds, text
-from .double_entry import Account, Key, Ledger, Transfer
-from .messages import Data, Refusal, Request
+from environments.sandbox.accounts import AccountOperations
+from environments.sandbox.body_fields import cents, milliseconds, text
+from environments.sandbox.double_entry import Account, Key, Ledger, Transfer
+from environments.sandbox.messages import Data, Refusal, Request
 
 
 @dataclass(frozen=True)
