@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from environments.door.cleanup import (
+from environments.cleanup import (
     CLEAN,
     LEFT,
     UNREACHABLE,
