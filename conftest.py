@@ -36,6 +36,7 @@ from tests.harness.watcher import Watcher
 from tests.traffic.generation.settings import DEFAULT_DRAWN, DEFAULT_EXAMPLES, GenerationSettings
 from tests.traffic.planning import planned
 
+pytest_plugins = ["tests.traffic.fixtures"]
 EVERY_CODE = "*"
 
 TARGET = pytest.StashKey[Target]()

@@ -4,40 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.rules import Outcome
 from tests.harness.judging import NotExercised, observe, requirement
 from tests.harness.recorder import assert_requirements
-from tests.harness.selection import requirements
-from tests.harness.watcher import Watcher
-from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import World
-from tests.traffic.reach import reach_of
-from tests.traffic.registrar import Registrar
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
-
-
-@pytest.fixture(scope="module")
-def world(
-    request: pytest.FixtureRequest,
-    client: Client,
-    profile: Profile,
-    watcher: Watcher,
-    generation_settings: GenerationSettings,
-) -> World:
-    """What the state machine saw."""
-    if not profile.accounts:
-        raise NotExercised("no account: supply accounts")
-    from tests.traffic.generation.machine import run_sequences
-
-    reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
-    registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None
-    seen = World(client, profile, registrar, watcher.redactor, Findings(client.door), reach)
-    run_sequences(seen, generation_settings)
-    return seen
 
 
 @requirement("executePix.repeated")

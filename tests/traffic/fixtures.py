@@ -1,4 +1,4 @@
-"""Fixtures of the conformance tests: the traffic of the run, by operation."""
+"""The fixtures of the conformance tests, a plugin of the root conftest.py: the traffic of a run, by operation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from tests.harness.recorder import NotExercised
 from tests.harness.selection import requirements
 from tests.harness.watcher import Watcher
 from tests.traffic.executions import Executions
+from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.phases import Generation
 from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.generation.world import World
 from tests.traffic.operations import Traffic
 from tests.traffic.reach import reach_of
 from tests.traffic.registrar import Registrar, Registrations
@@ -71,3 +73,23 @@ def generation(
     may_register = "register-keys" in profile.allow and profile.accounts
     registrar = Registrar(client, profile) if may_register else None
     return Generation(client, profile, registrar, generation_settings)
+
+
+@pytest.fixture(scope="session")
+def world(
+    request: pytest.FixtureRequest,
+    client: Client,
+    profile: Profile,
+    watcher: Watcher,
+    generation_settings: GenerationSettings,
+) -> World:
+    """What the state machine saw."""
+    if not profile.accounts:
+        raise NotExercised("no account: supply accounts")
+    from tests.traffic.generation.machine import run_sequences
+
+    reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
+    registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None
+    seen = World(client, profile, registrar, watcher.redactor, Findings(client.door), reach)
+    run_sequences(seen, generation_settings)
+    return seen
