@@ -35,7 +35,7 @@ def said_first(door: Door) -> Iterator[str]:
     yield from _certificate_refused(door.exchanges, said=preflight)
     yield from () if preflight else (line for seen in door.exchanges[:1] for line in skewed(seen))
     if any(seen.response and not is_refusal(seen.response) for seen in mine):
-        yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.valid])
+        yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
 
 
 def _token_refused_an_execution(door: Door) -> Iterator[str]:
@@ -79,8 +79,10 @@ def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[str]:
     """Where no read could show that the token expired: it was granted good requests, and is refused to the end."""
     answered = [seen for seen in mine if seen.response]
     refused = list(takewhile(lambda seen: seen.response is not None and seen.response.status == 401, answered[::-1]))
-    granted = {seen.operation for seen in answered if seen.valid and seen.response and not is_refusal(seen.response)}
-    if len(refused) >= _MANY and any(seen.valid and seen.operation in granted for seen in refused):
+    granted = {
+        seen.operation for seen in answered if seen.expects_success and seen.response and not is_refusal(seen.response)
+    }
+    if len(refused) >= _MANY and any(seen.expects_success and seen.operation in granted for seen in refused):
         yield MAY_HAVE_EXPIRED.format(refused[-1].number)
 
 

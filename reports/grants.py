@@ -45,7 +45,7 @@ class Grants:
         if response is None:
             self.answered.setdefault(operation, Counter())
             return
-        if exchange.valid and response.status not in _NOT_READY:
+        if exchange.expects_success and response.status not in _NOT_READY:
             self.promised.add(operation)
         self.answered.setdefault(operation, Counter())[str(response.status)] += 1
         self.certificate |= asks_for_a_certificate(response)

@@ -66,8 +66,21 @@ def code_of(response: Response) -> int | None:
 
 
 def succeeded(exchange: Exchange) -> bool:
-    """Whether a good request was answered, and not with a refusal: the rules of success apply."""
-    return exchange.valid and exchange.response is not None and not is_refusal(exchange.response)
+    """Whether a valid request was answered, and not with a refusal."""
+    return exchange.expects_success and exchange.response is not None and not is_refusal(exchange.response)
+
+
+def is_judged_as_success(exchange: Exchange) -> bool:
+    """Whether the rules of success apply: a valid request succeeded, or another one got the documented result."""
+    return succeeded(exchange) or _carries_result(exchange)
+
+
+def _carries_result(exchange: Exchange) -> bool:
+    """Whether the answer holds the result that the document shows, a registration with `Success: "false"` included."""
+    if exchange.operation == "executePix":
+        return gives_result(exchange)
+    response = exchange.response if exchange.operation == "registerPixKey" else None
+    return response is not None and not is_refusal(response) and "Success" in (data_of(response) or {})
 
 
 def gives_result(exchange: Exchange) -> bool:
@@ -87,7 +100,7 @@ def registered(exchange: Exchange) -> bool:
 
 def may_be_registered(exchange: Exchange) -> bool:
     """Whether nobody can tell if a good key registration was granted: no answer, or one that cannot be read."""
-    if exchange.operation != "registerPixKey" or not exchange.valid:
+    if exchange.operation != "registerPixKey" or not exchange.expects_success:
         return False
     if exchange.response is None:
         return exchange.failure is not None and exchange.failure.kind in _UNTOLD

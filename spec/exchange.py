@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from enum import Enum
 from urllib.parse import unquote, urlsplit
@@ -100,10 +101,12 @@ class Response:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request to an operation and what came of it.
+    """One request to an operation and what came of it. It does not change once it is recorded.
 
     `credential` names what was sent as credential ("valid", or the name of a bad one).
-    `valid` says that the document promises a success: a valid token and a documented request.
+    `valid` is fixed when the request is sent: a valid token and a documented request, so the interface document
+    promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
+    were refused because the token had expired.
     """
 
     number: int
@@ -115,6 +118,12 @@ class Exchange:
     valid: bool = False
     started: float = 0.0
     elapsed_s: float = 0.0
+    excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
+
+    @property
+    def expects_success(self) -> bool:
+        """Whether the interface document promises a success, by all that the run knows of the token."""
+        return self.valid and self.number not in self.excused
 
     @property
     def summary(self) -> str:

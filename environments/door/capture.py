@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Container
 from dataclasses import dataclass
 
 import requests
@@ -49,7 +50,12 @@ class Keeper:
 
 
 def recorded(
-    number: int, intent: Intent, request: requests.PreparedRequest, result: Response | Failure, started: float
+    number: int,
+    intent: Intent,
+    request: requests.PreparedRequest,
+    result: Response | Failure,
+    started: float,
+    excused: Container[int] = frozenset(),
 ) -> Exchange:
     """The exchange of a request that was sent at `started`, in seconds since 1970."""
     return Exchange(
@@ -62,6 +68,7 @@ def recorded(
         valid=intent.valid,
         started=started,
         elapsed_s=time.time() - started,
+        excused=excused,
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Set
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from urllib.parse import unquote
 
 import requests
@@ -217,7 +216,8 @@ class Door(BaseAdapter):
         self._liveness.notice(sent[0], self._still_answers)
         if self._suspect(sent[0]) and self._repeatable(request, sent[0]) and (again := self._again(request, intent)):
             self._suspect(again[0])
-        return self._excused(sent)
+        self.token_monitor.conclude(sent[0])
+        return sent
 
     def _again(self, request: requests.PreparedRequest, intent: Intent) -> Sent | None:
         """The same request once more; None where limits.requests is spent."""
@@ -237,7 +237,8 @@ class Door(BaseAdapter):
                 raw, result = self._connections.attempt(request, self._code(request))
                 result = self._keeper.keep(result)
             finally:
-                self.exchanges.append(recorded(number, intent, request, result, started))
+                excused = self.token_monitor.excused
+                self.exchanges.append(recorded(number, intent, request, result, started, excused))
         self._executions.notice(self.exchanges[-1], valid=self._carries_the_token(request))
         return self.exchanges[-1], raw
 
@@ -261,18 +262,6 @@ class Door(BaseAdapter):
     def _ask(self, request: requests.PreparedRequest, operation: str) -> Exchange | None:
         sent = self._again(request, Intent(operation))
         return sent[0] if sent else None
-
-    def _excused(self, sent: Sent) -> Sent:
-        """What is refused because the token has expired was no good request."""
-        exchange, raw = sent
-        if exchange.credential != VALID:
-            self.token_monitor.see_bad(exchange)
-            return sent
-        if not self.token_monitor.excuses(exchange):
-            return sent
-        excused = replace(exchange, valid=False)
-        self.exchanges[self.exchanges.index(exchange)] = excused
-        return excused, raw
 
     def _remember(self, request: requests.PreparedRequest, intent: Intent, exchange: Exchange) -> None:
         """Keep the last request that was answered and can be sent again: one that only reads, or was refused."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import requests
 
+from environments.door.authorization import VALID
 from environments.profiles.credentials import CredentialError
 from spec.answers import is_page, is_refusal, puts_off
 from spec.exchange import Exchange, Response
@@ -26,11 +27,13 @@ Ask = Callable[[requests.PreparedRequest, str], Exchange | None]
 
 class TokenMonitor:
     """Watches how the valid token is received. `notes` are said first; `accepted` says that it was valid, in this
-    process or the one that started it, and `expired` that it lasts no more. `witness` is a harmless request: asked
+    process or the one that started it, `expired` that it lasts no more, and `excused` has the numbers of the exchanges
+    that were refused for that. `witness` is a harmless request: asked
     again, it shows whether the token is still accepted."""
 
     def __init__(self, token: Callable[[], str], refresh: Callable[[], bool], *, accepted: bool = False) -> None:
         self.notes: list[str] = []
+        self.excused: set[int] = set()
         self.accepted, self.expired = accepted, False
         self._granted = self._pages = False
         self.witness: requests.PreparedRequest | None = None
@@ -59,11 +62,15 @@ class TokenMonitor:
             self.notes.append(EXPIRED.format(exchange.number))
         return False
 
-    def see_bad(self, exchange: Exchange) -> None:
-        """Take note of how a bad credential is answered: by a gateway, with a page to log in."""
-        self._pages |= exchange.response is not None and is_page(exchange.response)
+    def conclude(self, exchange: Exchange) -> None:
+        """Conclude from an exchange: that a gateway answers a bad credential with a page to log in, or that the token
+        explains why this one was refused."""
+        if exchange.credential != VALID:
+            self._pages |= exchange.response is not None and is_page(exchange.response)
+        elif self._explains(exchange):
+            self.excused.add(exchange.number)
 
-    def excuses(self, exchange: Exchange) -> bool:
+    def _explains(self, exchange: Exchange) -> bool:
         """Whether the exchange was refused because the token has expired, or because it was wrong from the start and is
         answered with a page like a bad credential: the document promises it nothing."""
         if exchange.response is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spec.answers import data_of, find, succeeded
+from spec.answers import data_of, find, is_judged_as_success
 from spec.exchange import Exchange, Response
 from spec.json_text import is_integer
 from spec.rules.judgement import HOLDS, Judgement, Rule, deviates, inconclusive, kind_of
@@ -18,7 +18,7 @@ def of_success(rule: AnswerRule, operation: str) -> Rule:
     def judged(exchange: Exchange) -> Judgement:
         if exchange.operation != operation:
             return inconclusive("another operation")
-        if not succeeded(exchange) or exchange.response is None:
+        if not is_judged_as_success(exchange) or exchange.response is None:
             return inconclusive(f"no success to judge: {exchange.summary}")
         return rule(exchange.response)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spec.answers import data_of, envelope_of, find, succeeded
+from spec.answers import data_of, envelope_of, find, is_judged_as_success
 from spec.exchange import Exchange, Response
 from spec.interface import Field
 from spec.json_text import folded, is_integer, is_number
@@ -132,7 +132,7 @@ def one_of(name: str, values: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def id_matches(exchange: Exchange) -> Judgement:
-    data = data_of(exchange.response) if exchange.response and succeeded(exchange) else None
+    data = data_of(exchange.response) if exchange.response and is_judged_as_success(exchange) else None
     if exchange.operation != "executePix" or data is None or not isinstance(data.get("id"), str):
         return inconclusive("no execution result with an id")
     return HOLDS if data["id"] == exchange.request.last_segment else deviates("id differs from the code that was sent")
@@ -145,7 +145,7 @@ def error_example(data: Mapping[str, Any]) -> Judgement:
 
 
 def random_key(exchange: Exchange) -> Judgement:
-    data = data_of(exchange.response) if exchange.response and succeeded(exchange) else None
+    data = data_of(exchange.response) if exchange.response and is_judged_as_success(exchange) else None
     if data is None or "Key" not in data or b'"RANDOM"' not in exchange.request.body:
         return inconclusive("no result for a RANDOM key")
     return HOLDS if data["Key"] is None else deviates("Key is not null, the one value shown for a RANDOM key")

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from spec.answers import data_of, gives_result, succeeded
+from spec.answers import data_of, gives_result, is_judged_as_success
 from spec.exchange import Exchange
 from spec.json_text import is_number
 from tests.harness.judging import (
@@ -117,4 +117,4 @@ def _unit_of(date: object) -> str:
 
 
 def _results(answers: list[Exchange]) -> list[dict]:
-    return [data_of(answer.response) or {} for answer in answers if succeeded(answer)]
+    return [data_of(answer.response) or {} for answer in answers if is_judged_as_success(answer)]

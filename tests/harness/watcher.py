@@ -208,7 +208,7 @@ class Watcher:
         """The first transfer that this process prepared."""
         plan = self.profile.transactions.prepare
         seen = self.door.exchanges if plan and self.door else []
-        first = next((one for one in seen if plan and one.operation == plan.operation and one.valid), None)
+        first = next((one for one in seen if plan and one.operation == plan.operation and one.expects_success), None)
         return Preparation(first, plan.code_at) if plan and first else None
 
     def _reproducing(self, recording: Recording) -> list[dict[str, Any]]:

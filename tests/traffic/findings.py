@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from environments.door.authorization import VALID
-from spec.answers import is_refusal, succeeded
+from spec.answers import is_judged_as_success, is_refusal, succeeded
 from spec.exchange import Exchange
 from spec.rules import Outcome, judge
 from tests.harness.recorder import Finding
@@ -15,7 +15,7 @@ from tests.traffic.reach import READS
 
 def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Finding:
     """Whether a valid token is accepted. A 401 is a failure only where the token is known to be valid."""
-    answers = [answer for answer in answers if answer.credential == VALID and answer.valid]
+    answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     for answer in answers:
         if succeeded(answer):
             return Finding(Outcome.HOLDS, exchanges=(answer,))
@@ -76,7 +76,7 @@ def seen_in_one_answer(row: str, answers: list[Exchange]) -> Finding:
 
     A success that cannot be judged may have been the one: then nothing is said.
     """
-    judged = [(answer, judge(row, answer)) for answer in answers if succeeded(answer)]
+    judged = [(answer, judge(row, answer)) for answer in answers if is_judged_as_success(answer)]
     for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
         of_it = [(answer, judgement) for answer, judgement in judged if judgement.outcome is outcome]
         if of_it:

@@ -93,7 +93,9 @@ class Traffic:
     def _visited(self, operation: str) -> list[Exchange]:
         if operation in READS:
             argument = self.account if operations()[operation].argument else None
-            known = [seen for seen in self.client.door.exchanges if seen.operation == operation and seen.valid]
+            known = [
+                seen for seen in self.client.door.exchanges if seen.operation == operation and seen.expects_success
+            ]
             good = known[-1] if known else self.client.send(operation, argument, valid=True)
             return [good, self.client.send(operation, argument, credential="no header")]
         prepared = [seen for seen in self.preparations if seen.operation == operation]
@@ -201,7 +203,7 @@ class Traffic:
             return Finding(Outcome.INCONCLUSIVE, "the gateway refuses the client certificate", (seen, sibling))
         status = sibling.response.status
         about_the_caller = status in (401, 403, 423, 429) or 300 <= status < 400
-        if seen.valid and not about_the_caller and self._known_good(operation, seen, sibling):
+        if seen.expects_success and not about_the_caller and self._known_good(operation, seen, sibling):
             told_apart = self._told_apart_by_a_mistake(operation)
             return told_apart or Finding(Outcome.DEVIATES, "answers like an undocumented path", (seen, sibling))
         needed = "" if about_the_caller else f"; {self._needed(operation, seen)}"
@@ -227,7 +229,11 @@ class Traffic:
         """What would tell the endpoint from no endpoint."""
         if operation != "deletePixKey" or operation not in self.profile.requests:
             return _SUPPLY.get(operation, "supply an account that exists")
-        return "the list of keys does not show that the key is registered by now" if seen.valid else NOTHING_TO_DELETE
+        return (
+            "the list of keys does not show that the key is registered by now"
+            if seen.expects_success
+            else NOTHING_TO_DELETE
+        )
 
     def _witnesses(self, operation: str) -> list[Exchange]:
         """The exchanges that can show the operation, the surest first."""

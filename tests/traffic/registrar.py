@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from environments.door.client import NOTHING, Client
 from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile, fill
-from spec.answers import data_of, find, is_refusal, puts_off, registered, succeeded
+from spec.answers import data_of, find, is_judged_as_success, is_refusal, puts_off, registered, succeeded
 from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.json_text import read_json
@@ -59,7 +59,7 @@ class Registrations:
     def declined(self) -> list[Exchange]:
         """Registration results that were given to a kind that is not documented: a 200 with code 0 and Success."""
         others = (*self.undocumented, *self.other_names, *self.lower_case, *self.numeric)
-        return [replace(seen, valid=True) for seen in others if _carries_result(seen)]
+        return [seen for seen in others if is_judged_as_success(seen)]
 
     @property
     def accepted(self) -> list[Exchange]:
@@ -226,8 +226,3 @@ def is_refused_outright(exchange: Exchange) -> bool:
         and (response.status not in (401, 403, 409) and response.status < 500)
         and not puts_off(response)
     )
-
-
-def _carries_result(exchange: Exchange) -> bool:
-    response = exchange.response
-    return response is not None and not is_refusal(response) and "Success" in (data_of(response) or {})
