@@ -31,15 +31,16 @@ _Step = Generator[None, object, object]
 
 
 class Interruption:
-    """Listens from its making on; `restore` gives the signals back. `stop_workers` is told from another thread."""
+    """Listens from its making on; `restore` gives the signals back. `stop_workers` is called from another thread."""
 
-    def __init__(self, stop_workers: Callable[[], None]) -> None:
+    def __init__(self, stop_workers: Callable[[], None] = lambda: None) -> None:
+        self.stop_workers = stop_workers
         self._before: dict[signal.Signals, Any] = {}
         self._heard: list[int] = []
         self._asked, self._raises = False, False
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in _SIGNALS}
-            self._waker = _Waker(self._heard, stop_workers)
+            self._waker = _Waker(self._heard, lambda: self.stop_workers())
             for number in _SIGNALS:
                 signal.signal(number, self._take)
 

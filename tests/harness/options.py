@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.profile import Profile
+
+DEFAULT_EXAMPLES = 20
+"""Valid requests for each operation: one wrong answer in four is missed in one run of three hundred."""
 _REFUSED = {
     "verify_base_url": "--verify-base-url goes around the door; leave it out, the target is probed anyway",
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
@@ -18,6 +22,17 @@ def whole_number(text: str, option: str, *, least: int) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) < least:
         raise pytest.UsageError(f"{option}: expected a whole number from {least}, got {text!r}")
     return int(text)
+
+
+def wanted_examples(config: pytest.Config, profile: Profile) -> int | None:
+    """The generated requests for each operation that the user or the profile asks for."""
+    named: int | None = config.getoption("examples")
+    return named or profile.limits.examples
+
+
+def examples_of(config: pytest.Config, profile: Profile) -> int:
+    """The generated requests for each operation."""
+    return wanted_examples(config, profile) or DEFAULT_EXAMPLES
 
 
 def refuse_options(config: pytest.Config) -> None:

@@ -47,11 +47,11 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
 class Watcher:
     """Watches the tests of this process. `shows`: evidence is sent along for the files of the report."""
 
-    def __init__(self, profile: Profile, redactor: Redactor, *, shows: bool = True) -> None:
+    def __init__(self, profile: Profile, redactor: Redactor, door: Door | None = None, *, shows: bool = True) -> None:
         self.profile = profile
         self.shows = shows
         self.redactor = redactor
-        self.door: Door | None = None
+        self.door = door
         self.generated = Generated()
         self._seen = 0
 

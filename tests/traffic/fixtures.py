@@ -14,7 +14,7 @@ from tests.harness.watcher import Watcher
 from tests.traffic.executions import Executions
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.phases import Generation
-from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.generation.settings import GenerationSettings, settings_of
 from tests.traffic.generation.world import World
 from tests.traffic.operations import Traffic
 from tests.traffic.reach import reach_of
@@ -61,6 +61,12 @@ def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     if not registrations.deletions:
         raise NotExercised(NOTHING_TO_DELETE)
     return registrations.deletions
+
+
+@pytest.fixture(scope="session")
+def generation_settings(pytestconfig: pytest.Config, profile: Profile, seed: int) -> GenerationSettings:
+    """How much traffic is generated, from which seed, and where failing examples are kept."""
+    return settings_of(pytestconfig, profile, seed=seed)
 
 
 @pytest.fixture(scope="session")

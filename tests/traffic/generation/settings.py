@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-DEFAULT_EXAMPLES = 20
-"""Good requests for each operation: one wrong answer in four is missed in one run of three hundred."""
+import pytest
+
+from environments.profiles.profile import Profile
+from reports.writing import RUNS
+from tests.harness.options import examples_of, wanted_examples
+
 DEFAULT_DRAWN = 12
 """Requests that Hypothesis draws for each operation: no input class that was tried needs them, the unknown ones do."""
 
@@ -28,3 +32,15 @@ class GenerationSettings:
     cache: Path
     database: Path | None
     replay: bool
+
+
+def settings_of(config: pytest.Config, profile: Profile, *, seed: int) -> GenerationSettings:
+    """What the command line and the profile ask for."""
+    return GenerationSettings(
+        seed=seed,
+        examples=examples_of(config, profile),
+        drawn=wanted_examples(config, profile) or DEFAULT_DRAWN,
+        cache=RUNS / ".hypothesis",
+        database=None if config.getoption("no_report") else RUNS / profile.name / ".hypothesis",
+        replay=config.getoption("seed") is None,
+    )

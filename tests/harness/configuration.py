@@ -1,0 +1,92 @@
+"""From the command line to a session: self-tests and --help need none, --plan and --collect-only send nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from difflib import get_close_matches
+from functools import partial
+
+import pytest
+
+from environments.door.opening import codes_sent_before, redactor_of
+from environments.profiles.profile import Profile, ProfileError, load
+from reports.writing import RUNS
+from spec.requirements import ledger
+from tests.harness.controller import open_controller
+from tests.harness.interruption import Interruption
+from tests.harness.options import only_explains, only_shows, refuse_options
+from tests.harness.planner import Plan, Planner
+from tests.harness.selection import ROOT, only_selftests
+from tests.harness.watcher import Watcher
+from tests.harness.worker import open_worker
+
+EVERY_CODE = "*"
+"""What --resend-code stands for where it names no code."""
+
+PlannerOf = Callable[[pytest.Config, Profile, Callable[[], Collection[str]]], Callable[[Sequence[pytest.Item]], Plan]]
+
+
+def configure(config: pytest.Config, planner_of: PlannerOf) -> None:
+    """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
+    if only_selftests(config) or only_explains(config):
+        return
+    refuse_options(config)
+    try:
+        profile = _profile(config)
+        resend = _codes_to_resend(config, profile)
+        if config.getoption("plan"):
+            sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
+            _configure_plan(config, profile, planner_of(config, profile, sent_before))
+        elif only_shows(config):
+            _register_watcher(config, profile)
+        else:
+            _configure_run(config, profile, resend)
+    except ProfileError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _profile(config: pytest.Config) -> Profile:
+    base_url = config.getoption("base_url", None) or None
+    profile = load(config.getoption("environment"), folder=ROOT / "environments", base_url=base_url)
+    for entry in profile.known_failures:
+        if entry.id not in ledger():
+            near = get_close_matches(entry.id, ledger(), 1)
+            hint = f'; did you mean "{near[0]}"?' if near else "; spec/requirements.yaml lists them"
+            raise pytest.UsageError(f"{profile.path}: known_failures: {entry.id}: no such requirement{hint}")
+    return profile
+
+
+def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
+    """The codes of --resend-code. UsageError for one that the profile does not supply; it is not repeated."""
+    named, supplied = frozenset(config.getoption("resend_code") or ()), frozenset(profile.transactions.codes)
+    if named - supplied - {EVERY_CODE}:
+        raise pytest.UsageError(f"--resend-code: no such code in transactions.codes of {profile.path}")
+    return supplied if EVERY_CODE in named else named
+
+
+def _register_watcher(config: pytest.Config, profile: Profile) -> Watcher:
+    watcher = Watcher(profile, redactor_of(profile))
+    config.pluginmanager.register(watcher, "conformance-watcher")
+    return watcher
+
+
+def _configure_plan(config: pytest.Config, profile: Profile, planned: Callable[[Sequence[pytest.Item]], Plan]) -> None:
+    """Nothing is sent, so there is no target, no token and no report, and no worker."""
+    config.option.dist = "no"
+    watcher = _register_watcher(config, profile)
+    config.pluginmanager.register(Planner(profile, watcher.redactor, planned), "conformance-planner")
+
+
+def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str]) -> None:
+    before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
+    config.add_cleanup(lambda: _set_umask(before))
+    interruption = Interruption()
+    config.add_cleanup(interruption.restore)
+    config.pluginmanager.register(interruption, "conformance-interruption")
+    opened = open_worker if hasattr(config, "workerinput") else open_controller
+    opened(config, profile, resend, interruption)
+
+
+def _set_umask(mask: int) -> None:
+    os.umask(mask)

@@ -1,0 +1,135 @@
+"""In the process that the user started: opens and checks the target, starts the workers, and ends the run."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Container
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from environments.door.door import UnreachableError
+from environments.door.opening import BUDGET, Share
+from environments.door.preflight import Preflight, probe
+from environments.profiles.profile import Profile
+from environments.profiles.target import open_target
+from reports.first import ordered, unknown_to_all
+from reports.run import Run
+from reports.writing import prepare, run_folder
+from tests.harness.interruption import Interruption, stop_parallel_run
+from tests.harness.options import examples_of
+from tests.harness.reporter import Reporter
+from tests.harness.selection import selection
+from tests.harness.session import Session, open_session
+from tests.harness.worker import input_of_worker
+
+
+def open_controller(
+    config: pytest.Config, profile: Profile, resend: Container[str], interruption: Interruption
+) -> None:
+    """Open the target, the folder of the report and the session of this process."""
+    target = open_target(profile)
+    config.add_cleanup(target.stop)
+    given = config.getoption("seed")
+    seed = secrets.randbelow(10**9) if given is None else given
+    chosen, examples = selection(config), examples_of(config, profile)
+    run = Run(profile, target.base_url, selection=chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
+    reporter = Reporter(run, _report_folder(config, run))
+    config.pluginmanager.register(reporter, "conformance-reporter")
+    share = _open_share(config)
+    _configure_workers(config, share)
+    interruption.stop_workers = lambda: _stop_workers(config, share)
+    session = open_session(config, profile, target, share, seed=seed, resend=resend)
+    config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
+
+
+def _report_folder(config: pytest.Config, run: Run) -> Path | None:
+    """The folder of the report, which pytest-html writes to, too; None where no files are written."""
+    if config.getoption("no_report"):
+        return None
+    named = config.getoption("report_dir")
+    folder = Path(named).absolute() if named else run_folder(run.profile.name, run.started)
+    try:
+        prepare(folder)
+    except OSError as error:
+        raise pytest.UsageError(f"--report-dir: {folder} cannot be written: {error.strerror}") from None
+    if hasattr(config.option, "htmlpath"):
+        config.option.htmlpath = str(folder / "report.html")
+        config.option.self_contained_html = True
+    return folder
+
+
+def _open_share(config: pytest.Config) -> Share:
+    """A folder of the run, in which its workers count together and pytest keeps their files; it goes with the run."""
+    share = Share(secrets.token_hex(8), Path(tempfile.mkdtemp(prefix="pix-conformance-")))
+    config.add_cleanup(lambda: shutil.rmtree(share.folder, ignore_errors=True))
+    return share
+
+
+def _configure_workers(config: pytest.Config, share: Share) -> None:
+    if getattr(config.option, "dist", "no") == "no":
+        return
+    config.option.basetemp = config.option.basetemp or str(share.folder / "pytest")
+    if config.option.maxworkerrestart is None:
+        config.option.maxworkerrestart = "0"  # nobody knows what a worker that ended sent last
+    if config.option.dist == "load":
+        config.option.dist = "loadgroup"
+
+
+def _stop_workers(config: pytest.Config, share: Share) -> None:
+    scheduler = config.pluginmanager.get_plugin("dsession")
+    if scheduler is not None:
+        stop_parallel_run(scheduler, share.folder)
+
+
+class Controller:
+    """Checks the target once, before the first request of a test; takes over what every process sent."""
+
+    def __init__(self, session: Session, reporter: Reporter, interruption: Interruption) -> None:
+        self._session, self._reporter, self._interruption = session, reporter, interruption
+        self._run = reporter.run
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.items:
+            self._check_target()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """The first worker that starts is the reason to check the target: this process collects no tests then."""
+        budget = self._session.door.budget
+        if not budget.is_shared:
+            budget.share(self._session.share.folder / BUDGET)
+            self._check_target()
+        node.workerinput |= input_of_worker(node.config, self._session)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._run.add(getattr(node, "workeroutput", {}).pop("traffic", {}))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Take over what this process sent, before the reports are written."""
+        run = self._run
+        run.add(self._session.watcher.traffic())
+        unanswered = self._session.door.guard.unanswered()
+        run.first = ordered([*run.first, *unknown_to_all(unanswered, run.first)])
+        self._reporter.finish(session, exitstatus)
+
+    def _check_target(self) -> None:
+        run, redact = self._run, self._session.watcher.redactor.text
+        found = self._probe()
+        run.first += [redact(note) for note in found.notes]
+        if found.unreachable:
+            run.unreachable = redact(found.unreachable)
+            why = f"{run.base_url} cannot be spoken to: {found.unreachable}; this is no verdict on the service"
+            pytest.exit(redact(why), returncode=7)
+
+    def _probe(self) -> Preflight:
+        try:
+            with self._interruption.may_stop():
+                return probe(self._session.door, self._session.client, self._session.profile)
+        except UnreachableError as error:
+            return Preflight(str(error))

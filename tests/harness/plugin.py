@@ -1,0 +1,86 @@
+"""What every pytest session of this project has: markers, fixtures, and the order of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from environments.door.client import Client
+from environments.door.door import GONE, Door, UnreachableError
+from environments.profiles.profile import Profile
+from tests.harness.judging import turn_of
+from tests.harness.recorder import NotExercised
+from tests.harness.session import SESSION
+from tests.harness.watcher import Watcher
+
+MARKERS = (
+    "requirement(id): the requirement that a conformance test answers for",
+    "needs(permission): a permission beyond that of the requirement's operation",
+    "property: generated traffic",
+    "judged_last: judges what the whole run showed",
+    "xdist_group(name): tests that one worker of a parallel run takes",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_metadata(metadata: dict[str, Any]) -> None:
+    """With -v, pytest-metadata prints variables of CI, of which some name people and projects."""
+    metadata.clear()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=turn_of)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Iterator[Any]:
+    """A target that is gone leaves requirements untested; it is no error of the suite."""
+    try:
+        result = yield
+    except UnreachableError as error:
+        raise NotExercised(GONE.format(error)) from None
+    return result
+
+
+@pytest.fixture(scope="session")
+def profile(pytestconfig: pytest.Config) -> Profile:
+    """The profile of the run."""
+    return pytestconfig.stash[SESSION].profile
+
+
+@pytest.fixture(scope="session")
+def client(pytestconfig: pytest.Config) -> Client:
+    """Speaks the documented operations of the target."""
+    return pytestconfig.stash[SESSION].client
+
+
+@pytest.fixture(scope="session")
+def watcher(pytestconfig: pytest.Config) -> Watcher:
+    """Takes what must be said first, and what a run leaves behind."""
+    return pytestconfig.stash[SESSION].watcher
+
+
+@pytest.fixture(scope="session")
+def door(pytestconfig: pytest.Config) -> Door:
+    """The way out, with every exchange of this process."""
+    return pytestconfig.stash[SESSION].door
+
+
+@pytest.fixture(scope="session")
+def seed(pytestconfig: pytest.Config) -> int:
+    """The seed of generated traffic, the same in every process of the run."""
+    return pytestconfig.stash[SESSION].seed
+
+
+@pytest.fixture(scope="session")
+def token(pytestconfig: pytest.Config) -> str:
+    """The access token, to make wrong ones from."""
+    return pytestconfig.stash[SESSION].target.token()

@@ -1,0 +1,62 @@
+"""What one process of a run works with: the process that the user started, or a worker of a parallel run."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+import pytest
+
+from environments.door.client import Client
+from environments.door.door import Door
+from environments.door.opening import Share, learn_token, open_client, open_door, redactor_of
+from environments.profiles.profile import Profile
+from environments.profiles.target import Target
+from reports.redaction import Redactor
+from reports.writing import RUNS
+from tests.harness.pen import Pen
+from tests.harness.watcher import Watcher
+
+
+@dataclass(frozen=True)
+class Session:
+    """`share` is what this process has in common with others of the run, `seed` that of generated traffic."""
+
+    profile: Profile
+    target: Target
+    share: Share
+    seed: int
+    watcher: Watcher
+    door: Door
+
+    @property
+    def client(self) -> Client:
+        """Speaks the documented operations of the target."""
+        return open_client(self.door, self.profile, self.target)
+
+
+SESSION = pytest.StashKey[Session]()
+
+
+def open_session(
+    config: pytest.Config, profile: Profile, target: Target, share: Share, *, seed: int, resend: Container[str]
+) -> Session:
+    """The session of this process, with a redaction between it and everything that is printed."""
+    redactor = redactor_of(profile, target)
+    pen = Pen(redactor)
+    config.add_cleanup(pen.put_down)
+    config.pluginmanager.register(pen, "conformance-pen")
+    door = _open_door(profile, target, share, redactor, resend)
+    watcher = Watcher(profile, redactor, door, shows=not config.getoption("no_report"))
+    config.pluginmanager.register(watcher, "conformance-watcher")
+    session = config.stash[SESSION] = Session(profile, target, share, seed, watcher, door)
+    return session
+
+
+def _open_door(profile: Profile, target: Target, share: Share, redactor: Redactor, resend: Container[str]) -> Door:
+    def refresh() -> bool:
+        fetched = target.refresh()
+        learn_token(redactor, target.token())
+        return fetched
+
+    return open_door(profile, target, share, kept=RUNS / profile.name, resend=resend, refresh=refresh)
