@@ -26,7 +26,8 @@ from environments.cleanup import (
 from environments.door.door import UnreachableError
 from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys, redactor_of
 from environments.door.record import JournalError
-from environments.profiles.profile import EMBEDDED, Profile, ProfileError, load
+from environments.profiles.loading import load
+from environments.profiles.profile import EMBEDDED, Profile, ProfileError
 from environments.profiles.target import open_target
 from reports.redaction import Redactor
 from reports.writing import RUNS

@@ -22,7 +22,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from environments.door.failures import ERRORS, NO_PROXY, failure_of
-from environments.profiles.loading import ProfileError
+from environments.profiles.profile import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
 CONNECT_TIMEOUT_S = 5.0

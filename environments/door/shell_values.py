@@ -6,8 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from environments.profiles.loading import shown
-from environments.profiles.profile import Header, Profile
+from environments.profiles.profile import Header, Profile, shown
 from reports.redaction.shell import Shell, Value, variable
 
 _CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sign|token", re.IGNORECASE)

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from environments.profiles.loading import shown
-from environments.profiles.profile import Header, Profile, ProfileError
+from environments.profiles.profile import Header, Profile, ProfileError, shown
 
 COMMAND_TIMEOUT = 30.0
 """Seconds that a token command may take."""

@@ -1,208 +1,80 @@
-"""A profile's file, found, read and checked against ``profile.yaml`` beside this module.
+"""Loads a profile: its file is found, read, checked and made into a ``Profile``. Nothing is sent.
 
-YAML is read as JSON knows it: keys are text and stand once, numbers are written as JSON writes them, dates
-are text. No message repeats a value, because any value may be a secret or personal data.
+Whatever is wrong is a ``ProfileError`` of one line, before any request.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
-from collections.abc import Iterable
-from difflib import get_close_matches
-from functools import reduce
-from operator import getitem
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass, replace
+from datetime import date
 from pathlib import Path
-from typing import Any, ClassVar
+from types import UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
-import jsonschema_rs
-import yaml
-
-SCHEMA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("profile.yaml").read_text("utf-8"))
-_VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA, validate_formats=True)
-_TAG = "tag:yaml.org,2002:"
-_JSON_TAGS = (None, *(_TAG + kind for kind in ("null", "bool", "str", "seq", "map")))  # None: any other tag
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?")
-_NAME = re.compile(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*")
-_KINDS = {
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    str: "text",
-    list: "a list",
-    dict: "a mapping",
-}
+from environments.profiles.address import EMBEDDED, in_one_form, is_loopback
+from environments.profiles.checked_yaml import read
+from environments.profiles.consistency import base_url_problems, problems
+from environments.profiles.profile import Profile, ProfileError, shown
 
 
-class ProfileError(Exception):
-    """What is wrong, where, what was expected and what to do, in one line whatever it was made of."""
+def load(environment: str, *, folder: Path, base_url: str | None = None) -> Profile:
+    """The profile named ``environment`` in ``folder``, or at that path; ``base_url`` replaces its address.
 
-    def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else " " for c in message))
-
-
-def _number(_: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float:
-    """YAML 1.1 reads 010 as 8 and 1:30 as 90: nobody who writes an amount or an account means that."""
-    if not _NUMBER.fullmatch(node.value) or not math.isfinite(float(node.value)):
-        raise _wrong("a number that YAML would change (as it does 0001, 1_000 and 1:30); write it in quotes", node)
-    return float(node.value) if set(node.value) & set(".eE") else int(node.value)
-
-
-def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+    Raises ``ProfileError``.
+    """
+    path = _find(environment, folder)
+    data = read(path, folder)
+    data |= {"name": path.stem, "path": path, "base_url": in_one_form(data["base_url"]), "headers": _headers(data)}
+    profile: Profile = _made(Profile, data, path.absolute().parent)
+    for problem in problems(profile):
+        raise ProfileError(f"{shown(path)}: {problem}")
+    return profile if base_url is None else _redirected(profile, base_url)
 
 
-class _Loader(yaml.SafeLoader):
-    """The YAML that has an equal in JSON."""
-
-    yaml_constructors: ClassVar[dict[str | None, Any]] = {
-        **{tag: yaml.SafeLoader.yaml_constructors[tag] for tag in _JSON_TAGS},
-        _TAG + "int": _number,
-        _TAG + "float": _number,
-        _TAG + "timestamp": yaml.SafeLoader.construct_yaml_str,
-    }
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """A mapping whose keys are text and stand once."""
-        node = super().compose_mapping_node(anchor)
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.tag not in (_TAG + "str", _TAG + "merge"):
-                raise _wrong("a key that YAML does not read as text; write it in quotes", key)
-            if key.value in seen:
-                raise _wrong(f"duplicate key {printable(key.value)}; keep one of the two", key)
-            seen.add(key.value)
-        return node
-
-    def construct_document(self, node: yaml.Node) -> Any:
-        """The document, from its leaves up: an alias of what stands around it is an error, and not a loop."""
-        self.deep_construct = True
-        return super().construct_document(node)
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A value that JSON can hold. Where PyYAML fails without naming the line, it is named here."""
-        try:
-            value = super().construct_object(node, deep)
-            if isinstance(value, str):
-                value.encode()
-        except (ValueError, KeyError):
-            raise _wrong("a value that cannot be read; write it in quotes", node) from None
-        return value
-
-
-def find(environment: str, folder: Path) -> Path:
-    """The file of an environment: ``folder/<name>.yaml`` (or .yml), or the path itself where it is one."""
+def _find(environment: str, folder: Path) -> Path:
+    """``folder/<name>.yaml`` (or .yml), or the path itself where it is one."""
     if re.search(r"[/\\]|\.ya?ml$", environment):
         return Path(environment)
     long, short = (folder / f"{environment}.{ending}" for ending in ("yaml", "yml"))
     return short if os.path.exists(short) and not os.path.exists(long) else long
 
 
-def shown(path: Path) -> str:
-    """``path`` as a person at this working directory would write it."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+def _headers(data: Mapping[str, Any]) -> list[dict[str, str]]:
+    values = (data.get("headers") or {}).items()
+    return [{"name": name, **({"text": value} if isinstance(value, str) else value)} for name, value in values]
 
 
-def read(path: Path, folder: Path) -> dict[str, Any]:
-    """What the profile at ``path`` says, in the shape of ``profile.yaml``; ``folder`` holds the others."""
-    data = _parsed(_text(path, folder), shown(path))
-    if data is None:
-        raise ProfileError(f"{shown(path)}: nothing in it; expected {SCHEMA['x-expected']}")
-    if broken := list(_VALIDATOR.iter_errors(data)):
-        raise ProfileError(f"{shown(path)}: {_summary(broken)}")
-    checked: dict[str, Any] = data
-    return checked
+def _made(kind: Any, value: Any, folder: Path) -> Any:
+    """A checked value as the type that a field of a profile has; what is null keeps its default."""
+    origin, (inner, *rest) = get_origin(kind), get_args(kind) or (None,)
+    if is_dataclass(kind):
+        fields = get_type_hints(kind)
+        said = {key: _made(fields[key], item, folder) for key, item in value.items() if item is not None}
+        return cast("type[Any]", kind)(**said)
+    if origin is UnionType:  # such as Path | None
+        return _made(inner, value, folder)
+    if origin is Mapping:
+        return {key: _made(rest[0], item, folder) for key, item in value.items()}
+    if origin in (tuple, frozenset):
+        return origin(_made(inner, item, folder) for item in value)
+    if kind is Path and isinstance(value, str):
+        return folder / os.path.expanduser(value)
+    return _CONVERSIONS.get(kind, lambda value: value)(value)
 
 
-def _text(path: Path, folder: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        names = sorted({p.stem for p in (*folder.glob("*.yaml"), *folder.glob("*.yml"))})
-        there = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
-        raise ProfileError(f"{shown(path)}: no such file; {there}") from None
-    except OSError as error:
-        raise ProfileError(f"{shown(path)}: cannot be read ({error.strerror}); expected a YAML file") from None
-    except UnicodeDecodeError as error:
-        raise ProfileError(f"{shown(path)}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
+_CONVERSIONS: Mapping[Any, Callable[[Any], Any]] = {int: int, float: float, date: date.fromisoformat}
+"""To JSON Schema, 5.0 is a whole number and 30 is a number like any other."""
 
 
-def _parsed(text: str, name: str) -> Any:
-    try:
-        return yaml.load(text, _Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        problem = re.sub(r"(['\"])(.*?)\1", _quoted, error.problem or "not YAML")
-        raise ProfileError(f"{name}: line {line}: {problem}") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise ProfileError(f"{name}: line {line}: a character that YAML does not allow; remove it") from None
-    except RecursionError:
-        raise ProfileError(f"{name}: nested too deeply; write it flatter") from None
-
-
-def _quoted(match: re.Match[str]) -> str:
-    """What PyYAML quotes comes from the file, and may be a secret: punctuation and <stream end> are kept."""
-    return match[0] if re.fullmatch(r".{0,2}|<[a-z ]+>", match[2]) else "…"
-
-
-def _summary(broken: Iterable[jsonschema_rs.ValidationError]) -> str:
-    """The first problem (unknown keys before what is missing because of them), and how many more."""
-    ordered = sorted(broken, key=lambda e: (e.schema_path[-1] != "additionalProperties", str(e.instance_path)))
-    lines = list(dict.fromkeys(map(_explanation, ordered)))
-    return lines[0] + (f" ({len(lines) - 1} more in this file)" if lines[1:] else "")
-
-
-def _explanation(error: jsonschema_rs.ValidationError) -> str:
-    *place, keyword = error.schema_path
-    rule: dict[str, Any] = reduce(getitem, place, SCHEMA)  # type: ignore[arg-type]
-    where: list[str | int] = list(error.instance_path)
-    what: Any = error.instance
-    kind: Any = error.kind
-    if keyword == "additionalProperties":
-        unknown = kind.unexpected[0]
-        return _at([*where, unknown], "unknown key; " + _nearest(unknown, list(rule["properties"]), rule))
-    if keyword == "enum":
-        return _at(where, "unknown value; " + _nearest(what, rule["enum"], rule))
-    if keyword == "required":
-        missing = kind.property
-        return _at([*where, missing], f"missing; expected {_expectation(rule['properties'][missing])}")
-    if keyword == "uniqueItems":
-        second = next(i for i, item in enumerate(what) if item in what[:i])
-        return _at([*where, second], "stands twice; remove one of the two")
-    other_type = keyword == "type" or (keyword == "anyOf" and not isinstance(what, str | dict))
-    instead = _instead(what, rule["x-expected"]) if other_type else ""
-    return _at(where, f"expected {rule['x-expected']}{instead}")
-
-
-def _expectation(rule: dict[str, Any]) -> str:
-    return str(rule.get("x-expected") or f"one of {', '.join(rule['enum'])}")
-
-
-def _nearest(value: Any, known: list[str], rule: dict[str, Any]) -> str:
-    hints: dict[str, str] = rule.get("x-unknown", {})
-    if hint := hints.get(str(value)) or hints.get("*"):
-        return hint
-    by_letters = {name.lower(): name for name in known}
-    near = get_close_matches(str(value).lower(), by_letters, 1)
-    return f'did you mean "{by_letters[near[0]]}"?' if near else f"expected one of {', '.join(known)}"
-
-
-def _instead(value: Any, expected: str) -> str:
-    quotes = "quotes" in expected and isinstance(value, bool | int | float)
-    hint = "; YAML reads 0001 as a number and NO as false: write it in quotes" if quotes else ""
-    return f", not {_KINDS.get(type(value), 'nothing')}{hint}"
-
-
-def _at(where: list[str | int], problem: str) -> str:
-    steps = (f"[{step}]" if isinstance(step, int) else f".{printable(step)}" for step in where)
-    path = "".join(steps).removeprefix(".")
-    return f"{path}: {problem}" if path else problem
-
-
-def printable(key: str) -> str:
-    """A key as a message may show it: ``token:abc``, where a space is missing, is a key to YAML."""
-    name = key.partition(":")[0]
-    return name if _NAME.fullmatch(name) else "…"
+def _redirected(profile: Profile, base_url: str) -> Profile:
+    """The profile with the address of ``--base-url``. What is allowed on the sandbox stays local."""
+    address = in_one_form(base_url)
+    for problem in base_url_problems(profile, address):
+        raise ProfileError(f"--base-url: {problem}")
+    if profile.base_url == EMBEDDED and not is_loopback(address):
+        reason = f"{shown(profile.path)} is for the embedded sandbox, and its permissions and data stay there"
+        raise ProfileError(f"--base-url: {reason}; name the profile of this target with --environment")
+    return replace(profile, base_url=address)

@@ -10,7 +10,8 @@ from functools import partial
 import pytest
 
 from environments.door.opening import codes_sent_before, redactor_of
-from environments.profiles.profile import Profile, ProfileError, load
+from environments.profiles.loading import load
+from environments.profiles.profile import Profile, ProfileError
 from reports.writing import RUNS
 from spec.requirements import ledger
 from tests.harness.controller import open_controller

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
-from environments.profiles.profile import load
+from environments.profiles.loading import load
 from environments.sandbox import Response
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.profiles.profile import load
+from environments.profiles.loading import load
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
 from reports.writing import RUNS

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.profiles.profile import KnownFailure, load
+from environments.profiles.loading import load
+from environments.profiles.profile import KnownFailure
 from reports import html, proven
 from reports.headline import headline
 from reports.html import HtmlPage, summary_html

@@ -12,7 +12,7 @@ import pytest
 from environments.door.budget import Budget
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
-from environments.profiles.profile import load
+from environments.profiles.loading import load
 from environments.sandbox import Request, Response
 from environments.sandbox.double_entry import Ledger, Transfer
 from environments.sandbox.service import Service

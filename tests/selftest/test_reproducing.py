@@ -14,7 +14,8 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.door.shell_values import shell_of
-from environments.profiles.profile import Auth, Header, Tls, load
+from environments.profiles.loading import load
+from environments.profiles.profile import Auth, Header, Tls
 from environments.sandbox.server import Server
 from reports.redaction import Redactor
 from reports.reproducing import EXECUTES, MAY_MOVE

@@ -15,7 +15,7 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.door.permission import MONEY
-from environments.profiles.profile import load
+from environments.profiles.loading import load
 from environments.sandbox.service import Service
 from spec.interface import operations, operations_reached
 from spec.requirements import ledger

@@ -11,7 +11,8 @@ from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.journal import TRIED, TURNED_AWAY, Journal
-from environments.profiles.profile import Profile, load
+from environments.profiles.loading import load
+from environments.profiles.profile import Profile
 from spec.interface import operations
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.waiting import RunsOutWhen
