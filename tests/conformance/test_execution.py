@@ -52,9 +52,9 @@ def test_without_a_valid_token_nothing_is_executed(executions, execution_answers
 
 
 @requirement("executePix.token.accepted")
-def test_a_valid_token_is_accepted(traffic, execution_answers):
+def test_a_valid_token_is_accepted(endpoints, execution_answers):
     """A valid access token is accepted for an execution."""
-    assert_found(token_accepted(traffic, "executePix", execution_answers))
+    assert_found(token_accepted(endpoints, "executePix", execution_answers))
 
 
 @requirement("executePix.token.scheme")

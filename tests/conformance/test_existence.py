@@ -26,9 +26,9 @@ UNDESCRIBED = (*READS, *PREPARING)
 
 @judged_last
 @pytest.mark.parametrize("operation", each(operations(), "exists"))
-def test_endpoint_exists(operation, traffic):
+def test_endpoint_exists(operation, endpoints):
     """The endpoint answers, and not like a path that nobody documented."""
-    assert_found(traffic.existence(operation))
+    assert_found(endpoints.existence(operation))
 
 
 @pytest.mark.parametrize("row", [row for op in UNDESCRIBED for row in rows(op, lambda what: what not in STANDING)])
@@ -39,18 +39,18 @@ def test_general_rule_reaches_the_operation(row, traffic):
 
 @judged_last
 @requirement("general.versionPrefix")
-def test_documented_paths_answer_under_v1(traffic):
+def test_documented_paths_answer_under_v1(traffic, endpoints):
     """At least one documented path answers under /v1."""
-    assert_found(_prefix(traffic))
+    assert_found(_prefix(traffic, endpoints))
 
 
-def _prefix(traffic):
+def _prefix(traffic, endpoints):
     if not traffic.profile.allow - {"fuzz"}:
         raise OutOfScope("needs any permission in allow")
     permitted = [op for op in operations() if traffic.permitted(op)]
     if not permitted:
         raise NotExercised("all that is permitted may move money: add read to allow, or select an operation")
-    found = [traffic.existence(op) for op in permitted]
+    found = [endpoints.existence(op) for op in permitted]
     exchanges = tuple(seen for finding in found for seen in finding.exchanges[:1])
     if any(finding.outcome is Outcome.HOLDS for finding in found):
         return Finding(Outcome.HOLDS, exchanges=exchanges)

@@ -31,11 +31,11 @@ def test_token_of_a_read(operation, traffic):
 
 
 @pytest.mark.parametrize("operation", each(operations(), "refusal"))
-def test_refusals(operation, traffic):
+def test_refusals(operation, endpoints):
     """How requests are refused."""
     refused = [
         seen
-        for seen in traffic.whole
+        for seen in endpoints.whole
         if seen.operation == operation and seen.response is not None and is_refusal(seen.response)
     ]
     if not refused:
@@ -45,25 +45,25 @@ def test_refusals(operation, traffic):
 
 
 @requirement("general.codeValues")
-def test_codes(traffic):
+def test_codes(endpoints):
     """Which values of code are seen."""
-    codes = {code_of(seen.response) for seen in traffic.whole if seen.response is not None} - {None}
+    codes = {code_of(seen.response) for seen in endpoints.whole if seen.response is not None} - {None}
     if not codes:
         raise NotExercised("no envelope with a code was seen")
     observe(", ".join(str(code) for code in sorted(codes)[:20]))
 
 
 @requirement("general.rateLimit")
-def test_rate_limits(traffic):
+def test_rate_limits(endpoints):
     """Whether the service asked the suite to slow down."""
-    limited = [seen for seen in traffic.whole if seen.response is not None and seen.response.status == 429]
-    observe(f"429 for {len(limited)} of {len(traffic.whole)} requests", *limited[:3])
+    limited = [seen for seen in endpoints.whole if seen.response is not None and seen.response.status == 429]
+    observe(f"429 for {len(limited)} of {len(endpoints.whole)} requests", *limited[:3])
 
 
 @requirement("general.sizeLimit")
-def test_size_limits(traffic):
+def test_size_limits(endpoints):
     """Whether a request was too large for the service."""
-    large = [seen for seen in traffic.whole if seen.response is not None and seen.response.status in (413, 414, 431)]
+    large = [seen for seen in endpoints.whole if seen.response is not None and seen.response.status in (413, 414, 431)]
     observe(f"413, 414 or 431 for {len(large)} requests", *large[:3])
 
 

@@ -87,9 +87,9 @@ def test_without_a_valid_token_no_key_is_registered(registrations, token):
 
 
 @requirement("registerPixKey.token.accepted")
-def test_a_valid_token_is_accepted(traffic, registrations):
+def test_a_valid_token_is_accepted(endpoints, registrations):
     """A valid access token is accepted for a key registration."""
-    assert_found(token_accepted(traffic, "registerPixKey", registrations.answers))
+    assert_found(token_accepted(endpoints, "registerPixKey", registrations.answers))
 
 
 @requirement("registerPixKey.token.scheme")

@@ -11,21 +11,21 @@ from tests.harness.judging import NotExercised, cite, each
 
 
 @pytest.mark.parametrize("operation", each(operations(), "serverError"))
-def test_no_server_error(operation, traffic, door):
+def test_no_server_error(operation, endpoints, door):
     """No request ends in a server error, good ones and malformed ones."""
-    _assert_never(f"{operation}.serverError", operation, traffic.whole, door)
+    _assert_never(f"{operation}.serverError", operation, endpoints.whole, door)
 
 
 @pytest.mark.parametrize("operation", each(operations(), "stackTrace"))
-def test_no_stack_trace(operation, traffic, door):
+def test_no_stack_trace(operation, endpoints, door):
     """No answer shows a stack trace or a debug page."""
-    _assert_never(f"{operation}.stackTrace", operation, traffic.whole, door)
+    _assert_never(f"{operation}.stackTrace", operation, endpoints.whole, door)
 
 
 @pytest.mark.parametrize("operation", each(operations(), "connection"))
-def test_no_dropped_connection(operation, traffic, door):
+def test_no_dropped_connection(operation, endpoints, door):
     """No connection is dropped without an answer."""
-    _assert_never(f"{operation}.connection", operation, traffic.whole, door)
+    _assert_never(f"{operation}.connection", operation, endpoints.whole, door)
 
 
 def _assert_never(row, operation, exchanges: list[Exchange], door):

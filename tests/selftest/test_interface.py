@@ -17,7 +17,7 @@ from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json
 from spec.packed import LARGE
 from tests.selftest.exchanges import answer
-from tests.traffic.fingerprint import indistinguishable
+from tests.traffic.existence import indistinguishable
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -18,7 +18,7 @@ from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
 from tests.harness.recorder import cite, warn
-from tests.traffic.fingerprint import indistinguishable
+from tests.traffic.existence import indistinguishable
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 from tests.traffic.registrar import Registrar, is_refused
 

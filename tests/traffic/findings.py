@@ -7,13 +7,13 @@ from spec.answers import is_judged_as_success, is_refusal, succeeded
 from spec.exchange import Exchange
 from spec.rules import Outcome, judge
 from tests.harness.recorder import Finding
+from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
-from tests.traffic.fingerprint import indistinguishable
-from tests.traffic.operations import Traffic
+from tests.traffic.existence import indistinguishable
 from tests.traffic.reach import READS
 
 
-def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Finding:
+def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Finding:
     """Whether a valid token is accepted. A 401 is a failure only where the token is known to be valid."""
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     for answer in answers:
@@ -24,7 +24,8 @@ def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) ->
     if statuses != {401}:
         seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
         return Finding(Outcome.INCONCLUSIVE, f"no good request was granted ({seen})", shown)
-    witness = _token_is_valid(traffic, operation)
+    traffic = endpoints.traffic
+    witness = _token_is_valid(endpoints, operation)
     unasked = traffic.client.door.token_monitor.witness is None
     if witness and unasked and witness[0].number < answers[0].number:
         message = "status 401 after the token was accepted: it may have expired, and no harmless request shows it"
@@ -40,11 +41,12 @@ def token_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) ->
     return Finding(Outcome.INCONCLUSIVE, message, shown)
 
 
-def _token_is_valid(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
+def _token_is_valid(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
     """Exchanges that show a valid token: granted with it, and refused without it where the document is silent."""
+    traffic = endpoints.traffic
     for operation in ("executePix", "registerPixKey"):
         if operation != but and traffic.permitted(operation):
-            granted = [seen for seen in traffic.whole if seen.operation == operation and succeeded(seen)]
+            granted = [seen for seen in endpoints.whole if seen.operation == operation and succeeded(seen)]
             if granted:
                 return (granted[0],)
     for operation in filter(traffic.permitted, READS):

@@ -11,6 +11,7 @@ from spec.exchange import Exchange
 from tests.harness.recorder import NotExercised
 from tests.harness.selection import requirements
 from tests.harness.watcher import Watcher
+from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.phases import Generation
@@ -27,6 +28,12 @@ def traffic(request: pytest.FixtureRequest, client: Client, profile: Profile, wa
     """What this run sends for the selected requirements, each part once."""
     reach = reach_of(requirements(request.session.items, "traffic"), profile)
     return Traffic(client, profile, token, watcher, reach)
+
+
+@pytest.fixture(scope="session")
+def endpoints(traffic: Traffic) -> Endpoints:
+    """What shows whether an endpoint exists, and every exchange of the run."""
+    return Endpoints(traffic)
 
 
 @pytest.fixture(scope="session")

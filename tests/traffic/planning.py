@@ -18,12 +18,13 @@ from spec.requirements import ledger
 from tests.harness.planner import UNDOCUMENTED, Plan
 from tests.harness.selection import requirements, uses, uses_any
 from tests.traffic import malformed
+from tests.traffic.endpoints import WITH_A_BODY
 from tests.traffic.extras import alternatives
 from tests.traffic.generation.counting import executes_twice, generated, sequences
 from tests.traffic.generation.phases import EXAMPLES
 from tests.traffic.generation.positive import REGISTERED
 from tests.traffic.generation.settings import GenerationSettings
-from tests.traffic.operations import PREPARING, WITH_A_BODY
+from tests.traffic.operations import PREPARING
 from tests.traffic.reach import READS, Reach, permits, reach_of
 from tests.traffic.refused_credentials import OF_AN_OPERATION
 from tests.traffic.refused_kinds import CONTROLS, MOST_EXPLAINED

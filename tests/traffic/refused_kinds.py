@@ -12,8 +12,8 @@ from spec.answers import registered
 from spec.exchange import Exchange
 from spec.rules import Outcome
 from tests.harness.recorder import Finding
+from tests.traffic.existence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
-from tests.traffic.fingerprint import indistinguishable
 from tests.traffic.registrar import PATIENCE_S, Registrar, is_refused_outright, is_understood
 
 MOST_EXPLAINED = 2

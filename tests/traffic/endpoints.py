@@ -1,0 +1,228 @@
+"""Gathers what shows whether an endpoint exists, question by question, until `existence` can decide."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from functools import cached_property
+
+from environments.door.authorization import VALID
+from environments.door.client import NOTHING, synthetic
+from spec.answers import is_page, is_refusal, succeeded
+from spec.exchange import Exchange
+from spec.interface import operations
+from spec.rules import Outcome
+from tests.harness.recorder import Finding, NotExercised
+from tests.traffic import malformed
+from tests.traffic.existence import (
+    Comparison,
+    Evidence,
+    Question,
+    comparable,
+    conclude,
+    granted,
+    indistinguishable,
+    is_passing,
+)
+from tests.traffic.operations import PREPARING, Traffic
+from tests.traffic.reach import READS
+from tests.traffic.registrations import NOTHING_TO_DELETE, send_undocumented
+
+WITH_A_BODY = ("deletePixKey", *PREPARING)
+_SUPPLY = {operation: f"supply requests.{operation}" for operation in WITH_A_BODY} | {
+    "executePix": "supply transactions.prepare"
+}
+
+
+class Endpoints:
+    """What the run shows of each endpoint, and everything that it sends to it."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self.traffic, self._client, self._profile = traffic, traffic.client, traffic.profile
+        self._findings: dict[str, Finding] = {}
+        self._left_open: set[str] = set()
+
+    def existence(self, operation: str) -> Finding:
+        """Whether the endpoint exists. Where passing trouble left that open, what the run has sent since counts."""
+        if operation not in self._findings or operation in self._left_open:
+            self._left_open.discard(operation)
+            try:
+                self._findings[operation] = self._gather(operation)
+            except NotExercised as missing:
+                self._findings[operation] = Finding(Outcome.INCONCLUSIVE, str(missing))
+        return self._findings[operation]
+
+    @cached_property
+    def whole(self) -> list[Exchange]:
+        """Every exchange of the run, once everything was sent to the operations that the selection is about."""
+        for operation in operations():
+            if operation in self.traffic.reach.subjects:
+                self._send_all(operation)
+        self.traffic.delete_synthetic_keys()
+        return self._client.door.exchanges
+
+    def _send_all(self, operation: str) -> None:
+        try:
+            self.existence(operation)
+            if "fuzz" in self._profile.allow:
+                malformed.send_malformed(self._client, operation, self._profile)
+                if operation == "registerPixKey":
+                    self.traffic.send_incomplete_registrations()
+        except NotExercised:  # an account is missing: the tests of the operation say so
+            return
+
+    # -- the questions ----------------------------------------------------------------------------------------
+
+    def _gather(self, operation: str) -> Finding:
+        questions = {
+            Question.ELSEWHERE: self._look_elsewhere,
+            Question.BESIDE: self._compare,
+            Question.VALID: self._check_the_request,
+            Question.INVALID: self._compare_invalid_requests,
+        }
+        evidence = Evidence(tuple(self._send_what_can_show(operation)))
+        while isinstance(concluded := conclude(evidence), Question):
+            evidence = questions[concluded](operation, evidence)
+        if concluded.outcome is Outcome.INCONCLUSIVE and evidence.answer is None:
+            self._left_open.add(operation)
+        return concluded
+
+    def _send_what_can_show(self, operation: str) -> list[Exchange]:
+        """The exchanges that can show the operation, the surest first."""
+        if operation == "executePix":
+            executions = self.traffic.executions
+            prepared = [seen for seen in executions.answers if seen.number in executions.prepared]
+            return [*executions.successes, *prepared, *([executions.unknown] if executions.unknown else [])]
+        if operation == "registerPixKey":
+            found = self.traffic.registrations
+            return [*found.accepted, *found.fresh]
+        if operation == "deletePixKey":
+            deletions = self.traffic.registrations.deletions if self.traffic.permitted("registerPixKey") else []
+            return deletions or [self._client.send("deletePixKey", synthetic(), json={})]
+        return self.traffic.visit(operation)[:1]
+
+    def _look_elsewhere(self, operation: str, evidence: Evidence) -> Evidence:
+        """See what other requests of the run show of the endpoint, and send another harmless one."""
+        others = [seen for seen in self._client.door.exchanges if seen.operation == operation]
+        if seen := granted([seen for seen in others if seen.credential == VALID]):
+            return replace(evidence, answers=(*evidence.answers, seen))
+        compared = next((each for each in map(self._send_beside, comparable(others)) if _counts(each)), None)
+        if compared is None and not is_passing(harmless := self._send_harmlessly(operation)):
+            compared = self._send_beside(harmless)
+        return replace(evidence, elsewhere=(compared,) if compared and _counts(compared) else ())
+
+    def _compare(self, operation: str, evidence: Evidence) -> Evidence:
+        """Send the request that was refused to the path beside the endpoint."""
+        assert evidence.answer is not None
+        return replace(evidence, comparison=self._send_beside(evidence.answer))
+
+    def _compare_invalid_requests(self, operation: str, evidence: Evidence) -> Evidence:
+        """A valid request may be refused like an unknown path (no such key, no such payee), and an invalid one not.
+
+        For a synthetic account: what a deletion without a key does to a real one is not shown.
+        """
+        argument = synthetic() if operations()[operation].argument else None
+        bodies = [b"{}"] if operation == "deletePixKey" else []
+        bodies += malformed.TEXTS[:1] if "fuzz" in self._profile.allow else ()
+        compared: list[Comparison] = []
+        for body in bodies if operation in WITH_A_BODY else ():
+            if not any(each.tells_apart for each in compared):
+                compared.append(self._send_beside(self._client.send(operation, argument, body=body)))
+        return replace(evidence, invalid=tuple(compared))
+
+    def _send_beside(self, seen: Exchange) -> Comparison:
+        """Send a request once more, to the path beside the endpoint; never with a real code."""
+        argument = synthetic() if seen.operation == "executePix" else _argument(seen)
+        return Comparison(seen, self._client.send_to_sibling(seen.operation, argument, body=seen.request.body or None))
+
+    def _send_harmlessly(self, operation: str) -> Exchange:
+        """A request that can do nothing to anybody: for a synthetic identifier, or an empty object as body. A read is
+        valid."""
+        documented = operations()[operation]
+        if documented.permission == "read":
+            account = self._profile.accounts[0] if self._profile.accounts else synthetic()
+            return self._client.send(operation, account if documented.argument else None, valid=True)
+        argument = synthetic() if documented.argument else None
+        return self._client.send(operation, argument, json=NOTHING if documented.method == "GET" else {})
+
+    # -- whether the refused request is known to be valid -----------------------------------------------------
+
+    def _check_the_request(self, operation: str, evidence: Evidence) -> Evidence:
+        """Find out whether the request is surely valid: else its refusal says nothing of the endpoint."""
+        assert evidence.comparison is not None
+        seen, beside = evidence.comparison.endpoint, evidence.comparison.beside
+        known = False
+        if seen.expects_success and operation == "executePix":
+            known = seen.number in self.traffic.executions.prepared
+        elif (
+            seen.expects_success
+            and operation == "deletePixKey"
+            and _all_alike(self._send_refusable_registrations(), beside)
+        ):
+            deletion = self._delete_a_listed_key(seen)
+            known = deletion is not None and indistinguishable(seen, deletion)
+        elif seen.expects_success:
+            self._send_reads()
+            known = self._another_operation_accepts(seen)
+        return replace(evidence, known_valid=known, needed=self._needed(seen))
+
+    def _another_operation_accepts(self, seen: Exchange) -> bool:
+        """Whether a read or another operation was granted for the same account. Where nothing was granted the token may
+        be wrong, and a 404 alone says that there is no such path."""
+        accepted = [
+            other for other in self._client.door.exchanges if other.operation != seen.operation and _grants(other)
+        ]
+        if operations()[seen.operation].argument is None:
+            return bool(accepted) or bool(seen.response and seen.response.status == 404)
+        return any(_argument(other) == _argument(seen) for other in accepted)
+
+    def _send_reads(self) -> None:
+        for read in filter(self.traffic.permitted, READS):
+            self.traffic.visit(read)
+
+    def _send_refusable_registrations(self) -> list[Exchange]:
+        """Registrations that may be refused; where no requirement of the registration is selected, they are sent now."""
+        found = self.traffic.registrations
+        if not found.undocumented:
+            send_undocumented(registrar := self.traffic.registrar(), self._profile.pix_keys[:1])
+            found.undocumented += registrar.found.undocumented
+        return [*found.undocumented, *found.other_names, *found.fresh]
+
+    def _delete_a_listed_key(self, seen: Exchange) -> Exchange | None:
+        """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than it
+        is answered."""
+        registrar, body = self.traffic.registrar(), seen.request.body.decode("utf-8", "replace")
+        for key in (key for key in self._profile.pix_keys if key.key and key.key in body):
+            listing = registrar.look()
+            if listing is not None and listing.shows(key.key):
+                return registrar.delete(key, valid=True)
+        return None
+
+    def _needed(self, seen: Exchange) -> str:
+        """What would tell the endpoint from no endpoint."""
+        if seen.operation != "deletePixKey" or seen.operation not in self._profile.requests:
+            return _SUPPLY.get(seen.operation, "supply an account that exists")
+        return (
+            "the list of keys does not show that the key is registered by now"
+            if seen.expects_success
+            else NOTHING_TO_DELETE
+        )
+
+
+def _counts(compared: Comparison) -> bool:
+    """Whether it tells the endpoint from no endpoint, and no passing trouble of the path beside it does."""
+    return compared.tells_apart and not is_passing(compared.beside)
+
+
+def _all_alike(sent: Collection[Exchange], beside: Exchange) -> bool:
+    """Whether all that were refused were refused like an unknown path."""
+    return all(indistinguishable(seen, beside) for seen in sent if seen.response and is_refusal(seen.response))
+
+
+def _grants(exchange: Exchange) -> bool:
+    """Whether a valid request was granted, and not turned away with a page."""
+    return succeeded(exchange) and exchange.response is not None and not is_page(exchange.response)
+
+
+def _argument(exchange: Exchange) -> str | None:
+    return exchange.request.last_segment if operations()[exchange.operation].argument else None

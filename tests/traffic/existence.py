@@ -1,0 +1,194 @@
+"""Whether an endpoint exists, decided from the answers that a run has gathered. Nothing here sends a request.
+
+The interface document names the endpoints and shows no answer of most of them. A success proves an endpoint. A refusal
+is compared with the refusal of a path that is not documented: an endpoint that answers a valid request like such a path
+does not exist. `endpoints.py` gathers the answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from environments.door.authorization import VALID
+from environments.door.preflight import asks_for_a_certificate
+from spec.answers import code_of, is_refusal, puts_off
+from spec.exchange import Exchange, Response
+from spec.interface import MARK
+from spec.rules import Outcome
+from tests.harness.recorder import Finding
+
+_ABOUT_THE_SIZE = (413, 414, 415, 431)
+_MOST_COMPARED = 3
+_NOT_READY = (500, 502, 503, 504)
+_VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
+_JSON = "application/json"
+
+
+class Question(Enum):
+    """What must be asked before the evidence decides."""
+
+    ELSEWHERE = "what do other requests show, where passing trouble answered the surest ones?"
+    BESIDE = "how is a path that is not documented answered?"
+    VALID = "is the request surely valid?"
+    INVALID = "are invalid requests answered like those to a path that is not documented, too?"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A request to an endpoint, and the same request to a path beside it that is not documented."""
+
+    endpoint: Exchange
+    beside: Exchange
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether both were answered, and not alike."""
+        both = self.endpoint.response is not None and self.beside.response is not None
+        return both and not indistinguishable(self.endpoint, self.beside)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run knows of an endpoint; None stands for what was not asked yet.
+
+    `answers` are those that can show the endpoint, the surest first, and `comparison` is that of the first that is no
+    passing trouble. `elsewhere`: where all of them are, comparisons of other harmless requests. `known_valid`: whether
+    the compared request surely is, and `needed` what the operator would have to supply to know it. `invalid`:
+    comparisons of invalid requests, which tell an endpoint that refuses a valid request like an unknown path.
+    """
+
+    answers: tuple[Exchange, ...]
+    elsewhere: tuple[Comparison, ...] | None = None
+    comparison: Comparison | None = None
+    known_valid: bool | None = None
+    needed: str = ""
+    invalid: tuple[Comparison, ...] | None = None
+
+    @property
+    def answer(self) -> Exchange | None:
+        """The surest answer that is no passing trouble."""
+        return next((seen for seen in self.answers if not is_passing(seen)), None)
+
+    @property
+    def status(self) -> int:
+        """The status of that answer, or else of the first one; 0 where nothing was answered."""
+        seen = self.answer or next((seen for seen in self.answers if seen.response), None)
+        return seen.response.status if seen and seen.response else 0
+
+    @property
+    def told_apart(self) -> Comparison | None:
+        """The first comparison that tells the endpoint from no endpoint."""
+        first = (self.comparison,) if self.comparison else ()
+        return next(
+            (each for each in (*first, *(self.elsewhere or ()), *(self.invalid or ())) if each.tells_apart), None
+        )
+
+    @property
+    def beside(self) -> Response | None:
+        """The answer of the path beside the endpoint."""
+        return self.comparison.beside.response if self.comparison else None
+
+
+_TABLE: tuple[tuple[Callable[[Evidence], object], Question | Outcome, str], ...] = (
+    (lambda seen: granted(seen.answers), Outcome.HOLDS, ""),
+    (lambda seen: seen.told_apart, Outcome.HOLDS, ""),
+    (lambda seen: seen.answer is None and seen.elsewhere is None, Question.ELSEWHERE, ""),
+    (lambda seen: seen.answer is None, Outcome.INCONCLUSIVE, "{status}"),
+    (lambda seen: seen.status in (405, 501), Outcome.DEVIATES, "{status}"),
+    (lambda seen: seen.status >= 500, Outcome.INCONCLUSIVE, "{status}"),
+    (lambda seen: seen.comparison is None, Question.BESIDE, ""),
+    (lambda seen: seen.beside is None, Outcome.INCONCLUSIVE, "no answer"),
+    (lambda seen: seen.beside and seen.beside.json.limit, Outcome.INCONCLUSIVE, "{limit}"),
+    (
+        lambda seen: seen.beside and asks_for_a_certificate(seen.beside),
+        Outcome.INCONCLUSIVE,
+        "the gateway refuses the client certificate",
+    ),
+    (lambda seen: is_about_the_caller(seen.status), Outcome.INCONCLUSIVE, "cannot be told from an undocumented path"),
+    (lambda seen: seen.known_valid is None, Question.VALID, ""),
+    (lambda seen: not seen.known_valid, Outcome.INCONCLUSIVE, "cannot be told from an undocumented path; {needed}"),
+    (lambda seen: seen.invalid is None, Question.INVALID, ""),
+    (lambda seen: True, Outcome.DEVIATES, "answers like an undocumented path"),
+)
+"""What evidence says of the requirement and why, or what must be asked next. The first line that applies counts."""
+
+
+def conclude(evidence: Evidence) -> Finding | Question:
+    """Whether the endpoint exists, or what must be asked first."""
+    outcome, message = next((outcome, message) for applies, outcome, message in _TABLE if applies(evidence))
+    if isinstance(outcome, Question):
+        return outcome
+    status = f"status {evidence.status}" if evidence.status else "no answer"
+    limit = evidence.beside.json.limit if evidence.beside else ""
+    return Finding(outcome, message.format(status=status, limit=limit, needed=evidence.needed), _shown_by(evidence))
+
+
+def _shown_by(evidence: Evidence) -> tuple[Exchange, ...]:
+    """The exchanges that show it."""
+    if seen := granted(evidence.answers):
+        return (seen,)
+    if compared := evidence.told_apart or evidence.comparison:
+        return (compared.endpoint, compared.beside)
+    answered = [seen for seen in evidence.answers if seen.response is not None]
+    return (evidence.answer,) if evidence.answer else tuple(answered[:1])
+
+
+# -- reading answers --------------------------------------------------------------------------------------------
+
+
+def is_passing(exchange: Exchange) -> bool:
+    """Whether the answer, or that there is none, may be another one in a minute."""
+    response = exchange.response
+    return response is None or response.status in _NOT_READY or puts_off(response)
+
+
+def granted(exchanges: Collection[Exchange]) -> Exchange | None:
+    """The first that was granted, with JSON: it shows its endpoint by effect."""
+    for seen in exchanges:
+        if seen.response is not None and not is_refusal(seen.response) and seen.response.json.readable:
+            return seen
+    return None
+
+
+def is_about_the_caller(status: int) -> bool:
+    """Whether the answer is about who asks, or how often, or sends elsewhere; not about what was asked for."""
+    return status in (401, 403, 423, 429) or 300 <= status < 400
+
+
+def comparable(exchanges: Collection[Exchange]) -> Iterator[Exchange]:
+    """Refusals of plain requests that can be sent to a path beside the documented one, one for each status."""
+    found: dict[int, Exchange] = {}
+    for seen in exchanges:
+        status = seen.response.status if seen.response else 0
+        says_nothing = is_passing(seen) or is_about_the_caller(status) or status in _ABOUT_THE_SIZE
+        if not says_nothing and _is_plain(seen):
+            found.setdefault(status, seen)
+    yield from list(found.values())[:_MOST_COMPARED]
+
+
+def _is_plain(exchange: Exchange) -> bool:
+    """Whether nothing but path and body tells the request from another: no real code, no query, no other media type."""
+    types = {value for name, value in exchange.request.headers if name.lower() == "content-type"}
+    real_code = exchange.operation == "executePix" and not exchange.request.last_segment.startswith(MARK)
+    return exchange.credential == VALID and not real_code and "?" not in exchange.request.url and types <= {_JSON}
+
+
+def indistinguishable(one: Exchange, other: Exchange) -> bool:
+    """Whether status, media type, code and body are the same, but for the path, digits and long hex numbers."""
+    if one.response is None or other.response is None:
+        return False
+    return _print(one, one.response) == _print(other, other.response)
+
+
+def _print(exchange: Exchange, response: Response) -> tuple[Any, ...]:
+    text = response.body.decode("utf-8", "replace")
+    path = urlsplit(exchange.request.url).path
+    for part in sorted({path, *path.split("/")}, key=len, reverse=True):
+        for form in {part, unquote(part)}:
+            text = text.replace(form, "·") if len(form) > 2 else text
+    return response.status, response.media_type, code_of(response), _VARYING.sub("#", text)
