@@ -24,12 +24,13 @@ from environments.cleanup import (
     refuse_wrong_use,
 )
 from environments.door.door import UnreachableError
-from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys, redactor_of
+from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys
 from environments.door.record import JournalError
 from environments.profiles.loading import load
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError
 from environments.profiles.target import open_target
-from reports.redaction import Redactor
+from environments.secrets import Secrets
+from reports.redaction import Redactor, redactor_of
 from reports.writing import RUNS
 
 _FOLDER = Path(__file__).parent
@@ -38,7 +39,7 @@ _FOLDER = Path(__file__).parent
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: nothing is left; 1: keys are left; 4: a bad profile or command line; 7: the target cannot be reached."""
     options = _parser().parse_args(arguments)
-    redactor = Redactor(secrets={}, values={}, fields=frozenset())
+    redactor = Redactor(Secrets(), fields=())
     try:
         profile = load(options.environment, folder=_FOLDER)
         redactor = redactor_of(profile)
@@ -63,9 +64,9 @@ def _cleaned_up(profile: Profile, *, yes: bool) -> int:
         return CLEAN
     only = replace(profile, allow=profile.allow & {"read", "delete-keys"})
     target = open_target(only)
-    redactor = redactor_of(only, target)
+    redactor = redactor_of(only, target.secrets)
     with tempfile.TemporaryDirectory(prefix="pix-conformance-") as folder:
-        door = open_door(only, target, Share(run, Path(folder)), kept=RUNS / only.name, refresh=target.refresh)
+        door = open_door(only, target, Share(run, Path(folder)), kept=RUNS / only.name)
         try:
             if why := door.connect():
                 return _error(redactor.text(f"{profile.base_url} cannot be spoken to: {why}"), UNREACHABLE)

@@ -27,6 +27,7 @@ from environments.door.retry_policy import ATTEMPTS, Admission, RetryPolicy
 from environments.door.standing import STANDING, Suspicions
 from environments.door.token_monitor import TokenMonitor
 from environments.door.touched_keys import Keys
+from environments.secrets import Secrets
 from spec.answers import is_refusal, puts_off
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
@@ -58,7 +59,7 @@ class Door(BaseAdapter):
         wire: WireSettings,
         budget: Budget,
         journal: Journal,
-        token: Callable[[], str],
+        secrets: Secrets,
         refresh: Callable[[], bool] = lambda: False,
         token_accepted: bool = False,
         first_number: int = 1,
@@ -70,12 +71,13 @@ class Door(BaseAdapter):
         self.unsent: dict[str, set[str]] = {}
         self._keeper = Keeper()
         self.budget = budget
-        self.guard = ExecutionGuard(budget, journal, token)
+        self.secrets = secrets
+        self.guard = ExecutionGuard(budget, journal, secrets.token)
         self.retry_policy = RetryPolicy()
-        self.token_monitor = TokenMonitor(token, refresh, accepted=token_accepted)
+        self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted)
         self._suspicions = Suspicions()
         self._permission = Permission(base_url, allow)
-        self._settings, self._token = wire, token
+        self._settings, self._token = wire, secrets.token
         self._connections = Connections(wire)
         self._number = first_number
         self._liveness = Liveness()
@@ -94,13 +96,9 @@ class Door(BaseAdapter):
         return self._permission.allow
 
     @property
-    def codes(self) -> set[str]:
+    def codes(self) -> frozenset[str]:
         """The real transaction codes of the run: supplied, or prepared by it."""
-        return self.guard.codes
-
-    @codes.setter
-    def codes(self, codes: set[str]) -> None:
-        self.guard.codes = codes
+        return self.secrets.codes
 
     @property
     def executions(self) -> int:

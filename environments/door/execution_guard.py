@@ -29,7 +29,6 @@ class ExecutionGuard:
     """
 
     def __init__(self, budget: Budget, journal: Journal, token: Callable[[], str]) -> None:
-        self.codes: set[str] = set()
         self.executed: list[int] = []
         self.unknown: list[int] = []
         self.refused_by_journal: dict[str, str] = {}

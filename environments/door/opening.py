@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +12,10 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.journal import Journal
 from environments.door.key_record import KeyRecord, beside
-from environments.door.shell_values import is_secret, shell_of
 from environments.door.touched_keys import Keys
-from environments.door.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
 from environments.profiles.credentials import resolve_headers, resolve_passphrase
 from environments.profiles.profile import Profile, is_loopback
 from environments.profiles.target import Target
-from reports.redaction import Redactor
-from spec.interface import personal_fields
 
 JOURNAL = "journal.jsonl"
 BUDGET = "budget.json"
@@ -51,7 +47,6 @@ def open_door(
     *,
     kept: Path,
     resend: Container[str] = (),
-    refresh: Callable[[], bool],
 ) -> Door:
     """The door to the target. `kept` is the folder of the journal where the profile names none."""
     limits = profile.limits
@@ -67,8 +62,8 @@ def open_door(
         wire=_wire_settings(profile),
         budget=budget,
         journal=_journal(profile, target, share, kept, resend),
-        token=target.token,
-        refresh=refresh,
+        secrets=target.secrets,
+        refresh=target.refresh,
         token_accepted=share.token_accepted,
         first_number=share.first_number,
         keys=Keys(profile.pix_keys, _record_of_keys(profile, target, share, kept)),
@@ -130,34 +125,3 @@ def open_client(door: Door, profile: Profile, target: Target) -> Client:
         headers=resolve_headers(profile),
         correlation_header=profile.correlation_header,
     )
-
-
-def redactor_of(profile: Profile, target: Target | None = None) -> Redactor:
-    """Hides the values of the profile and, where there is a target to send them to, its secrets."""
-    values = {
-        "account": profile.accounts,
-        "key": [key.key for key in profile.pix_keys],
-        "code": profile.transactions.codes,
-    }
-    secrets = _secrets(profile, target) if target else {}
-    redactor = Redactor(secrets=secrets, values=values, fields=personal_fields(), shell=shell_of(profile))
-    if target:
-        learn_token(redactor, target.token())
-    return redactor
-
-
-def learn_token(redactor: Redactor, token: str) -> None:
-    """Hide a token, the wrong ones that are made from it, and what it says of a person."""
-    others = wrong_tokens(token).values()
-    redactor.learn("token", *parts_that_tell(token))
-    redactor.learn("another token", *(part for other in others for part in parts_that_tell(other)))
-    redactor.learn("claim", *personal_claims(token))
-
-
-def _secrets(profile: Profile, target: Target) -> dict[str, str]:
-    hidden = {header.name for header in profile.headers if is_secret(header)}
-    headers = {f"header {name}": value for name, value in resolve_headers(profile) if name in hidden}
-    found = {"token": target.token(), **headers}
-    if passphrase := resolve_passphrase(profile):
-        found["passphrase"] = passphrase
-    return found

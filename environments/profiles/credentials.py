@@ -40,13 +40,12 @@ class TokenSource:
         """The token without its scheme."""
         return self._current
 
-    def refresh(self) -> bool:
-        """Run the token command again, at most once. True where ``current`` is another token now."""
-        if not self._may_refresh:
-            return False
-        self._may_refresh = False
-        before, self._current = self._current, resolve(self._profile)
-        return before != self._current
+    def fetch(self) -> str:
+        """Run the token command again, at most once. Gives the token that is current then."""
+        if self._may_refresh:
+            self._may_refresh = False
+            self._current = resolve(self._profile)
+        return self._current
 
 
 def resolve(profile: Profile) -> str:

@@ -5,6 +5,6 @@ Pure: no I/O, no clock. Read `redactor` first, then `engine`; the other modules 
 `masks` (what is shown instead), `json_text` and `markup` (which field a text belongs to), `shell` (curl).
 """
 
-from reports.redaction.redactor import Redactor
+from reports.redaction.redactor import Redactor, redactor_of
 
-__all__ = ["Redactor"]
+__all__ = ["Redactor", "redactor_of"]

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from environments.secrets import ANOTHER
 from reports.redaction import masks
 from reports.redaction.detectors import detect
 from reports.redaction.encodings import Reading, fold, readings
-from reports.redaction.knowledge import ANOTHER, DETECTED, PERSONAL, Knowledge
+from reports.redaction.knowledge import DETECTED, PERSONAL, Knowledge
 from reports.redaction.values import GRAM
 from spec.interface import MARK
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from http import HTTPStatus
 
+from environments.secrets import ANOTHER, TOKEN, Known, Secrets
 from reports.redaction.detectors import NAMES
 from reports.redaction.encodings import fold, packed, spellings
 from reports.redaction.masks import LONGEST, is_masked
@@ -15,9 +16,6 @@ from spec.interface import KEY_TYPES, MARK
 
 SECRET, VALUE, DETECTED, PERSONAL = range(4)
 """Ranks: where finds overlap, the lowest names the whole."""
-
-ANOTHER = "another "
-"""Stands before the name of a secret for what is like it, and may be its own name."""
 MOST_PERSONAL = 20_000
 _PIECES = 64
 _LETTERS = string.ascii_lowercase
@@ -36,7 +34,7 @@ _PLAIN_WORDS = frozenset(
 class Knowledge:
     """Secrets, values of the profile, personal values seen, and the names of personal members."""
 
-    def __init__(self, secrets: Mapping[str, str], values: Mapping[str, Iterable[str]], fields: Iterable[str]) -> None:
+    def __init__(self, secrets: Secrets, fields: Iterable[str]) -> None:
         self.index = Index()
         self.exact_secrets: dict[str, str] = {}
         self.plain: dict[str, str] = {}
@@ -45,18 +43,23 @@ class Knowledge:
         self._personal: set[str] = set()
         self._in_pieces: set[str] = set()
         self._counts: dict[str, int] = {}
-        self._names = dict.fromkeys((*NAMES, "credentials", "cookie", "token", *secrets, *values))
+        self._names = dict.fromkeys((*NAMES, "credentials", "cookie", TOKEN))
         self._placeholder: re.Pattern[str] | None = None
         self._fields = frozenset(_normal(name) for name in fields)
         self._members: dict[str, bool] = {}
-        self.secrets = frozenset(secrets)
-        for name, value in secrets.items():
-            self.add_secret(name, value)
-        for kind, several in values.items():
-            for place, value in enumerate(several):
-                self._counts[kind] = place
-                self.add_value(kind, value)
-                self._counts[kind] = place + 1
+        self._secrets, self._read = secrets, 0
+
+    def read(self) -> None:
+        """Take over what became known since the last time."""
+        new = self._secrets.known[self._read :]
+        self._read += len(new)
+        for known in new:
+            if known.name not in self._names:
+                self._names[known.name], self._placeholder = None, None
+            if known.secret:
+                self.add_secret(known.name, known.value)
+            else:
+                self.add_value(known)
 
     def is_personal(self, member: str) -> bool:
         """Whether a member of that name is personal, whatever its letter case, `_` and `-`."""
@@ -108,18 +111,16 @@ class Knowledge:
                 self.index.add_pieces(fold(part), sought)
         self._in_pieces.update((form, *parts))
 
-    def add_value(self, kind: str, value: str) -> None:
-        """Hide a value of the profile in every encoding; each further one of a kind gets the next number.
-
-        Those that are given at the start have the number of their place, so that a profile and a report agree."""
+    def add_value(self, known: Known) -> None:
+        """Hide a value in every encoding; one that has no place in the profile gets the next number."""
+        name, value = known.name, known.value
         folded = fold(value)
-        if not value.strip() or folded in self._values:
+        is_new = bool(value.strip()) and folded not in self._values
+        count = self._counts[name] = known.place or self._counts.get(name, 0) + is_new
+        if not is_new:
             return
         self.version += 1
-        if kind not in self._names:
-            self._names[kind], self._placeholder = None, None
-        count = self._counts[kind] = self._counts.get(kind, 0) + 1
-        shown = self._values[folded] = f"<{kind}>" if count == 1 else f"<{kind} {count}>"
+        shown = self._values[folded] = f"<{name}>" if count == 1 else f"<{name} {count}>"
         self.plain[shown] = value
         for form in spellings(value):
             beside = Beside.DIGIT if form.isdigit() and len(form) < 8 else Beside.ANYTHING

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from environments.profiles.profile import Profile
+from environments.secrets import Secrets, listed_secrets
 from reports.redaction import http_parts, masks
 from reports.redaction.bodies import decoded, is_json_like, redact_body
 from reports.redaction.engine import Engine
 from reports.redaction.json_scan import personal_values
-from reports.redaction.knowledge import ANOTHER, Knowledge
+from reports.redaction.knowledge import Knowledge
 from reports.redaction.sending import Sending
 from reports.redaction.shell import Shell, curl_line
+from reports.redaction.shell_values import shell_of
 from reports.redaction.tree import redact_tree
+from spec.interface import personal_fields
 
 _SHELL = Shell()
 SHOWN = 4_000
@@ -21,31 +25,22 @@ SHOWN = 4_000
 class Redactor:
     """Hides secrets, values of the profile and personal data in everything that leaves the process.
 
-    `secrets` are values by placeholder name, `values` those of the profile by kind, `fields` the names of
-    personal members, and `shell` says how a person sends a request again. Results are safe to print: control
+    `secrets` is the registry of what is known, also of what becomes known later, `fields` are the names of personal
+    members, and `shell` says how a person sends a request again. Results are safe to print: control
     characters, bidi overrides and lone surrogates are escaped. No input makes a method raise, and none takes more
     than time in proportion to its length.
     """
 
-    def __init__(
-        self,
-        *,
-        secrets: Mapping[str, str],
-        values: Mapping[str, Iterable[str]],
-        fields: Iterable[str],
-        shell: Shell = _SHELL,
-    ) -> None:
-        self._knowledge = Knowledge(secrets, values, fields)
-        self._engine = Engine(self._knowledge)
+    def __init__(self, secrets: Secrets, fields: Iterable[str], shell: Shell = _SHELL) -> None:
+        self._knowledge = Knowledge(secrets, fields)
+        self._of_known = Engine(self._knowledge)
         self.shell = shell
-        self._sending = Sending(self._engine, shell)
 
-    def learn(self, kind: str, *values: str) -> None:
-        """Hide further values of a kind: prepared codes, a refreshed token (any name of `secrets`), another token."""
-        secret = kind.removeprefix(ANOTHER) in self._knowledge.secrets
-        add = self._knowledge.add_secret if secret else self._knowledge.add_value
-        for value in values:
-            add(kind, value)
+    @property
+    def _engine(self) -> Engine:
+        """The engine, which hides everything that is known by now."""
+        self._knowledge.read()
+        return self._of_known
 
     def learn_from(self, body: bytes) -> None:
         """Hide what the personal members of a JSON body hold wherever else it turns up.
@@ -97,5 +92,10 @@ class Redactor:
     ) -> str:
         """A line that sends the request again, once the variables that it names are set. `credential` says which one
         was sent in place of the token."""
-        sent = self._sending.line(method, url, headers, body, credential)
+        sent = Sending(self._engine, self.shell).line(method, url, headers, body, credential)
         return curl_line(sent, self.shell, shows_headers=shows_headers)
+
+
+def redactor_of(profile: Profile, secrets: Secrets | None = None) -> Redactor:
+    """Hides the secrets of a target, or where there is none the values that the profile lists."""
+    return Redactor(secrets or listed_secrets(profile), personal_fields(), shell_of(profile))

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from environments.door.opening import codes_sent_before, redactor_of
+from environments.door.opening import codes_sent_before
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
 from reports.writing import RUNS
@@ -67,7 +67,7 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
 
 
 def _register_watcher(config: pytest.Config, profile: Profile) -> Watcher:
-    watcher = Watcher(profile, redactor_of(profile))
+    watcher = Watcher(profile)
     config.pluginmanager.register(watcher, "conformance-watcher")
     return watcher
 

@@ -9,10 +9,9 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import Door
-from environments.door.opening import Share, learn_token, open_client, open_door, redactor_of
+from environments.door.opening import Share, open_client, open_door
 from environments.profiles.profile import Profile
 from environments.profiles.target import Target
-from reports.redaction import Redactor
 from reports.writing import RUNS
 from tests.harness.pen import Pen
 from tests.harness.watcher import Watcher
@@ -42,21 +41,11 @@ def open_session(
     config: pytest.Config, profile: Profile, target: Target, share: Share, *, seed: int, resend: Container[str]
 ) -> Session:
     """The session of this process, with a redaction between it and everything that is printed."""
-    redactor = redactor_of(profile, target)
-    pen = Pen(redactor)
+    door = open_door(profile, target, share, kept=RUNS / profile.name, resend=resend)
+    watcher = Watcher(profile, target.secrets, door, shows=not config.getoption("no_report"))
+    pen = Pen(watcher.redactor)
     config.add_cleanup(pen.put_down)
     config.pluginmanager.register(pen, "conformance-pen")
-    door = _open_door(profile, target, share, redactor, resend)
-    watcher = Watcher(profile, redactor, door, shows=not config.getoption("no_report"))
     config.pluginmanager.register(watcher, "conformance-watcher")
     session = config.stash[SESSION] = Session(profile, target, share, seed, watcher, door)
     return session
-
-
-def _open_door(profile: Profile, target: Target, share: Share, redactor: Redactor, resend: Container[str]) -> Door:
-    def refresh() -> bool:
-        fetched = target.refresh()
-        learn_token(redactor, target.token())
-        return fetched
-
-    return open_door(profile, target, share, kept=RUNS / profile.name, resend=resend, refresh=refresh)

@@ -11,12 +11,13 @@ import pytest
 from environments.door.door import GONE, STANDING, Door, UnreachableError
 from environments.door.prepared_transfers import codes_told
 from environments.profiles.profile import Profile, today
+from environments.secrets import POSSIBLE_CODE, Secrets, listed_secrets
 from reports.evidence import evidence, outline
 from reports.explaining import Explained, explained, whole
 from reports.first import said_first
 from reports.generated import Generated
 from reports.grants import Grants
-from reports.redaction import Redactor
+from reports.redaction import redactor_of
 from reports.reproducing import Preparation
 from reports.run import missing_permission
 from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
@@ -47,10 +48,13 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
 class Watcher:
     """Watches the tests of this process. `shows`: evidence is sent along for the files of the report."""
 
-    def __init__(self, profile: Profile, redactor: Redactor, door: Door | None = None, *, shows: bool = True) -> None:
+    def __init__(
+        self, profile: Profile, secrets: Secrets | None = None, door: Door | None = None, *, shows: bool = True
+    ) -> None:
         self.profile = profile
         self.shows = shows
-        self.redactor = redactor
+        self.secrets = secrets or listed_secrets(profile)
+        self.redactor = redactor_of(profile, self.secrets)
         self.door = door
         self.generated = Generated()
         self._seen = 0
@@ -224,7 +228,7 @@ class Watcher:
         body, plan = exchange.response.body, self.profile.transactions.prepare
         if len(body) <= _LEARNED_FROM:
             codes = codes_told(exchange, plan.code_at if plan else "")
-            self.redactor.learn("code", *islice(codes, _MOST_CODES))
+            self.secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
         self.redactor.learn_from(body[:_LEARNED_FROM])
 
     def _standing(self, exchange: Exchange) -> Iterator[tuple[str, str, str, list[int]]]:

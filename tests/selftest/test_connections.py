@@ -48,7 +48,7 @@ def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, m
     """What was answered a while ago may be closed: then a code has a fresh connection."""
     monkeypatch.setattr("environments.door.connections._DIRECTLY_S", 0.0)
     a_run = Run(service, tmp_path)
-    a_run.door.codes |= set(CODES)
+    a_run.secrets.learn("code", *CODES)
     executed_after_an_answer(a_run)
 
     assert (service.executions, service.carried) == (list(CODES), [])
@@ -58,7 +58,7 @@ def test_through_a_proxy_every_code_has_a_fresh_connection(tmp_path):
     """A proxy may send again what it loses on a connection of its own."""
     with closing.Closes() as service:
         a_run = Run(service, tmp_path, proxied=True)
-        a_run.door.codes |= set(CODES)
+        a_run.secrets.learn("code", *CODES)
         executed_after_an_answer(a_run)
 
     assert (service.executions, service.carried) == (list(CODES), [])
@@ -68,7 +68,7 @@ def test_through_a_proxy_every_code_has_a_fresh_connection(tmp_path):
 def test_a_connection_that_was_closed_before_the_request_costs_nothing(service, tmp_path):
     """It is seen right before sending: every code is executed, once, on a fresh connection."""
     a_run = Run(service, tmp_path)
-    a_run.door.codes |= set(CODES)
+    a_run.secrets.learn("code", *CODES)
     exchanges = executed_after_an_answer(a_run)
 
     assert [exchange.response.status for exchange in exchanges] == [200, 200, 200]
@@ -80,7 +80,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service, 
 def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, tmp_path):
     """Its outcome is unknown, it is no finding, and the codes after it have fresh connections."""
     a_run = Run(service, tmp_path)
-    a_run.door.codes |= set(CODES)
+    a_run.secrets.learn("code", *CODES)
     first, lost, last = executed_after_an_answer(a_run)
     again = a_run.execute(OTHER)
 
@@ -97,7 +97,7 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, tmp_pat
 def test_a_refusal_probe_that_is_lost_burns_its_code(service, tmp_path):
     """As on a fresh connection: it may have been executed without the token."""
     a_run = Run(service, tmp_path)
-    a_run.door.codes |= set(CODES)
+    a_run.secrets.learn("code", *CODES)
     a_run.execute(CODE)
     a_run.client.send("listAccounts")
     probe = a_run.execute(OTHER, credential="no header")
@@ -129,7 +129,7 @@ def test_a_connection_over_tls_that_was_closed_costs_nothing(lie, tmp_path):
     service, authority = secured(lie, tmp_path)
     with service:
         a_run = Run(service, tmp_path, verify=authority)
-        a_run.door.codes |= set(CODES)
+        a_run.secrets.learn("code", *CODES)
         exchanges = executed_after_an_answer(a_run)
 
     assert [exchange.response.status for exchange in exchanges] == [200, 200, 200]
@@ -143,7 +143,7 @@ def test_a_connection_over_tls_that_is_closed_under_a_code_sends_it_once(lie, tm
     service, authority = secured(lie, tmp_path)
     with service:
         a_run = Run(service, tmp_path, verify=authority)
-        a_run.door.codes |= set(CODES)
+        a_run.secrets.learn("code", *CODES)
         first, lost, last = executed_after_an_answer(a_run)
 
     assert [code for code, _ in real_codes(service)] == list(CODES)

@@ -245,7 +245,7 @@ class TestTokenSource:
         monkeypatch.setenv("PIX_TOKEN", "another")
 
         assert source.current == SECRET
-        assert not source.refresh()
+        assert source.fetch() == source.current
         assert source.current == SECRET
 
     def test_nothing_to_fetch(self):
@@ -258,12 +258,8 @@ class TestTokenSource:
         """A command is run a second time on request, and never a third."""
         source = TokenSource(profile(shell("echo x >> runs; wc -l < runs")))
 
-        assert (source.current, source.refresh(), source.current) == ("1", True, "2")
-        assert (source.refresh(), source.current) == (False, "2")
-
-    def test_refresh_with_the_same_token(self):
-        """A command that prints the same token again has refreshed nothing."""
-        assert not TokenSource(profile(shell(f"echo {SECRET}"))).refresh()
+        assert (source.current, source.fetch(), source.current) == ("1", "2", "2")
+        assert source.fetch() == "2"
 
     def test_repr(self):
         """The repr of a source does not show the token."""

@@ -221,7 +221,7 @@ def test_permission_is_decided_on_the_final_path(method, path, permission, servi
 def test_a_code_with_a_slash_is_executed(service, tmp_path):
     """A supplied code stands in the path percent-encoded, whatever its characters."""
     a_run = Run(service, tmp_path)
-    a_run.door.codes |= {"TX/1;a b"}
+    a_run.secrets.learn("code", "TX/1;a b")
     a_run.execute("TX/1;a b")
 
     assert service.executions == ["TX%2F1%3Ba%20b"]
@@ -243,7 +243,7 @@ def test_the_cap_holds_over_the_workers_of_a_run(service, tmp_path):
     codes = {f"TX{number}" for number in range(8)}
     threads = [threading.Thread(target=a_run.execute, args=(f"TX{n}",)) for n, a_run in enumerate(runs)]
     for a_run, thread in zip(runs, threads, strict=True):
-        a_run.door.codes = codes
+        a_run.secrets.learn("code", *codes)
         a_run.door.budget.share(tmp_path / "budget.json")
         thread.start()
     for thread in threads:

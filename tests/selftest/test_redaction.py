@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from environments.secrets import Secrets
 from reports.redaction import Redactor
 
 NAMES = "document name key pixKey account digit branch message from to DocumentNumber Message Key"
@@ -83,9 +84,9 @@ fast = settings(
 
 
 @pytest.fixture
-def pen() -> Redactor:
-    """A redactor with a token, a secret header, two accounts, a one-character account, a code and keys."""
-    return redactor()
+def pen(registry) -> Redactor:
+    """A redactor of that registry."""
+    return Redactor(registry, FIELDS)
 
 
 def cost(body):
@@ -100,20 +101,30 @@ def cost(body):
     return min(once() for _ in range(3))
 
 
+@pytest.fixture
+def registry() -> Secrets:
+    """What the pen knows."""
+    return known()
+
+
+def known(**changes):
+    """A registry with a token, a secret header, two accounts, a one-character account, a code and keys."""
+    listed = {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": [KEY, "+5511987654321"]}
+    registry = Secrets(listed | changes)
+    registry.learn_secret("token", TOKEN)
+    registry.learn_secret("header X-Tenant", "tenant-4711-abc")
+    return registry
+
+
 def redactor(**changes):
-    known = {
-        "secrets": {"token": TOKEN, "header X-Tenant": "tenant-4711-abc"},
-        "values": {"account": [ACCOUNT, OTHER_ACCOUNT, "1"], "code": [CODE], "key": [KEY, "+5511987654321"]},
-        "fields": FIELDS,
-    }
-    return Redactor(**(known | changes))
+    return Redactor(known(**changes), FIELDS)
 
 
 def only(secret=None, value=None):
     """A redactor that knows one secret or one account and nothing else."""
-    return Redactor(
-        secrets={"token": secret} if secret else {}, values={"account": [value]} if value else {}, fields=FIELDS
-    )
+    registry = Secrets({"account": [value]} if value else {})
+    registry.learn_secret("token", *[secret] * bool(secret))
+    return Redactor(registry, FIELDS)
 
 
 def shape(value):
@@ -212,17 +223,17 @@ class TestSecrets:
         """What the suite sends with an ending of its own shows that ending alone."""
         assert pen.text(TOKEN[:-8] + "pixconf0") == "<another token>pixconf0"
 
-    def test_a_learned_wrong_token_is_told_from_the_token(self, pen):
+    def test_a_learned_wrong_token_is_told_from_the_token(self, pen, registry):
         """It is hidden like the token, whole, in pieces and in base64, also where most of it is the token."""
-        pen.learn("another token", "pixconf-9f86d081884c7d65", TOKEN + "x")
+        registry.learn_secret("another token", "pixconf-9f86d081884c7d65", TOKEN + "x")
 
         assert pen.text(f"{TOKEN} {TOKEN}x") == "<token> <another token>"
         assert pen.text("cGl4Y29uZi05Zjg2ZDA4MTg4NGM3ZDY1 and 86d081884c7") == "<another token> and <another token>"
         assert pen.text(pen.text("pixconf-9f86d081884c7d65")) == "<another token>"
 
-    def test_a_refreshed_token_is_hidden_like_the_first(self, pen):
+    def test_a_refreshed_token_is_hidden_like_the_first(self, pen, registry):
         """Old and new tokens are both the token."""
-        pen.learn("token", "another-long-access-token")
+        registry.learn_secret("token", "another-long-access-token")
 
         assert pen.text(f"{TOKEN} another-long-access-token") == "<token> <token>"
 
@@ -270,15 +281,15 @@ class TestValues:
         """The second account is `<account 2>`."""
         assert pen.text(f"{ACCOUNT} {OTHER_ACCOUNT} {CODE} {KEY}") == "<account> <account 2> <code> <key>"
 
-    def test_learned_values_get_the_next_number(self, pen):
+    def test_learned_values_get_the_next_number(self, pen, registry):
         """A prepared code is the second code."""
-        pen.learn("code", "PREPARED-1", CODE.lower(), "")
+        registry.learn("code", "PREPARED-1", CODE.lower(), "")
 
         assert pen.text("prepared-1, TX0001B") == "<code 2>, <code>"
 
-    def test_a_new_kind_can_be_learned(self, pen):
+    def test_a_new_kind_can_be_learned(self, pen, registry):
         """A kind that the profile did not have has a placeholder like the others, and keeps it."""
-        pen.learn("device", "device-0815")
+        registry.learn("device", "device-0815")
 
         assert pen.text(pen.text("device-0815")) == "<device>"
 
@@ -307,7 +318,7 @@ class TestValues:
 
     def test_empty_values_match_nothing(self):
         """An empty key or token is no value."""
-        pen = Redactor(secrets={"token": ""}, values={"key": ["", " "]}, fields=[])
+        pen = Redactor(Secrets({"token": [""], "key": ["", " "]}), [])
 
         assert pen.body(b'{"a": "", "b": " "}') == '{"a": "", "b": " "}'
 
@@ -530,10 +541,10 @@ class TestLearning:
 
         assert "word" not in pen.text(f"it said: {text}.")
 
-    def test_a_value_of_the_profile_keeps_its_placeholder(self, pen):
+    def test_a_value_of_the_profile_keeps_its_placeholder(self, pen, registry):
         """A code that was first seen in a personal member is a code from when it is known as one."""
         pen.learn_from(b'{"key": "CODE-4711"}')
-        pen.learn("code", "CODE-4711")
+        registry.learn("code", "CODE-4711")
 
         assert pen.text("CODE-4711") == "<code 2>"
 
@@ -660,7 +671,7 @@ class TestCurl:
 
     def test_a_key_has_the_number_of_its_place(self):
         """An empty RANDOM key before it counts, so that profile and line agree."""
-        pen = redactor(values={"key": [KEY, "+5511987654321", "", "12345678909"]})
+        pen = redactor(key=[KEY, "+5511987654321", "", "12345678909"])
 
         line = pen.curl("POST", "https://host/", [("Content-Type", "x")], b'{"pixKey": "12345678909"}')
 
@@ -690,7 +701,7 @@ class TestCurl:
     def test_a_value_with_reserved_characters(self):
         """It is percent-encoded where it stands in the path, and escaped where it stands in JSON, as it was sent."""
         account = 'ac/1 "ã"'
-        pen = redactor(values={"account": [account]})
+        pen = redactor(account=[account])
         body = json.dumps({"account": account}, ensure_ascii=False).encode()
         header = [("Content-Type", "x")]
 

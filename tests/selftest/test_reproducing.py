@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
-from environments.door.shell_values import shell_of
 from environments.profiles.loading import load
 from environments.profiles.profile import Auth, Header, Tls
 from environments.sandbox.server import Server
+from environments.secrets import Secrets
 from reports.redaction import Redactor
+from reports.redaction.shell_values import shell_of
 from reports.reproducing import EXECUTES, MAY_MOVE
 from tests.selftest.mistakes import FallsOver
 from tests.selftest.proof.registry import MUTANTS
@@ -166,7 +167,9 @@ class TestShell:
     @staticmethod
     def line(profile, name="token", value="token-4711-abc", header="Authorization", said="Bearer token-4711-abc"):
         """The line of a request with one header, which is a secret."""
-        redactor = Redactor(secrets={name: value}, values={}, fields=(), shell=shell_of(profile))
+        secrets = Secrets()
+        secrets.learn_secret(name, value)
+        redactor = Redactor(secrets, (), shell_of(profile))
         return redactor.curl("GET", "https://host/v1/accounts", [(header, said)], b"")
 
     @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def with_the_token(service, token):
 def test_a_wrong_token_spends_one_code(tmp_path):
     """After the 401 no code goes out in any form, and no transfer is prepared."""
     with Raw() as service:
-        a_run = Run(service, tmp_path, token=lambda: WRONG)
+        a_run = Run(service, tmp_path, token=WRONG)
         a_run.execute_all(profile_of(tmp_path, CODES, prepare=PREPARE))
 
     assert with_the_token(service, WRONG) == [CODE]
@@ -45,7 +45,7 @@ def test_a_wrong_token_spends_one_code(tmp_path):
 def test_a_wrong_token_prepares_one_transfer_at_most(tmp_path):
     """Without a supplied code the preparation shows that the token is refused."""
     with Raw() as service:
-        a_run = Run(service, tmp_path, token=lambda: WRONG)
+        a_run = Run(service, tmp_path, token=WRONG)
         a_run.execute_all(profile_of(tmp_path, (), prepare=PREPARE))
 
     assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
@@ -69,13 +69,11 @@ def test_an_execution_that_is_answered_401_is_the_last(service_class, tmp_path):
 
 def test_codes_go_on_with_a_token_that_was_fetched_anew(tmp_path):
     """The code that was refused is spent; the others are executed with the other token."""
-    tokens = [WRONG]
-
     with Raw() as service:
-        a_run = Run(service, tmp_path, token=lambda: tokens[-1])
+        a_run = Run(service, tmp_path, token=WRONG)
         a_run.execute(CODE)
         refused = a_run.execute(OTHER)
-        tokens.append(service.service.token)
+        a_run.secrets.learn_token(service.service.token)
         a_run.execute(OTHER)
         a_run.execute(CODE)
 
@@ -87,7 +85,7 @@ def test_codes_go_on_with_a_token_that_was_fetched_anew(tmp_path):
 def test_all_processes_of_a_run_stop_at_the_first_401(tmp_path):
     """What one of them learns, the others know."""
     with Raw() as service:
-        runs = [Run(service, tmp_path, token=lambda: WRONG) for _ in range(2)]
+        runs = [Run(service, tmp_path, token=WRONG) for _ in range(2)]
         for a_run in runs:
             a_run.door.budget.share(tmp_path / "budget.json")
         runs[0].execute(CODE)
@@ -99,7 +97,7 @@ def test_all_processes_of_a_run_stop_at_the_first_401(tmp_path):
 def test_a_later_run_skips_the_refused_code_alone(tmp_path):
     """Its journal says why, and --resend-code sends it again; the others are sent as ever."""
     with Raw() as service:
-        Run(service, tmp_path, token=lambda: WRONG).execute_all(profile_of(tmp_path, CODES))
+        Run(service, tmp_path, token=WRONG).execute_all(profile_of(tmp_path, CODES))
         later = Run(service, tmp_path, name="two")
         skipped = later.execute(CODE)
         later.execute_all(profile_of(tmp_path, CODES))
@@ -165,7 +163,7 @@ def test_an_execution_counts_by_its_effect(service_class, counted, tmp_path):
     """A code that nobody prepared is refused and moves no money; an execution whose outcome nobody knows counts."""
     with service_class() as service:
         a_run = Run(service, tmp_path)
-        a_run.door.codes.add("SBX-UNKNOWN")
+        a_run.secrets.learn("code", "SBX-UNKNOWN")
         a_run.execute("SBX-UNKNOWN")
 
     assert a_run.door.executions == counted

@@ -67,7 +67,6 @@ def _codes(
 ) -> Iterator[tuple[str, bool]]:
     """Each code once that there is room for, and whether the run prepared it."""
     guard, supplied = client.door.guard, tuple(dict.fromkeys(profile.transactions.codes))
-    guard.codes |= set(supplied)
     share, usable = room_for(client, profile), guard.usable(supplied)
     found.missing = share.left_out or (SENT_BEFORE if supplied and not usable else NO_CODE)
     if share.left_out:
@@ -78,7 +77,6 @@ def _codes(
     for code in dict.fromkeys(prepared()):
         if code not in supplied:
             found.missing = ""
-            guard.codes.add(code)
             yield code, True
 
 

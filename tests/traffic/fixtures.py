@@ -101,6 +101,6 @@ def world(
 
     reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
     registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None
-    seen = World(client, profile, registrar, watcher.redactor, Findings(client.door), reach)
+    seen = World(client, profile, registrar, Findings(client.door), reach)
     run_sequences(seen, generation_settings)
     return seen

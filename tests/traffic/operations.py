@@ -59,9 +59,7 @@ class Traffic:
     @cached_property
     def prepared_codes(self) -> list[str]:
         """The transaction codes that this run prepared."""
-        codes = codes_of(self.preparations, self.profile.transactions.prepare)
-        self._watcher.redactor.learn("code", *codes)
-        return codes
+        return codes_of(self.preparations, self.profile.transactions.prepare)
 
     @cached_property
     def registrations(self) -> Registrations:
@@ -94,9 +92,7 @@ class Traffic:
         if body is None:
             return [self.client.send(operation, json={})]
         if isinstance(body, Prepare):  # it is not executed, and listed as that
-            prepared = [prepare_one(self.client, self.profile, body)]
-            self._watcher.redactor.learn("code", *codes_of(prepared, body))
-            return prepared
+            return [prepare_one(self.client, self.profile, body)]
         account = self.profile.accounts[0] if self.profile.accounts else ""
         key = self.profile.pix_keys[0] if self.profile.pix_keys else None
         filled = fill(body.json, account=account, key=key.key if key else "", type=key.type if key else "")

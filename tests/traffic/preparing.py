@@ -9,6 +9,7 @@ from environments.door.client import Client
 from environments.door.execution_guard import refuses_the_token
 from environments.door.prepared_transfers import may_have_prepared
 from environments.profiles.profile import Prepare, Profile, fill
+from environments.secrets import CODE
 from spec.exchange import Exchange
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z_-]{0,29}")
@@ -39,7 +40,9 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
     finally:
         for exchange in client.door.exchanges[before:]:
             if exchange.operation == plan.operation:
-                guard.prepared.add(exchange, code_in(exchange, plan.code_at))
+                code = code_in(exchange, plan.code_at)
+                client.door.secrets.learn(CODE, code or "")
+                guard.prepared.add(exchange, code)
                 guard.notes += _without_a_code(exchange, plan)
 
 

@@ -13,6 +13,7 @@ from environments.door.door import Door
 from environments.door.journal import TRIED, TURNED_AWAY, Journal
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile
+from environments.secrets import Secrets
 from spec.interface import operations
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.waiting import RunsOutWhen
@@ -29,7 +30,7 @@ class Run:
 
     def __init__(
         self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, token=None,
-        refresh=lambda: False, verify=True, correlation_header=None, **limits,
+        verify=True, correlation_header=None, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = "http://bank.example" if proxied else service.base_url
@@ -44,12 +45,12 @@ class Run:
             verify=verify,
             timer=lambda _, end: RunsOutWhen(silent, end),
         )
-        self._token = token or (lambda: service.service.token)
-        self.door = Door(
-            base_url, allow=allow, wire=wire, budget=budget, journal=journal, token=self._token, refresh=refresh
+        self.secrets = Secrets({"code": (CODE, OTHER)})
+        self.secrets.learn_token(token or service.service.token)
+        self.door = Door(base_url, allow=allow, wire=wire, budget=budget, journal=journal, secrets=self.secrets)
+        self.client = Client(
+            self.door, base_url=base_url, token=self.secrets.token, correlation_header=correlation_header
         )
-        self.door.codes = {CODE, OTHER}
-        self.client = Client(self.door, base_url=base_url, token=self._token, correlation_header=correlation_header)
 
     def execute(self, code=CODE, credential=VALID):
         return self.client.send("executePix", code, credential=credential, valid=credential == VALID)
@@ -62,9 +63,9 @@ class Run:
 
     def execute_all(self, profile: Profile) -> Executions:
         """All that a run sends to the execution, transfers that it prepares included."""
-        plan, token = profile.transactions.prepare, self._token()
+        plan, token = profile.transactions.prepare, self.secrets.token()
         wanted = plan.count if plan else 0
-        self.door.codes = set()
+        self.secrets.learn("code", *profile.transactions.codes)
         return execute(self.client, profile, lambda: codes_of(prepare(self.client, profile, wanted), plan), token)
 
 

@@ -12,7 +12,6 @@ from typing import Any, Concatenate, ParamSpec
 from environments.door.client import Client
 from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
-from reports.redaction import Redactor
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
 from spec.rules import Outcome
@@ -49,7 +48,6 @@ class World:
     client: Client
     profile: Profile
     registrar: Registrar | None
-    redactor: Redactor
     findings: Findings
     reach: Reach
     registrations: dict[str, Exchange] = field(default_factory=dict)
@@ -116,8 +114,6 @@ class World:
         code = next(iter(codes_of(sent, self.profile.transactions.prepare)), None)
         if code is None:
             return
-        self.redactor.learn("code", code)
-        self.client.door.codes |= {code}
         before = self._balances()
         first = self._execute(code, valid=True)
         if first is None or not succeeded(first):

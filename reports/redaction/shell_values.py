@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 
 from environments.profiles.profile import Header, Profile, shown
+from environments.profiles.target import is_secret
 from reports.redaction.shell import Shell, Value, variable
-
-_CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sign|token", re.IGNORECASE)
-
-
-def is_secret(header: Header) -> bool:
-    """Whether the value of a fixed header is never shown: it comes from the environment, or its name says so."""
-    return header.env is not None or bool(_CREDENTIAL.search(header.name))
 
 
 def shell_of(profile: Profile) -> Shell:

@@ -1,0 +1,81 @@
+"""The registry of secrets: one call makes a value known, so that the door guards it and the redaction hides it.
+
+The door takes the token and the codes from here and nowhere else, and the redaction reads what is known before each
+text that it redacts. So neither happens alone, also for a token that is fetched again and a code that is prepared in
+the middle of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from environments.door.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
+from environments.profiles.profile import Profile
+
+TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"
+POSSIBLE_CODE = "possible code"
+"""What an answer shows beside the prepared code. The door refuses to execute it, like every code that is not known."""
+ANOTHER = "another "
+"""Stands before the name of a secret for what is like it."""
+
+
+@dataclass(frozen=True, repr=False)
+class Known:
+    """A value that is guarded and hidden. `name` stands for it in output; a value that the profile lists has the number
+    of its `place` there. A secret is hidden in part, too, and in another letter case."""
+
+    name: str
+    value: str
+    secret: bool = False
+    place: int | None = None
+
+
+class Secrets:
+    """What a run knows of secrets: values in the order in which they became known."""
+
+    def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
+        self.known: list[Known] = []
+        self._token = ""
+        self._codes: set[str] = set()
+        for name, values in (listed or {}).items():
+            for place, value in enumerate(values, 1):
+                self._learn(Known(name, value, place=place))
+
+    def token(self) -> str:
+        """The access token of the run, without its scheme."""
+        return self._token
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The transaction codes that the run may execute: supplied, or prepared by it."""
+        return frozenset(self._codes)
+
+    def learn(self, name: str, *values: str) -> None:
+        """Guard and hide values: accounts, keys, codes, or whatever else has a name."""
+        for value in values:
+            self._learn(Known(name, value))
+
+    def learn_secret(self, name: str, *values: str) -> None:
+        """Guard and hide values of which no part may be shown."""
+        for value in values:
+            self._learn(Known(name, value, secret=True))
+
+    def learn_token(self, token: str) -> None:
+        """Send this token from now on; hide it, the wrong ones that are made from it, and what it says of a person."""
+        self._token = token
+        self.learn_secret(TOKEN, *parts_that_tell(token))
+        wrong = wrong_tokens(token).values()
+        self.learn_secret(ANOTHER + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
+        self.learn("claim", *personal_claims(token))
+
+    def _learn(self, known: Known) -> None:
+        self.known.append(known)
+        if known.name == CODE and known.value:
+            self._codes.add(known.value)
+
+
+def listed_secrets(profile: Profile) -> Secrets:
+    """The registry with the values that a profile lists."""
+    keys = [key.key for key in profile.pix_keys]
+    return Secrets({ACCOUNT: profile.accounts, KEY: keys, CODE: profile.transactions.codes})

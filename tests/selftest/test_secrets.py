@@ -1,0 +1,96 @@
+"""The registry of secrets: what becomes known is guarded by the door and hidden in output, and neither happens alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.profiles.target import Target
+from environments.secrets import Secrets
+from reports.redaction import Redactor
+from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.services.serving import Raw
+from tests.selftest.services.signed import CLAIMS, Signing
+
+TOKEN, ANOTHER = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
+
+
+class NamesAPerson(Signing):
+    """Its token names a person."""
+
+    CLAIMS = CLAIMS | {"name": "Joana Canario Prado"}
+
+
+@pytest.fixture
+def secrets():
+    """A registry that knows a token."""
+    secrets = Secrets()
+    secrets.learn_token(TOKEN)
+    return secrets
+
+
+def test_a_code_that_becomes_known_is_guarded_and_hidden(tmp_path):
+    """One call, in the middle of a run: the door claims the code before it sends it, and the redaction hides it."""
+    with Raw() as service:
+        a_run = Run(service, tmp_path)
+        redactor = Redactor(a_run.secrets, ())
+        before = redactor.text("PREPARED-77")
+        a_run.secrets.learn("code", "PREPARED-77")
+        a_run.execute("PREPARED-77")
+
+    assert before == "PREPARED-77"
+    assert a_run.door.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
+    assert a_run.events[0] == "sent"
+    assert redactor.text("PREPARED-77") == "<code 3>"
+
+
+def test_the_door_has_no_codes_of_its_own(tmp_path):
+    """There is no other way to make the door take a code for a real one."""
+    with Raw() as service:
+        door = Run(service, tmp_path).door
+
+    with pytest.raises(AttributeError):
+        door.codes = {"PREPARED-77"}
+    assert not hasattr(door.codes, "add")
+
+
+def test_a_possible_code_is_hidden_and_never_executed(secrets):
+    """What only looks like a code is none that the door lets through."""
+    secrets.learn("possible code", "E2E-2024-0001")
+
+    assert secrets.codes == frozenset()
+    assert Redactor(secrets, ()).text("E2E-2024-0001") == "<possible code>"
+
+
+def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
+    """A refresh is one call, too: the next request carries the new token, and no output shows the new or the old one."""
+    target = Target("http://127.0.0.1", secrets, fetch=lambda: ANOTHER)
+    redactor = Redactor(secrets, ())
+    before = redactor.text(f"{TOKEN} {ANOTHER}")
+
+    assert target.refresh()
+    assert not target.refresh()
+    assert target.token() == secrets.token() == ANOTHER
+    assert before == f"<token> {ANOTHER}"
+    assert redactor.text(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <another token>"
+
+
+def test_a_target_without_a_source_refreshes_nothing(secrets):
+    """A token of the environment stays what it was."""
+    assert not Target("http://127.0.0.1", secrets).refresh()
+    assert secrets.token() == TOKEN
+
+
+def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
+    """Its wrong forms, and whom a signed one names."""
+    secrets.learn_token(NamesAPerson().token)
+
+    shown = Redactor(secrets, ()).text("Joana Canario Prado; pixconf-subject")
+
+    assert shown == "<claim 3>; pixconf-subject"
+
+
+@pytest.mark.parametrize("shown", [repr, str])
+def test_a_registry_shows_nothing_of_itself(secrets, shown):
+    """Nor does anything that it holds."""
+    assert TOKEN not in shown(secrets)
+    assert not [known for known in secrets.known if known.value in shown(known)]
