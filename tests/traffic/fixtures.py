@@ -24,10 +24,10 @@ from tests.traffic.registrations import NOTHING_TO_DELETE
 
 
 @pytest.fixture(scope="session")
-def traffic(request: pytest.FixtureRequest, client: Client, profile: Profile, watcher: Watcher, token: str) -> Traffic:
+def traffic(request: pytest.FixtureRequest, client: Client, profile: Profile, token: str) -> Traffic:
     """What this run sends for the selected requirements, each part once."""
     reach = reach_of(requirements(request.session.items, "traffic"), profile)
-    return Traffic(client, profile, token, watcher, reach)
+    return Traffic(client, profile, token, reach)
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +91,6 @@ def world(
     request: pytest.FixtureRequest,
     client: Client,
     profile: Profile,
-    watcher: Watcher,
     generation_settings: GenerationSettings,
 ) -> World:
     """What the state machine saw."""

@@ -10,7 +10,6 @@ from environments.profiles.profile import Prepare, Profile, RequestBody, Transac
 from spec.exchange import Exchange
 from spec.interface import operations
 from tests.harness.recorder import NotExercised
-from tests.harness.watcher import Watcher
 from tests.traffic import malformed
 from tests.traffic.executions import Executions, execute, room_for
 from tests.traffic.preparing import codes_of, prepare, prepare_one
@@ -25,9 +24,8 @@ class Traffic:
     """What one run sends, arranged by operation: each part once, when it is first asked for, and no operation that the
     selection does not reach."""
 
-    def __init__(self, client: Client, profile: Profile, token: str, watcher: Watcher, reach: Reach) -> None:
+    def __init__(self, client: Client, profile: Profile, token: str, reach: Reach) -> None:
         self.client, self.profile, self.token, self.reach = client, profile, token, reach
-        self._watcher = watcher
         self._visits: dict[str, list[Exchange]] = {}
         self._incomplete: dict[str, Exchange] = {}
 
