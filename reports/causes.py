@@ -11,7 +11,7 @@ from typing import Any
 
 from reports.alike import alike
 from reports.deviations import Deviation, Row, seen_together
-from reports.verdicts import FAIL, WARN
+from reports.verdicts import Verdict
 from spec.interface import operations
 
 MOST_SAID = 6
@@ -22,11 +22,11 @@ def findings(rows: Iterable[Row], inputs: Mapping[int, str]) -> list[dict[str, A
 
     Known failures have findings of their own, so that none of them stands for a failure that is new.
     """
-    deviations = [_deviation(row, inputs) for row in rows if row["verdict"] in (FAIL, WARN)]
+    deviations = [_deviation(row, inputs) for row in rows if row["verdict"] in (Verdict.FAIL, Verdict.WARN)]
     known = [deviation for deviation in deviations if "known_failure" in deviation.row]
     new = [deviation for deviation in deviations if "known_failure" not in deviation.row]
     found = [_finding(*group) for group in (*_grouped(new), *_grouped(known))]
-    return sorted(found, key=lambda finding: (finding["verdict"] != FAIL, "known_failure" in finding))
+    return sorted(found, key=lambda finding: (finding["verdict"] != Verdict.FAIL, "known_failure" in finding))
 
 
 def _deviation(row: Row, inputs: Mapping[int, str]) -> Deviation:

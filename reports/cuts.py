@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reports.verdicts import NOT_EXERCISED, RequirementResult, listed
+from reports.verdicts import RequirementResult, Verdict, listed
 from spec.interface import operations
 from spec.requirements import Requirement
 
@@ -40,7 +40,7 @@ class Cuts:
 
     def explain(self, row: Requirement, result: RequirementResult) -> RequirementResult:
         """The result, whose message names what was cut where the row was not exercised for that."""
-        if result.verdict != NOT_EXERCISED:
+        if result.verdict != Verdict.NOT_EXERCISED:
             return result
         for why, names in self.unsent.items():
             if why in result.message or (row.operation in {*names, None} and _says_nothing(result.message)):

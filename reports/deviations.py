@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from reports.verdicts import FAIL
+from reports.verdicts import Verdict
 from spec.requirements import LEVELS
 
 Row = Mapping[str, Any]
@@ -63,7 +63,7 @@ class Deviation:
     @property
     def weight(self) -> tuple[bool, int]:
         """What leads comes first: failures, then the level."""
-        return self.row["verdict"] != FAIL, LEVELS.index(self.row["level"])
+        return self.row["verdict"] != Verdict.FAIL, LEVELS.index(self.row["level"])
 
 
 def seen_together(one: Deviation, other: Deviation) -> bool:

@@ -7,19 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.cuts import first_of
-from reports.verdicts import (
-    CONFORMANT,
-    FAIL,
-    INCOMPLETE,
-    INTERNAL_ERROR,
-    INTERRUPTED,
-    NON_CONFORMANT,
-    NOT_ROBUST,
-    NOTHING_SELECTED,
-    UNREACHABLE,
-    by_level,
-    listed,
-)
+from reports.verdicts import RunVerdict, Verdict, by_level, listed
 from spec.requirements import ledger
 
 PERMISSIONS = {
@@ -34,9 +22,9 @@ PERMISSIONS = {
 """Every permission of a profile, as people say it."""
 _MOST_EXCEPTED = 2
 _NO_VERDICT = {
-    UNREACHABLE: "the target could not be spoken to; this is no verdict on the service",
-    NOTHING_SELECTED: "no conformance test matches",
-    INTERNAL_ERROR: "the suite failed; this is no verdict on the service",
+    RunVerdict.UNREACHABLE: "the target could not be spoken to; this is no verdict on the service",
+    RunVerdict.NOTHING_SELECTED: "no conformance test matches",
+    RunVerdict.INTERNAL_ERROR: "the suite failed; this is no verdict on the service",
 }
 
 
@@ -55,11 +43,11 @@ class Headline:
 def headline(document: Mapping[str, Any]) -> Headline:
     """The headline of a conformance.json."""
     verdict = document["verdict"]
-    word = verdict.replace("-", " ").upper() if verdict != NON_CONFORMANT else "NON-CONFORMANT"
+    word = verdict.replace("-", " ").upper() if verdict != RunVerdict.NON_CONFORMANT else "NON-CONFORMANT"
     if verdict in _NO_VERDICT:
         return Headline(word, "", _NO_VERDICT[verdict])
     known = known_failures(document)
-    if verdict == CONFORMANT and known:
+    if verdict == RunVerdict.CONFORMANT and known:
         word += f" except {counted(known, 'known failure')}"
     scope = [permitted(document["environment"]["allow"])]
     scope += [f"only {document['selection']}"] if document["selection"] else []
@@ -101,7 +89,7 @@ def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Verdicts by level, a line for each level; a known failure is called that."""
     for level, verdicts in document["counts"].items():
         known = known_failures(document, level)
-        left = {**verdicts, FAIL: verdicts.get(FAIL, 0) - known}
+        left = {**verdicts, Verdict.FAIL: verdicts.get(Verdict.FAIL, 0) - known}
         parts = [counted(known, "known failure")] if known else []
         parts += [f"{count} {verdict}" for verdict, count in left.items() if count]
         yield f"{level:<12} {', '.join(parts)}"
@@ -124,17 +112,17 @@ def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
 
 def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:
     verdict = document["verdict"]
-    failing = [row for row in document["requirements"] if row["verdict"] == FAIL and "known_failure" not in row]
+    failing = [row for row in document["requirements"] if row["verdict"] == Verdict.FAIL and "known_failure" not in row]
     besides = f", besides {counted(known, 'known failure')}" if known else ""
     apart = f" except {counted(known, 'known failure')}" if known else ""
     fails = f"{by_level(row['level'] for row in failing)} {'fails' if len(failing) == 1 else 'fail'}{besides}"
-    if verdict == INTERRUPTED:
+    if verdict == RunVerdict.INTERRUPTED:
         yield "the run was stopped; what is below was found until then"
-    elif verdict == NOT_ROBUST:
+    elif verdict == RunVerdict.NOT_ROBUST:
         yield f"no documented requirement fails, but {fails}"
     elif failing:
         yield fails
-    elif verdict == INCOMPLETE:
+    elif verdict == RunVerdict.INCOMPLETE:
         yield f"nothing failed{apart}, but {document['incomplete']}"
 
 

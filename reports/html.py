@@ -20,20 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from reports import cleaning
 from reports.headline import counted, headline, known_failures, permitted, run_line
 from reports.run import Run
-from reports.verdicts import (
-    CONFORMANT,
-    FAIL,
-    NON_CONFORMANT,
-    NOT_EXERCISED,
-    NOT_ROBUST,
-    ORDER,
-    OUT_OF_SCOPE,
-    PASS,
-    TESTED,
-    WARN,
-    by_level,
-    deviation,
-)
+from reports.verdicts import ON_THE_SERVICE, TESTED, Verdict, by_level, deviation
 from spec.requirements import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -70,14 +57,14 @@ def summary_html(run: Run) -> str:
             "Robustness": _tile(document, robustness, "robustness"),
         },
         levels=_levels(document, run.profile.fail_on),
-        verdicts=ORDER,
+        verdicts=Verdict,
         proof=document["suite"]["proof"],
         findings=_findings(document["findings"]),
         causes=_causes(document["findings"]),
         fail_on=[level for level in LEVELS if level in run.profile.fail_on],
-        missing=_by_message(weightiest_first, NOT_EXERCISED, untouched),
+        missing=_by_message(weightiest_first, Verdict.NOT_EXERCISED, untouched),
         tested=any(row["verdict"] in TESTED for row in rows),
-        out_of_scope=_by_message(rows, OUT_OF_SCOPE, "the profile does not permit it"),
+        out_of_scope=_by_message(rows, Verdict.OUT_OF_SCOPE, "the profile does not permit it"),
         sections=_by_heading(conformance),
         robustness=_by_heading(robustness),
         exchanges=run.exchanges,
@@ -111,13 +98,13 @@ def _tile(document: dict[str, Any], rows: list[Row], level: str) -> tuple[str, s
     """Whether any of the rows failed, as the word of a verdict, and the same in one sentence for each level: that one,
     and others that have failures. A run that came to no verdict on the service shows no pass."""
     known = sum("known_failure" in row for row in rows)
-    failing = Counter(row["level"] for row in rows if row["verdict"] == FAIL and "known_failure" not in row)
+    failing = Counter(row["level"] for row in rows if row["verdict"] == Verdict.FAIL and "known_failure" not in row)
     covered = {name: tested for name, tested in document["coverage"].items() if tested["tested"]}
     said = [_of_level(name, failing[name], **covered[name]) for name in covered if name == level or failing[name]]
     if not said:
-        return NOT_EXERCISED, f"No {level} requirement was tested"
-    good = PASS if document["verdict"] in (CONFORMANT, NON_CONFORMANT, NOT_ROBUST) else NOT_EXERCISED
-    return (FAIL if failing else good), "; ".join(said + ([counted(known, "known failure")] if known else []))
+        return Verdict.NOT_EXERCISED, f"No {level} requirement was tested"
+    good = Verdict.PASS if document["verdict"] in ON_THE_SERVICE else Verdict.NOT_EXERCISED
+    return (Verdict.FAIL if failing else good), "; ".join(said + ([counted(known, "known failure")] if known else []))
 
 
 def _of_level(level: str, failed: int, *, tested: int, testable: int) -> str:
@@ -142,18 +129,18 @@ def _levels(document: dict[str, Any], fail_on: Iterable[str]) -> list[dict[str, 
 
 def _less_the_known(counts: dict[str, int], known: int) -> dict[str, int]:
     """Every verdict of a level with its count; failures that are known stand beside."""
-    return {verdict: counts.get(verdict, 0) - (known if verdict == FAIL else 0) for verdict in ORDER}
+    return {verdict: counts.get(verdict, 0) - (known if verdict == Verdict.FAIL else 0) for verdict in Verdict}
 
 
 def _findings(findings: list[Row]) -> dict[str, list[Row]]:
     """The findings under the headline that each belongs to; without the empty headlines."""
-    failed = [finding for finding in findings if finding["verdict"] == FAIL]
+    failed = [finding for finding in findings if finding["verdict"] == Verdict.FAIL]
     new = [finding for finding in failed if "known_failure" not in finding]
     groups = {
         "Failing": [one for one in new if one["level"] != "robustness"],
         "Failing: robustness, apart from conformance": [one for one in new if one["level"] == "robustness"],
         "Failing, and known": [finding for finding in failed if "known_failure" in finding],
-        "Warnings": [finding for finding in findings if finding["verdict"] == WARN],
+        "Warnings": [finding for finding in findings if finding["verdict"] == Verdict.WARN],
     }
     return {title: found for title, found in groups.items() if found}
 
@@ -185,7 +172,7 @@ def _tally(rows: list[Row]) -> list[tuple[str, str]]:
     tally = Counter((row["verdict"], row["level"]) for row in rows)
     return [
         (verdict, f"{tally[verdict, level]} {level} {verdict.replace('-', ' ')}")
-        for verdict in ORDER
+        for verdict in Verdict
         for level in LEVELS
         if tally[verdict, level]
     ]
@@ -194,8 +181,8 @@ def _tally(rows: list[Row]) -> list[tuple[str, str]]:
 def _deviating(rows: list[Row]) -> dict[int, list[Row]]:
     """The failing rows, and then the warning ones, by the exchanges that show them."""
     found: dict[int, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: ORDER.index(row["verdict"])):
-        for number in row["exchanges"] if row["verdict"] in (FAIL, WARN) else ():
+    for row in sorted(rows, key=lambda row: list(Verdict).index(row["verdict"])):
+        for number in row["exchanges"] if row["verdict"] in (Verdict.FAIL, Verdict.WARN) else ():
             found.setdefault(number, []).append(row)
     return found
 
@@ -246,7 +233,7 @@ class HtmlPage:
 
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
-        self._page.title = visible(f"PIX conformance: {self.run.profile.name}: {self.run.verdict().name}")
+        self._page.title = visible(f"PIX conformance: {self.run.profile.name}: {self.run.result().verdict}")
         prefix.append(summary_html(self.run))
         self.path.touch(mode=0o600)
         self.path.chmod(0o600)

@@ -7,19 +7,7 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import SystemOut
 
-from reports.verdicts import (
-    CONFORMANT,
-    FAIL,
-    NON_CONFORMANT,
-    NOT_EXERCISED,
-    NOT_ROBUST,
-    OUT_OF_SCOPE,
-    UNTESTABLE,
-    WARN,
-)
-
-_ON_THE_SERVICE = (CONFORMANT, NON_CONFORMANT, NOT_ROBUST)
-"""Verdicts of a run that came to its end: what is wrong with the service stands in cases of its own."""
+from reports.verdicts import ON_THE_SERVICE, Verdict
 
 
 def junit(document: dict[str, Any], unreachable: str = "") -> str:
@@ -41,7 +29,7 @@ def _run_case(document: dict[str, Any], unreachable: str, *, fails: bool) -> Tes
     """The run: an error where its verdict is none on the service, and where no other case says why it is not green."""
     case = TestCase("run", classname="pix-conformance", time=document["duration_s"])
     verdict = document["verdict"]
-    if verdict not in _ON_THE_SERVICE or (document["exit_status"] and not fails):
+    if verdict not in ON_THE_SERVICE or (document["exit_status"] and not fails):
         error = Error(document["headline"], verdict)
         error.text = "\n".join(filter(None, [unreachable, *document["notes"]]))
         case.result = [error]
@@ -51,15 +39,15 @@ def _run_case(document: dict[str, Any], unreachable: str, *, fails: bool) -> Tes
 def _case(row: dict[str, Any], unreachable: str) -> TestCase:
     case = TestCase(row["id"], classname=row["operation"] or "general", time=0)
     verdict, message = row["verdict"], row["message"]
-    if verdict == FAIL and "known_failure" not in row:
+    if verdict == Verdict.FAIL and "known_failure" not in row:
         failure = Failure(message, row["level"])
         failure.text = f"{row['text']} ({row['section']})"
         case.result = [failure]
-    elif verdict == FAIL:
+    elif verdict == Verdict.FAIL:
         case.result = [Skipped(f"known failure: {row['known_failure']}: {message}")]
-    elif verdict in (NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE):
+    elif verdict in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
         case.result = [Skipped(f"{verdict}: {message or _untold(verdict, unreachable)}")]
-    elif verdict == WARN or message:
+    elif verdict == Verdict.WARN or message:
         output = SystemOut()
         output.text = f"{verdict}: {message}"
         case.append(output)
@@ -68,4 +56,4 @@ def _case(row: dict[str, Any], unreachable: str) -> TestCase:
 
 def _untold(verdict: str, unreachable: str) -> str:
     """Why a requirement was not tested, where nothing was found for it."""
-    return "the profile does not permit it" if verdict == OUT_OF_SCOPE else unreachable or "no test reached it"
+    return "the profile does not permit it" if verdict == Verdict.OUT_OF_SCOPE else unreachable or "no test reached it"

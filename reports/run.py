@@ -18,16 +18,14 @@ from reports.headline import headline
 from reports.proven import proof_line
 from reports.reproducing import MOVES_MONEY
 from reports.verdicts import (
-    NOT_EXERCISED,
     NOTHING_TESTED,
-    OUT_OF_SCOPE,
-    UNTESTABLE,
     RequirementResult,
-    RunVerdict,
+    RunResult,
+    Verdict,
     counts,
     coverage,
     merged,
-    run_verdict,
+    run_result,
     with_known_failures,
 )
 from spec.interface import operations
@@ -69,9 +67,9 @@ class Run:
         """Every row of the run in the document's order, with its result."""
         return [(row, self._final[0][row.id]) for row in ledger().values() if row.id in self._final[0]]
 
-    def verdict(self) -> RunVerdict:
-        """The verdict, with the lines that are said before anything else."""
-        found = run_verdict(
+    def result(self) -> RunResult:
+        """The verdict, and why it is incomplete."""
+        return run_result(
             self.rows(),
             fail_on=self.profile.fail_on,
             unreachable=self.unreachable,
@@ -80,13 +78,12 @@ class Run:
             ungranted=self.grants.lacking(self.operations),
             min_coverage=self.profile.min_coverage,
         )
-        return RunVerdict(found.name, found.exit_status, found.why, self._notes(found))
 
-    def _notes(self, found: RunVerdict) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What is said of the run as a whole, each line once, the most important first."""
         token = () if self.unreachable else self.grants.notes(self.profile.auth)
         lines = ordered([*self.errors, *token, *self.first, *self._final[1]])
-        if found.why == NOTHING_TESTED:
+        if self.result().why == NOTHING_TESTED:
             lines.append(f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow")
         lines += [*self.cuts.notes(), *self.generated.notes(self.grants.granted)]
         return tuple(dict.fromkeys(lines))
@@ -134,14 +131,14 @@ class Run:
     def _without_a_test(self, row: Requirement) -> RequirementResult:
         """What a row is when nothing was found for it: the weakest verdict that is true."""
         if row.untestable:
-            return RequirementResult(row.id, UNTESTABLE, row.untestable)
+            return RequirementResult(row.id, Verdict.UNTESTABLE, row.untestable)
         if missing := missing_permission(row, self.profile.allow):
-            return RequirementResult(row.id, OUT_OF_SCOPE, missing)
-        return RequirementResult(row.id, NOT_EXERCISED)
+            return RequirementResult(row.id, Verdict.OUT_OF_SCOPE, missing)
+        return RequirementResult(row.id, Verdict.NOT_EXERCISED)
 
     def document(self) -> dict[str, Any]:
         """The content of conformance.json."""
-        verdict, rows = self.verdict(), self.rows()
+        result, rows = self.result(), self.rows()
         shown = [_row(row, result) for row, result in rows]
         finished = self.finished or datetime.now(UTC)
         document: dict[str, Any] = {
@@ -153,11 +150,11 @@ class Run:
             },
             "started": self.started.isoformat(timespec="seconds").replace("+00:00", "Z"),
             "duration_s": round((finished - self.started).total_seconds(), 2),
-            "verdict": verdict.name,
-            "incomplete": verdict.why,
-            "exit_status": verdict.exit_status,
+            "verdict": result.verdict,
+            "incomplete": result.why,
+            "exit_status": result.verdict.exit_status,
             "selection": self.selection,
-            "notes": list(verdict.notes),
+            "notes": list(self.notes()),
             "traffic": {"requests": self.requests, "executions": self.executions},
             "generated": {"seed": self.seed, "examples": self.examples, **self._generated()},
             "counts": counts(rows),

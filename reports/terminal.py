@@ -8,7 +8,7 @@ from typing import Any
 from reports import cleaning
 from reports.first import UNKNOWN
 from reports.headline import count_lines, counted, headline, run_line
-from reports.verdicts import FAIL, NOT_EXERCISED, WARN
+from reports.verdicts import Verdict
 
 MOST_FIRST = 5
 """Lines before the verdict: the first finding is to be seen on one screen with it."""
@@ -22,10 +22,10 @@ def summary(document: dict[str, Any], report: str) -> Iterator[str]:
     yield str(headline(document))
     yield run_line(document)
     for finding in document["findings"]:
-        if finding["verdict"] == FAIL:
+        if finding["verdict"] == Verdict.FAIL:
             yield from _finding(finding)
     for finding in document["findings"]:
-        if finding["verdict"] == WARN:
+        if finding["verdict"] == Verdict.WARN:
             yield f"WARN {finding['cause']}{_more(finding['requirements'][1:])}: {finding['message']}"
     yield from _untested(document)
     yield from cleaning.line(document)
@@ -75,7 +75,7 @@ def _and_more(ids: list[str]) -> str:
 
 
 def _untested(document: dict[str, Any]) -> Iterator[str]:
-    rows = [row for row in document["requirements"] if row["verdict"] == NOT_EXERCISED]
+    rows = [row for row in document["requirements"] if row["verdict"] == Verdict.NOT_EXERCISED]
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row["level"] in ("documented", "robustness"):

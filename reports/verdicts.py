@@ -1,104 +1,128 @@
-"""Verdicts of rows and of a run. Pure: results in, verdict and exit status out (design, Verdicts)."""
+"""Verdicts of requirements and of a run. Pure: results in, verdict and exit status out (design, Verdicts)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
+from enum import StrEnum
 
 from environments.profiles.profile import KnownFailure
 from spec.requirements import LEVELS, Requirement
 
-FAIL, WARN, PASS, OBSERVED = "fail", "warn", "pass", "observed"
-NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE = "not-exercised", "out-of-scope", "untestable"
-TESTED = (FAIL, WARN, PASS, OBSERVED)
-"""Verdicts of rows that an exchange answered for."""
-ORDER = (FAIL, WARN, PASS, OBSERVED, NOT_EXERCISED, OUT_OF_SCOPE, UNTESTABLE)
-"""Over its exchanges a row takes the first of these."""
-
-CONFORMANT, NON_CONFORMANT, NOT_ROBUST = "conformant", "non-conformant", "not-robust"
-INCOMPLETE, UNREACHABLE, INTERRUPTED, INTERNAL_ERROR = (
-    "incomplete",
-    "unreachable",
-    "interrupted",
-    "internal-error",
-)
-NOTHING_SELECTED = "nothing-selected"
 NOTHING_TESTED = "nothing was tested"
-EXIT_STATUS = {
-    CONFORMANT: 0,
-    NON_CONFORMANT: 1,
-    NOT_ROBUST: 1,
-    INTERRUPTED: 2,
-    INTERNAL_ERROR: 3,
-    NOTHING_SELECTED: 5,
-    INCOMPLETE: 6,
-    UNREACHABLE: 7,
-}
+
+
+class Verdict(StrEnum):
+    """Of a requirement. Over its exchanges a requirement takes the first of these."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    PASS = "pass"
+    OBSERVED = "observed"
+    NOT_EXERCISED = "not-exercised"
+    OUT_OF_SCOPE = "out-of-scope"
+    UNTESTABLE = "untestable"
+
+
+TESTED = (Verdict.FAIL, Verdict.WARN, Verdict.PASS, Verdict.OBSERVED)
+"""Verdicts of requirements that an exchange answered for."""
+
+
+class RunVerdict(StrEnum):
+    """Of a run, with the exit status of the process."""
+
+    exit_status: int
+
+    def __new__(cls, word: str, exit_status: int) -> RunVerdict:
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.exit_status = exit_status
+        return member
+
+    CONFORMANT = "conformant", 0
+    NON_CONFORMANT = "non-conformant", 1
+    NOT_ROBUST = "not-robust", 1
+    INTERRUPTED = "interrupted", 2
+    INTERNAL_ERROR = "internal-error", 3
+    NOTHING_SELECTED = "nothing-selected", 5
+    INCOMPLETE = "incomplete", 6
+    UNREACHABLE = "unreachable", 7
+
+
+ON_THE_SERVICE = (RunVerdict.CONFORMANT, RunVerdict.NON_CONFORMANT, RunVerdict.NOT_ROBUST)
+"""Verdicts of runs that came to their end. The others say nothing of the service."""
 
 
 @dataclass(frozen=True)
 class RequirementResult:
-    """What one test, or the whole run, found for one row. `exchanges` are numbers of evidence."""
+    """What one test, or the whole run, found for one requirement. `exchanges` are numbers of evidence, `known` is the
+    reason of the profile for a failure that it lists."""
 
     id: str
-    verdict: str
+    verdict: Verdict
     message: str = ""
     exchanges: tuple[int, ...] = ()
     known: str = ""
 
+    @property
+    def fails(self) -> bool:
+        """Whether it fails the run: a known failure does not."""
+        return self.verdict == Verdict.FAIL and not self.known
+
+
+Results = Sequence[tuple[Requirement, RequirementResult]]
+"""Requirements in the document's order, each with its result."""
+
 
 @dataclass(frozen=True)
-class RunVerdict:
-    """The verdict of a run, the process' exit status, why it is incomplete, and the lines that are said first."""
+class RunResult:
+    """The verdict of a run, and why it is incomplete."""
 
-    name: str
-    exit_status: int
+    verdict: RunVerdict
     why: str = ""
-    notes: tuple[str, ...] = field(default=())
 
 
-def deviation(level: str, fail_on: Collection[str]) -> str:
-    """What a deviation from a row of that level is."""
+def deviation(level: str, fail_on: Collection[str]) -> Verdict:
+    """What a deviation from a requirement of that level is."""
     if level == "not-shown":
-        return OBSERVED
-    return FAIL if level in fail_on else WARN
+        return Verdict.OBSERVED
+    return Verdict.FAIL if level in fail_on else Verdict.WARN
 
 
 def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
-    """One result a row: the first verdict in ORDER, with every distinct message and all the evidence of it."""
+    """One result a row: the first verdict in Verdict, with every distinct message and all the evidence of it."""
     by_id: dict[str, list[RequirementResult]] = {}
     for result in results:
         by_id.setdefault(result.id, []).append(result)
     return {row_id: _strongest(row_id, group) for row_id, group in by_id.items()}
 
 
-def counts(rows: Iterable[tuple[Requirement, RequirementResult]]) -> dict[str, dict[str, int]]:
+def counts(results: Results) -> dict[str, dict[str, int]]:
     """Verdicts by level, levels and verdicts in their order."""
-    tally: Counter[tuple[str, str]] = Counter((row.level, result.verdict) for row, result in rows)
+    tally: Counter[tuple[str, str]] = Counter((row.level, result.verdict) for row, result in results)
     return {
-        level: {verdict: tally[level, verdict] for verdict in ORDER if tally[level, verdict]}
+        level: {verdict.value: tally[level, verdict] for verdict in Verdict if tally[level, verdict]}
         for level in LEVELS
-        if any(tally[level, verdict] for verdict in ORDER)
+        if any(tally[level, verdict] for verdict in Verdict)
     }
 
 
-def coverage(rows: Iterable[tuple[Requirement, RequirementResult]]) -> dict[str, dict[str, int]]:
-    """For each level how many rows an exchange can show, and how many were tested."""
-    rows = list(rows)
+def coverage(results: Results) -> dict[str, dict[str, int]]:
+    """For each level how many requirements an exchange can show, and how many were tested."""
     return {
         level: {
-            "tested": sum(row.level == level and result.verdict in TESTED for row, result in rows),
-            "testable": sum(row.level == level and not row.untestable for row, _ in rows),
+            "tested": sum(row.level == level and result.verdict in TESTED for row, result in results),
+            "testable": sum(row.level == level and not row.untestable for row, _ in results),
         }
         for level in LEVELS
-        if any(row.level == level for row, _ in rows)
+        if any(row.level == level for row, _ in results)
     }
 
 
-def run_verdict(
-    rows: Iterable[tuple[Requirement, RequirementResult]],
+def run_result(
+    results: Results,
     *,
     fail_on: Collection[str],
     unreachable: str = "",
@@ -106,50 +130,36 @@ def run_verdict(
     errors: int = 0,
     ungranted: str = "",
     min_coverage: float | None = None,
-) -> RunVerdict:
-    """The verdict of a run over its rows. `ungranted`: which operations granted nothing, where that leaves nothing to
-    rest on; `min_coverage`: the share of the testable documented rows that are to be tested."""
-    rows = list(rows)
-    failed = [row for row, result in rows if result.verdict == FAIL and not result.known]
-    name, why = CONFORMANT, ""
-    if interrupted:
-        name = INTERRUPTED
-    elif errors:
-        name = INTERNAL_ERROR
-    elif unreachable:
-        name = UNREACHABLE
-    elif any(row.level != "robustness" for row in failed):
-        name = NON_CONFORMANT
-    elif failed:
-        name = NOT_ROBUST
-    elif why := _incomplete(rows, fail_on, ungranted=ungranted, min_coverage=min_coverage):
-        name = INCOMPLETE
-    elif not rows:
-        name = NOTHING_SELECTED
-    return RunVerdict(name, EXIT_STATUS[name], why)
+) -> RunResult:
+    """The verdict of a run over its requirements. `ungranted` says which operations granted nothing, where the verdict
+    then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested."""
+    failed = {requirement.level for requirement, result in results if result.fails}
+    why = _why_incomplete(results, fail_on, ungranted, min_coverage)
+    reasons = {
+        RunVerdict.INTERRUPTED: interrupted,
+        RunVerdict.INTERNAL_ERROR: errors,
+        RunVerdict.UNREACHABLE: unreachable,
+        RunVerdict.NON_CONFORMANT: failed - {"robustness"},
+        RunVerdict.NOT_ROBUST: failed,
+        RunVerdict.NOTHING_SELECTED: not results,
+        RunVerdict.INCOMPLETE: why,
+    }
+    verdict = next((verdict for verdict, reason in reasons.items() if reason), RunVerdict.CONFORMANT)
+    return RunResult(verdict, why if verdict == RunVerdict.INCOMPLETE else "")
 
 
-def _incomplete(
-    rows: Sequence[tuple[Requirement, RequirementResult]],
-    fail_on: Collection[str],
-    *,
-    ungranted: str,
-    min_coverage: float | None,
-) -> str:
+def _why_incomplete(results: Results, fail_on: Collection[str], ungranted: str, min_coverage: float | None) -> str:
     """Why a run in which nothing failed is not complete; empty where it is."""
-    if not rows:
-        return ""
-    if not any(result.verdict in TESTED for _, result in rows):
+    if not any(result.verdict in TESTED for _, result in results):
         return NOTHING_TESTED
-    if ungranted:
-        return ungranted
-    untested = [
-        row for row, result in rows if result.verdict == NOT_EXERCISED and not result.known and row.level in fail_on
-    ]
-    if untested:
-        were = "was" if len(untested) == 1 else "were"
-        return f"{by_level(row.level for row in untested)} in scope {were} not exercised"
-    return _below(coverage(rows).get("documented", {}), min_coverage)
+    return ungranted or _untested(results, fail_on) or _below(coverage(results).get("documented", {}), min_coverage)
+
+
+def _untested(results: Results, fail_on: Collection[str]) -> str:
+    untested = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
+    levels = [requirement.level for requirement in untested if requirement.level in fail_on]
+    were = "was" if len(levels) == 1 else "were"
+    return f"{by_level(levels)} in scope {were} not exercised" if levels else ""
 
 
 def _below(documented: Mapping[str, int], least: float | None) -> str:
@@ -172,32 +182,38 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def with_known_failures(
-    rows: Mapping[str, RequirementResult], entries: Iterable[KnownFailure], today: date
+    results: Mapping[str, RequirementResult], entries: Iterable[KnownFailure], today: date
 ) -> tuple[dict[str, RequirementResult], list[str]]:
-    """Mark the failures that the profile lists, and give a line for each entry that no longer holds.
-
-    A row that passes is a warning, and fails where its entry is strict; past its last day a failure is a failure.
-    """
-    marked, notes = dict(rows), []
+    """Mark the failures that the profile lists, and give a line for each entry that no longer holds."""
+    marked, notes = dict(results), []
     for entry in entries:
-        result = rows.get(entry.id)
-        if result is None:
-            continue
-        if result.verdict == FAIL and entry.is_past(today):
-            notes.append(f"known_failures: {entry.id}: its last day {entry.until} has passed")
-        elif result.verdict == FAIL:
-            marked[entry.id] = replace(result, known=entry.reason)
-        elif result.verdict == PASS:
-            notes.append(f"known_failures: {entry.id}: passes; delete the entry")
-            told = "known_failures lists it, and it passes; delete the entry"
-            verdict, told = (FAIL, f"strict: {told}") if entry.strict else (PASS, told)
-            shown = () if entry.strict else result.exchanges  # it is the profile that is wrong, and no answer
-            marked[entry.id] = replace(result, verdict=verdict, message=told, exchanges=shown)
+        if entry.id in results:
+            marked[entry.id], why = _as_known(results[entry.id], entry, today)
+            notes += [f"known_failures: {entry.id}: {why}"] if why else []
     return marked, notes
 
 
+def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, str]:
+    """The result of a requirement that is listed, and what is wrong with the entry.
+
+    A requirement that passes gets a message, and fails where its entry is strict: then it is the profile that is wrong,
+    and no exchange shows it. Past its last day a failure is a failure.
+    """
+    if result.verdict == Verdict.FAIL and entry.is_past(today):
+        return result, f"its last day {entry.until} has passed"
+    if result.verdict == Verdict.FAIL:
+        return replace(result, known=entry.reason), ""
+    if result.verdict != Verdict.PASS:
+        return result, ""
+    message = "known_failures lists it, and it passes; delete the entry"
+    if entry.strict:
+        strict = replace(result, verdict=Verdict.FAIL, message=f"strict: {message}", exchanges=())
+        return strict, "passes; delete the entry"
+    return replace(result, message=message), "passes; delete the entry"
+
+
 def _strongest(row_id: str, results: list[RequirementResult]) -> RequirementResult:
-    verdict = next(name for name in ORDER if any(result.verdict == name for result in results))
+    verdict = next(verdict for verdict in Verdict if any(result.verdict == verdict for result in results))
     same = [result for result in results if result.verdict == verdict]
     messages = list(dict.fromkeys(result.message for result in same if result.message))
     numbers = dict.fromkeys(number for result in same for number in result.exchanges)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from _pytest.outcomes import Skipped
 
-from reports.verdicts import FAIL, OBSERVED, PASS, WARN, RequirementResult
+from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.requirements import Requirement
 from spec.rules import Outcome, judge
@@ -44,8 +44,9 @@ class Recording:
     """
 
     requirement: Requirement
-    verdict: str = PASS
+    verdict: Verdict = Verdict.PASS
     message: str = ""
+    error: str = ""
     exchanges: list[int] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     others: list[RequirementResult] = field(default_factory=list)
@@ -64,7 +65,7 @@ class Recording:
     @property
     def failing(self) -> list[RequirementResult]:
         """The rows that fail."""
-        return [result for result in (self.own, *self.others) if result.verdict == FAIL]
+        return [result for result in (self.own, *self.others) if result.verdict == Verdict.FAIL]
 
     def cite(self, exchanges: Iterable[Exchange]) -> None:
         """Name exchanges as evidence."""
@@ -82,7 +83,7 @@ def cite(*exchanges: Exchange) -> None:
 def warn(message: str) -> None:
     """Mention something about the row of the running test without failing it."""
     recording = current.get()
-    recording.verdict, recording.message = WARN, message
+    recording.verdict, recording.message = Verdict.WARN, message
 
 
 def remark(message: str) -> None:
@@ -93,7 +94,7 @@ def remark(message: str) -> None:
 def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
     """Record how the service does what the document does not show; `first` puts it before all others."""
     recording = current.get()
-    recording.verdict = OBSERVED
+    recording.verdict = Verdict.OBSERVED
     recording.message = "; ".join(part for part in (recording.message, value) if part)
     recording.cite(exchanges)
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)

@@ -13,7 +13,7 @@ from reports.html import add_html_page
 from reports.junit import junit
 from reports.run import Run
 from reports.terminal import summary
-from reports.verdicts import NOT_EXERCISED, RequirementResult
+from reports.verdicts import RequirementResult, Verdict
 from reports.writing import point_latest, write
 
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
@@ -40,10 +40,9 @@ class Reporter:
             return
         self.run.selected.update(found["rows"])
         for row_id, verdict, message, numbers in found["results"]:
-            if verdict == "error":
-                self.run.errors.append(f"the suite failed at {report.nodeid}: {message}")
-                verdict = NOT_EXERCISED
-            self.run.results.append(RequirementResult(row_id, verdict, message, tuple(numbers)))
+            self.run.results.append(RequirementResult(row_id, Verdict(verdict), message, tuple(numbers)))
+        if found["error"]:
+            self.run.errors.append(f"the suite failed at {report.nodeid}: {found['error']}")
         for seen in found["observations"]:
             self.run.observations.insert(0 if seen.pop("first") else len(self.run.observations), seen)
         self.run.exchanges.update({exchange["number"]: exchange for exchange in found["exchanges"]})
@@ -59,7 +58,7 @@ class Reporter:
             self.run.errors.append("pytest ended with an internal error: its output says where")
         self.run.close()
         if exitstatus in (0, 1, 6, 7):
-            session.exitstatus = self.run.verdict().exit_status
+            session.exitstatus = self.run.result().verdict.exit_status
         self._write_files(session)
         self._tell_each_cause_once(session)
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")

@@ -20,7 +20,7 @@ from reports.grants import Grants
 from reports.redaction import redactor_of
 from reports.reproducing import Preparation
 from reports.run import missing_permission
-from reports.verdicts import FAIL, NOT_EXERCISED, OUT_OF_SCOPE, PASS, deviation
+from reports.verdicts import Verdict, deviation
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
 from spec.rules import Outcome, judge
@@ -123,7 +123,7 @@ class Watcher:
                 raise
             recording.message = _plain(str(error))
             recording.verdict = deviation(recording.requirement.level, self.profile.fail_on)
-            if recording.verdict == FAIL:
+            if recording.verdict == Verdict.FAIL:
                 self._xfail_if_known(recording)
                 raise
             return True
@@ -161,13 +161,14 @@ class Watcher:
             return
         error = call.excinfo.value
         if isinstance(error, OutOfScope):
-            recording.verdict, recording.message = OUT_OF_SCOPE, str(error)
+            recording.verdict, recording.message = Verdict.OUT_OF_SCOPE, str(error)
         elif isinstance(error, pytest.skip.Exception):
-            recording.verdict, recording.message = NOT_EXERCISED, str(error)
+            recording.verdict, recording.message = Verdict.NOT_EXERCISED, str(error)
         elif isinstance(error, UnreachableError):
-            recording.verdict, recording.message = NOT_EXERCISED, GONE.format(error)
+            recording.verdict, recording.message = Verdict.NOT_EXERCISED, GONE.format(error)
         elif not recording.failing:
-            recording.verdict, recording.message = "error", f"{call.when}: {type(error).__name__}: {error}"
+            recording.error = f"{call.when}: {type(error).__name__}: {error}"
+            recording.verdict, recording.message = Verdict.NOT_EXERCISED, recording.error
 
     def _explained(self, recording: Recording) -> Explained:
         most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
@@ -186,12 +187,15 @@ class Watcher:
         for exchange in new:
             self._learn(exchange)
         found = (recording.own, *recording.others)
-        results = [(result.id, result.verdict, redact(result.message), list(result.exchanges)) for result in found]
+        results = [
+            (result.id, result.verdict.value, redact(result.message), list(result.exchanges)) for result in found
+        ]
         for exchange in new:
             if exchange.number not in recording.judged:
                 results += self._standing(exchange)
         return {
             "results": results,
+            "error": redact(recording.error),
             "rows": [result.id for result in found],
             "observations": [
                 {"id": seen.id, "value": redact(seen.value), "exchanges": list(seen.exchanges), "first": seen.first}
@@ -240,12 +244,12 @@ class Watcher:
             row = ledger()[f"{exchange.operation}.{what}"]
             judgement = judge(row.id, exchange)
             if judgement.outcome is Outcome.HOLDS:
-                yield row.id, PASS, "", []
+                yield row.id, Verdict.PASS.value, "", []
             elif judgement.outcome is Outcome.DEVIATES and certain:
                 verdict = deviation(row.level, self.profile.fail_on)
-                yield row.id, verdict, judgement.message, [exchange.number]
+                yield row.id, verdict.value, judgement.message, [exchange.number]
             elif judgement.outcome is Outcome.DEVIATES:
-                yield row.id, PASS, f"seen once and not again: {judgement.message}", [exchange.number]
+                yield row.id, Verdict.PASS.value, f"seen once and not again: {judgement.message}", [exchange.number]
 
 
 def _unsent(door: Door) -> dict[str, list[str]]:

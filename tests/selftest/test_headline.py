@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports.headline import headline, permitted, run_line
-from reports.verdicts import EXIT_STATUS
+from reports.verdicts import RunVerdict
 from spec.requirements import ledger
 
 EVERYTHING = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
@@ -108,7 +108,7 @@ def test_a_selection_without_a_documented_requirement():
     assert str(headline(said)).endswith(": 3 of 33 testable robustness requirements tested")
 
 
-@pytest.mark.parametrize("verdict", EXIT_STATUS)
+@pytest.mark.parametrize("verdict", RunVerdict)
 def test_every_verdict_has_a_headline(verdict):
     """It begins with the verdict in capital letters."""
     assert headline(document(verdict)).word.lower().replace(" ", "-") == verdict

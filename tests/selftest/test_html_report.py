@@ -19,7 +19,7 @@ from reports import html, proven
 from reports.headline import headline
 from reports.html import HtmlPage, summary_html
 from reports.run import Run
-from reports.verdicts import EXIT_STATUS, FAIL, NOT_EXERCISED, OBSERVED, PASS, WARN, RequirementResult, RunVerdict
+from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.requirements import ledger
 
 REPOSITORY = Path(__file__).parents[2]
@@ -87,9 +87,9 @@ def hostile_page():
     run.unreachable = hostile("unreachable")
     run.first, run.left_behind, run.errors = [hostile("note")], [hostile("left behind")], [hostile("error")]
     run.observations = [{"id": KIND, "value": hostile("observation"), "exchanges": [1]}]
-    add(run, DIGIT, FAIL, hostile("failure of a row"), [1, 2])
-    add(run, MASKED, NOT_EXERCISED, hostile("what is missing"))
-    add(run, CRASH, PASS, hostile("passing message"))
+    add(run, DIGIT, Verdict.FAIL, hostile("failure of a row"), [1, 2])
+    add(run, MASKED, Verdict.NOT_EXERCISED, hostile("what is missing"))
+    add(run, CRASH, Verdict.PASS, hostile("passing message"))
     silent = exchange(2) | {"failure": hostile("no answer")}
     del silent["response"]
     run.exchanges = {1: exchange(1, hostile), 2: silent}
@@ -116,7 +116,7 @@ class TestWhatIsShownIsText:
 
     def test_invisible_characters(self, run):
         """What a reader cannot see, what reorders the text and what UTF-8 cannot hold is shown as an escape."""
-        add(run, DIGIT, FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f\tg\nh")
+        add(run, DIGIT, Verdict.FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f\tg\nh")
 
         assert "a\\u0000b\\u001bc\\u202ed\\u200be\\ud800f\tg\nh" in page(run).text
         assert summary_html(run).encode("utf-8")
@@ -135,11 +135,11 @@ class TestWhatIsShownIsText:
 
 
 class TestTheFirstMinute:
-    @pytest.mark.parametrize("verdict", EXIT_STATUS)
+    @pytest.mark.parametrize("verdict", RunVerdict)
     def test_banner(self, run, verdict, monkeypatch):
         """The verdict is said in the words of the terminal."""
-        monkeypatch.setattr(run, "verdict", lambda: RunVerdict(verdict, 0))
-        add(run, CRASH, FAIL, "status 500")
+        monkeypatch.setattr(run, "result", lambda: RunResult(verdict))
+        add(run, CRASH, Verdict.FAIL, "status 500")
 
         shown = page(run)
 
@@ -151,9 +151,9 @@ class TestTheFirstMinute:
     def test_order(self, run):
         """Notes, then failures, warnings, what was not exercised, the requirements, and the evidence."""
         run.first.append("OUTCOME UNKNOWN")
-        add(run, KIND, WARN, "another kind", [2])
-        add(run, DIGIT, FAIL, "digit is missing", [1])
-        add(run, MASKED, NOT_EXERCISED, "supply a code")
+        add(run, KIND, Verdict.WARN, "another kind", [2])
+        add(run, DIGIT, Verdict.FAIL, "digit is missing", [1])
+        add(run, MASKED, Verdict.NOT_EXERCISED, "supply a code")
 
         text = page(run).text
         said = ["OUTCOME UNKNOWN", "digit is missing", "another kind", "supply a code", "by section", "<response body>"]
@@ -162,9 +162,9 @@ class TestTheFirstMinute:
 
     def test_findings_come_first(self, run):
         """Under the headline stand the findings, before the figures: each cause once, with what follows from it."""
-        add(run, "executePix.status", FAIL, "status 204, expected 200", [1])
-        add(run, "executePix.json", FAIL, "not JSON: the body is empty", [1])
-        add(run, "registerPixKey.status", FAIL, "status 204, expected 200", [2])
+        add(run, "executePix.status", Verdict.FAIL, "status 204, expected 200", [1])
+        add(run, "executePix.json", Verdict.FAIL, "not JSON: the body is empty", [1])
+        add(run, "registerPixKey.status", Verdict.FAIL, "status 204, expected 200", [2])
 
         shown = page(run)
 
@@ -177,8 +177,8 @@ class TestTheFirstMinute:
 
     def test_robustness_apart(self, run):
         """Robustness has its own headline, and its failures do not count among those of conformance."""
-        add(run, CRASH, FAIL, "status 500", [1])
-        add(run, DIGIT, PASS)
+        add(run, CRASH, Verdict.FAIL, "status 500", [1])
+        add(run, DIGIT, Verdict.PASS)
 
         text = page(run).text
 
@@ -188,11 +188,11 @@ class TestTheFirstMinute:
 
     def test_no_green_without_a_verdict(self, run):
         """A run that rests on nothing has no green tile, although nothing failed."""
-        add(run, DIGIT, PASS)
+        add(run, DIGIT, Verdict.PASS)
 
-        assert run.verdict().why == "no operation granted anything"
+        assert run.result().why == "no operation granted anything"
         assert html._tile(run.document(), run.document()["requirements"], "documented") == (
-            NOT_EXERCISED,
+            Verdict.NOT_EXERCISED,
             "No failures in 1 of 1 testable documented requirement",
         )
 
@@ -200,7 +200,7 @@ class TestTheFirstMinute:
         """A known failure stands apart, with its reason."""
         entry = KnownFailure(id=DIGIT, reason="fixed in 2.4", until=None)
         run.profile = replace(run.profile, known_failures=(entry,))
-        add(run, DIGIT, FAIL, "digit is missing")
+        add(run, DIGIT, Verdict.FAIL, "digit is missing")
 
         text = page(run).text
 
@@ -233,9 +233,9 @@ class TestTheFirstMinute:
 class TestEvidence:
     def test_links(self, run):
         """Every link leads to a place of the page, and no place has two names."""
-        add(run, DIGIT, FAIL, "digit is missing", [1, 2, 3, 4, 5])
-        add(run, KIND, OBSERVED, "PHONE", range(1, 20))
-        add(run, CRASH, WARN)
+        add(run, DIGIT, Verdict.FAIL, "digit is missing", [1, 2, 3, 4, 5])
+        add(run, KIND, Verdict.OBSERVED, "PHONE", range(1, 20))
+        add(run, CRASH, Verdict.WARN)
         run.observations.append({"id": KIND, "value": "PHONE", "exchanges": [1, 77]})
 
         shown = page(run)
@@ -253,7 +253,7 @@ class TestEvidence:
     def test_many_exchanges(self, run, monkeypatch):
         """Beyond a number of exchanges, those that no statement cites are one line each."""
         monkeypatch.setattr(html, "WHOLE", 2)
-        add(run, DIGIT, FAIL, "digit is missing", [9])
+        add(run, DIGIT, Verdict.FAIL, "digit is missing", [9])
         run.exchanges |= {number: exchange(number) for number in range(1, 9)}
 
         text = page(run).text

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 
 from reports.junit import junit
-from reports.verdicts import EXIT_STATUS
 from spec.requirements import ledger
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, started, write_profile
@@ -41,7 +40,7 @@ def document(verdict, *rows, notes=()):
         "started": "2026-11-21T21:26:38Z",
         "duration_s": 1.25,
         "verdict": verdict,
-        "exit_status": EXIT_STATUS[verdict],
+        "exit_status": verdict.exit_status,
         "headline": f"the headline of {verdict}",
         "notes": list(notes),
         "requirements": list(rows),

@@ -8,13 +8,13 @@ import pytest
 
 from environments.profiles.profile import KnownFailure
 from reports.verdicts import (
-    ORDER,
     RequirementResult,
+    Verdict,
     counts,
     coverage,
     deviation,
     merged,
-    run_verdict,
+    run_result,
     with_known_failures,
 )
 from spec.requirements import ledger
@@ -23,11 +23,12 @@ DEFAULT = frozenset({"documented", "robustness"})
 DOCUMENTED, OTHER = ledger()["executePix.digit.present"], ledger()["executePix.digit.type"]
 IMPLIED = ledger()["executePix.id.matches"]
 ROBUST = ledger()["executePix.serverError"]
+ORDER = list(Verdict)
 TODAY = date(2026, 11, 21)
 
 
 def verdict_of(*results, **options):
-    return run_verdict(results, **{"fail_on": DEFAULT, **options})
+    return run_result(results, **{"fail_on": DEFAULT, **options})
 
 
 def result(row, verdict, **changes):
@@ -54,13 +55,13 @@ def test_verdict_of_a_run(results, name, status):
     """The verdict and the exit status follow from the rows."""
     found = verdict_of(*results)
 
-    assert (found.name, found.exit_status) == (name, status)
+    assert (found.verdict, found.verdict.exit_status) == (name, status)
 
 
 def test_a_run_that_tested_nothing_is_not_green():
     """A profile, or a selection, that leaves everything out of scope ends without a verdict on the service."""
     assert verdict_of(result(DOCUMENTED, "out-of-scope")).why == "nothing was tested"
-    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope")).name == "conformant"
+    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope")).verdict == "conformant"
 
 
 def test_a_run_in_which_nothing_was_granted_is_not_green():
@@ -68,8 +69,8 @@ def test_a_run_in_which_nothing_was_granted_is_not_green():
     nothing = {"ungranted": "no operation granted anything"}
     found = verdict_of(result(DOCUMENTED, "pass"), **nothing)
 
-    assert (found.name, found.exit_status, found.why) == ("incomplete", 6, "no operation granted anything")
-    assert verdict_of(result(DOCUMENTED, "fail"), **nothing).name == "non-conformant"
+    assert (found.verdict, found.verdict.exit_status, found.why) == ("incomplete", 6, "no operation granted anything")
+    assert verdict_of(result(DOCUMENTED, "fail"), **nothing).verdict == "non-conformant"
 
 
 @pytest.mark.parametrize(("least", "name"), [(None, "conformant"), (0.5, "conformant"), (0.51, "incomplete")])
@@ -79,7 +80,7 @@ def test_a_run_below_min_coverage_is_incomplete(least, name):
     rows = [result(DOCUMENTED, "pass"), result(OTHER, "out-of-scope"), result(IMPLIED, "pass")]
     found = verdict_of(*rows, result(untestable, "untestable"), min_coverage=least)
 
-    assert (found.name, found.why) == (name, "min_coverage (0.51) is not reached" if name == "incomplete" else "")
+    assert (found.verdict, found.why) == (name, "min_coverage (0.51) is not reached" if name == "incomplete" else "")
 
 
 def test_coverage_by_level():
@@ -105,14 +106,14 @@ def test_what_is_no_verdict_on_the_service(options, name, status):
     """A run that could not be finished blames nobody, also where a row failed before."""
     found = verdict_of(result(DOCUMENTED, "fail"), **options)
 
-    assert (found.name, found.exit_status) == (name, status)
+    assert (found.verdict, found.verdict.exit_status) == (name, status)
 
 
 def test_fail_on_decides_what_incomplete_means():
     """A row at a level that does not fail may stay untested."""
     rows = [result(DOCUMENTED, "not-exercised"), result(ROBUST, "pass")]
 
-    assert verdict_of(*rows, fail_on={"robustness"}).name == "conformant"
+    assert verdict_of(*rows, fail_on={"robustness"}).verdict == "conformant"
     assert verdict_of(*rows).why == "1 documented requirement in scope was not exercised"
 
 
@@ -174,7 +175,7 @@ def test_known_failure_does_not_fail_the_run():
     row, notes = known("fail", until=TODAY)
 
     assert (row.known, notes) == ("fixed in 2.4", [])
-    assert verdict_of((DOCUMENTED, row)).name == "conformant"
+    assert verdict_of((DOCUMENTED, row)).verdict == "conformant"
 
 
 def test_known_failure_that_passes_is_a_warning():
@@ -183,7 +184,7 @@ def test_known_failure_that_passes_is_a_warning():
 
     assert notes == [f"known_failures: {DOCUMENTED.id}: passes; delete the entry"]
     assert (row.verdict, row.message) == ("pass", "known_failures lists it, and it passes; delete the entry")
-    assert verdict_of((DOCUMENTED, row)).name == "conformant"
+    assert verdict_of((DOCUMENTED, row)).verdict == "conformant"
 
 
 def test_strict_known_failure_that_passes_fails_the_run():
@@ -192,7 +193,7 @@ def test_strict_known_failure_that_passes_fails_the_run():
 
     assert notes == [f"known_failures: {DOCUMENTED.id}: passes; delete the entry"]
     assert (row.verdict, row.message) == ("fail", "strict: known_failures lists it, and it passes; delete the entry")
-    assert verdict_of((DOCUMENTED, row)).name == "non-conformant"
+    assert verdict_of((DOCUMENTED, row)).verdict == "non-conformant"
 
 
 def test_strict_known_failure_that_fails_is_known():
@@ -206,7 +207,7 @@ def test_known_failure_past_its_day_fails_the_run():
 
     assert notes == [f"known_failures: {DOCUMENTED.id}: its last day 2026-11-20 has passed"]
     assert row.known == ""
-    assert verdict_of((DOCUMENTED, row)).name == "non-conformant"
+    assert verdict_of((DOCUMENTED, row)).verdict == "non-conformant"
 
 
 @pytest.mark.parametrize("verdict", ["not-exercised", "out-of-scope"])

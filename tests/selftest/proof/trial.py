@@ -13,7 +13,7 @@ import pytest
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from reports.run import Run
-from reports.verdicts import FAIL, NOT_EXERCISED, WARN, RequirementResult
+from reports.verdicts import RequirementResult, Verdict
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
 ADDOPTS = (
@@ -48,15 +48,15 @@ class Trial:
 
     @property
     def failing(self) -> set[str]:
-        return self.with_verdict(FAIL)
+        return self.with_verdict(Verdict.FAIL)
 
     @property
     def warned(self) -> set[str]:
-        return self.with_verdict(WARN)
+        return self.with_verdict(Verdict.WARN)
 
     @property
     def not_exercised(self) -> set[str]:
-        return self.with_verdict(NOT_EXERCISED)
+        return self.with_verdict(Verdict.NOT_EXERCISED)
 
 
 class _Capture:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from environments.door.door import STANDING, Door
-from reports.verdicts import PASS, RequirementResult, deviation
+from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import is_refusal, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
@@ -78,7 +78,9 @@ class Findings:
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
         """What was found, a result for each row that an exchange could show."""
-        found = [RequirementResult(row, PASS, exchanges=tuple(numbers[:3])) for row, numbers in self.held.items()]
+        found = [
+            RequirementResult(row, Verdict.PASS, exchanges=tuple(numbers[:3])) for row, numbers in self.held.items()
+        ]
         rows = dict.fromkeys(sign.row for sign in self.shown)
         return found + [self._deviating(row, seed, fail_on) for row in rows]
 
