@@ -8,10 +8,10 @@ from itertools import takewhile
 from environments.door.authorization import VALID
 from environments.door.door import Door
 from environments.door.journal import REFUSED
-from environments.door.preflight import asks_for_a_certificate, skewed
+from environments.door.preflight import skewed
 from environments.door.token_monitor import MAY_HAVE_EXPIRED
-from spec.answers import is_refusal, puts_off
-from spec.exchange import Exchange, Response
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_refusal, refusal_kind
+from spec.exchange import Exchange
 
 UNKNOWN = "OUTCOME UNKNOWN"
 _MANY = 3
@@ -78,7 +78,7 @@ def unknown_to_all(unanswered: int, said: Sequence[str]) -> Iterator[str]:
 def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[str]:
     """Where no read could show that the token expired: it was granted good requests, and is refused to the end."""
     answered = [seen for seen in mine if seen.response]
-    refused = list(takewhile(lambda seen: seen.response is not None and seen.response.status == 401, answered[::-1]))
+    refused = list(takewhile(lambda seen: _kind(seen) is RefusalKind.TOKEN, answered[::-1]))
     granted = {
         seen.operation for seen in answered if seen.expects_success and seen.response and not is_refusal(seen.response)
     }
@@ -88,18 +88,17 @@ def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[str]:
 
 def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterator[str]:
     """`said`: where the first exchange shows it, the preflight has said it in more words."""
-    refused = [bool(seen.response and asks_for_a_certificate(seen.response)) for seen in exchanges]
+    refused = [_kind(seen) is RefusalKind.CERTIFICATE for seen in exchanges]
     if any(refused) and not (refused[0] and said):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 
 
 def _codes_refused(executed: Sequence[Exchange]) -> Iterator[str]:
-    answered = [seen.response for seen in executed if seen.response]
-    refused = [response for response in answered if _refuses_the_code(response)]
+    answered = [seen for seen in executed if seen.response]
+    refused = [seen for seen in answered if _kind(seen) in ABOUT_THE_REQUEST]
     if refused:
         yield f"{len(refused)} of {len(answered)} transaction codes were refused; they may have expired"
 
 
-def _refuses_the_code(response: Response) -> bool:
-    otherwise = response.status in (401, 403) or response.status >= 500 or asks_for_a_certificate(response)
-    return is_refusal(response) and not otherwise and not puts_off(response)
+def _kind(exchange: Exchange) -> RefusalKind | None:
+    return refusal_kind(exchange.response) if exchange.response else None

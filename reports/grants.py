@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from environments.door.authorization import VALID
-from environments.door.preflight import asks_for_a_certificate
 from environments.profiles.profile import Auth
-from spec.answers import is_page, is_refusal
+from spec.answers import LATER, RefusalKind, is_page, refusal_kind
 from spec.exchange import Exchange
 from spec.interface import operations
 
-_NOT_READY = (429, 502, 503, 504)
+_NOT_READY = LATER | {RefusalKind.GATEWAY}
 
 
 @dataclass
@@ -23,12 +22,14 @@ class Grants:
 
     `granted` are the operations that granted a request, `promised` those that answered a valid request, with
     more than that they are not ready.
-    `certificate`: a gateway refused for the client certificate, which says nothing of the token.
+    `ready`: an answer said more than that the service is not ready. `certificate`: a gateway refused for the client
+    certificate, which says nothing of the token.
     """
 
     answered: dict[str, Counter[str]] = field(default_factory=dict)
     granted: set[str] = field(default_factory=set)
     promised: set[str] = field(default_factory=set)
+    ready: bool = False
     certificate: bool = False
 
     def see(self, exchanges: Iterable[Exchange]) -> None:
@@ -45,11 +46,13 @@ class Grants:
         if response is None:
             self.answered.setdefault(operation, Counter())
             return
-        if exchange.expects_success and response.status not in _NOT_READY:
+        refusal = refusal_kind(response)
+        if exchange.expects_success and refusal not in _NOT_READY:
             self.promised.add(operation)
         self.answered.setdefault(operation, Counter())[str(response.status)] += 1
-        self.certificate |= asks_for_a_certificate(response)
-        if not is_refusal(response) and (page_is_an_answer or not is_page(response)):
+        self.ready |= refusal not in _NOT_READY
+        self.certificate |= refusal is RefusalKind.CERTIFICATE
+        if refusal is None and (page_is_an_answer or not is_page(response)):
             self.granted.add(operation)
 
     def data(self) -> dict[str, Any]:
@@ -58,6 +61,7 @@ class Grants:
             "answered": {operation: dict(tally) for operation, tally in self.answered.items()},
             "granted": sorted(self.granted),
             "promised": sorted(self.promised),
+            "ready": self.ready,
             "certificate": self.certificate,
         }
 
@@ -67,6 +71,7 @@ class Grants:
             self.answered.setdefault(operation, Counter()).update(tally)
         self.granted.update(data.get("granted", ()))
         self.promised.update(data.get("promised", ()))
+        self.ready |= bool(data.get("ready"))
         self.certificate |= bool(data.get("certificate"))
 
     def asked(self, selected: Collection[str]) -> list[str]:
@@ -93,7 +98,7 @@ class Grants:
         shown = ", ".join(
             f"{status} to {count} request{'s' * (count != 1)}" for status, count in together.most_common(3)
         )
-        if all(int(status) in _NOT_READY for status in together):
+        if not self.ready:
             yield f"no operation granted anything ({shown}): the service was not ready, run again later"
             return
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")

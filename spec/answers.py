@@ -6,6 +6,7 @@ Source: the document, Endpoints, general rule 3, and Errors; design, "Success".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from typing import Any
 
 from spec.exchange import Exchange, FailureKind, Response
@@ -33,11 +34,76 @@ def data_of(response: Response) -> Mapping[str, Any] | None:
     return member[1] if member and isinstance(member[1], dict) else None
 
 
+class RefusalKind(Enum):
+    """What a refusal is about: the one table of statuses. The first kind that has a status takes it."""
+
+    TOKEN = (401,)
+    FORBIDDEN = (403,)
+    CERTIFICATE = (495, 496)
+    """The client certificate. nginx sends these two as a 400 with a page, which counts here, too."""
+    REDIRECT = range(300, 400)
+    LOCK = (423,)
+    """The caller is locked out for a while. A 403 with Retry-After counts here, too."""
+    RATE_LIMIT = (429,)
+    CONTENT = (400, 422)
+    MEDIA_TYPE = (415,)
+    SIZE = (413, 414, 431)
+    NOT_FOUND = (404,)
+    METHOD = (405,)
+    CONFLICT = (409,)
+    ENVELOPE = (200,)
+    """An integer code other than 0, without a sign of success."""
+    GATEWAY = (502, 503, 504)
+    """A gateway answers in the place of the service: what the service did is unknown."""
+    NOT_IMPLEMENTED = (501,)
+    """Lawful for a method beyond GET, POST and DELETE; for these it is a server error."""
+    SERVER_ERROR = range(500, 1000)
+    OTHER = range(1000)
+
+
+LATER = frozenset((RefusalKind.LOCK, RefusalKind.RATE_LIMIT))
+"""The caller is told to come back later, whatever the request was. Nothing was done."""
+PASSING = LATER | {RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR}
+"""The same request may get another answer in a minute."""
+ABOUT_THE_CALLER = frozenset((RefusalKind.TOKEN, RefusalKind.FORBIDDEN, RefusalKind.CERTIFICATE, RefusalKind.REDIRECT))
+"""Another caller may get another answer to the same request. A redirect often leads to a page to log in."""
+ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {RefusalKind.NOT_IMPLEMENTED}
+"""Another request of the same caller may get another answer."""
+
+
+def refusal_kind(response: Response) -> RefusalKind | None:
+    """What the refusal is about; None where the answer is no refusal."""
+    status = response.status
+    if 200 <= status < 300:
+        return RefusalKind.ENVELOPE if status == 200 and _envelope_refuses(response) else None
+    if status == 403 and response.header("Retry-After"):
+        return RefusalKind.LOCK
+    if status == 400 and b"SSL certificate" in response.body[:2_000]:
+        return RefusalKind.CERTIFICATE
+    return next(kind for kind in RefusalKind if status in kind.value)
+
+
+def _envelope_refuses(response: Response) -> bool:
+    return code_of(response) not in (None, 0) and not _says_success(response)
+
+
 def is_refusal(response: Response) -> bool:
-    """Whether a good request was refused: 300 and above, or an integer code other than 0 without a sign of success."""
-    if not 200 <= response.status < 300:
-        return True
-    return response.status == 200 and code_of(response) not in (None, 0) and not _says_success(response)
+    """Whether a valid request was refused: any status but 2xx, or the envelope says so."""
+    return refusal_kind(response) is not None
+
+
+def refuses_the_token(response: Response) -> bool:
+    """Whether the token is refused, by status or in the envelope of a refusal: 401 in both places."""
+    kind = refusal_kind(response)
+    return kind is RefusalKind.TOKEN or (kind is not None and code_of(response) == 401)
+
+
+def turns_away(response: Response) -> bool:
+    """Whether a gateway may answer so without a valid token: a refusal that is not passing, or a page for people."""
+    kind = refusal_kind(response)
+    if kind is None:
+        return bool(response.json.error)
+    return kind in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
 def is_page(response: Response) -> bool:
@@ -47,11 +113,6 @@ def is_page(response: Response) -> bool:
 
 
 _MARKUP = ("text/html", "application/xhtml+xml")
-
-
-def puts_off(response: Response) -> bool:
-    """Whether the caller is told to come again later, whatever was asked: 429, 423, and 403 with Retry-After."""
-    return response.status in (423, 429) or (response.status == 403 and bool(response.header("Retry-After")))
 
 
 def code_of(response: Response) -> int | None:
@@ -104,7 +165,7 @@ def may_be_registered(exchange: Exchange) -> bool:
         return False
     if exchange.response is None:
         return exchange.failure is not None and exchange.failure.kind in _UNTOLD
-    if exchange.response.status in (502, 503, 504):  # a gateway gave it in the place of the service
+    if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
         return True
     return not is_refusal(exchange.response) and not exchange.response.json.readable
 

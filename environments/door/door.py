@@ -28,7 +28,7 @@ from environments.door.standing import STANDING, Suspicions
 from environments.door.token_monitor import TokenMonitor
 from environments.door.touched_keys import Keys
 from environments.secrets import Secrets
-from spec.answers import is_refusal, puts_off
+from spec.answers import LATER, is_refusal, refusal_kind
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from spec.interface import operations, operations_reached
 
@@ -190,7 +190,7 @@ class Door(BaseAdapter):
         token = self._token()
         answer = self._deliver(self.harmless(), Intent("executePix"))[0].response
         request.headers["Authorization"] = str(request.headers["Authorization"]).replace(token, self._token())
-        if answer is not None and puts_off(answer):
+        if answer is not None and refusal_kind(answer) in LATER:
             self.guard.notes.append(LOCKED.format(answer.status))
             raise KeptBackError(LOCKED.format(answer.status))
 

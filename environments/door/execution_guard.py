@@ -8,11 +8,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from environments.door.budget import Budget
 from environments.door.journal import NOT_SENT, REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
 from environments.door.prepared_transfers import Prepared
-from spec.answers import code_of, gives_result, is_refusal
-from spec.exchange import Exchange, FailureKind, Response
+from spec.answers import RefusalKind, gives_result, is_refusal, refusal_kind, refuses_the_token
+from spec.exchange import Exchange, FailureKind
 
 _UNKNOWN = "outcome unknown"
-_NOT_FROM_THE_SERVICE = (502, 503, 504)
 _GRANTED, _TOKEN_REFUSED = "granted to a bad credential", "token refused"
 """What all processes of a run remember together."""
 
@@ -186,13 +185,8 @@ class ExecutionGuard:
         self._budget.mark(_TOKEN_REFUSED)
 
 
-def refuses_the_token(response: Response) -> bool:
-    """Whether a request with the token of the run was answered 401, by status or in the envelope of a refusal."""
-    return response.status == 401 or (is_refusal(response) and code_of(response) == 401)
-
-
 def _is_unknown(exchange: Exchange) -> bool:
     """No answer, or one that a gateway gave in the service's place: only a refused connection did nothing."""
     if exchange.response is not None:
-        return exchange.response.status in _NOT_FROM_THE_SERVICE
+        return refusal_kind(exchange.response) is RefusalKind.GATEWAY
     return exchange.failure is None or exchange.failure.kind is not FailureKind.NO_CONNECTION

@@ -13,14 +13,12 @@ from email.utils import parsedate_to_datetime
 
 from environments.door.client import Client
 from environments.door.door import Door
-from environments.door.token_monitor import turns_away
 from environments.profiles.profile import Profile
-from spec.answers import is_refusal
+from spec.answers import RefusalKind, is_refusal, refusal_kind, turns_away
 from spec.exchange import Exchange, Failure, FailureKind, Response
 
 MOST_SKEW_S = 60
 MOST_ACCOUNTS = 20
-_ASKS_FOR_A_CERTIFICATE = (495, 496)
 _ASKED_WITHOUT_TLS = (
     b"plain http request was sent to https port",
     b"speaking plain http to an ssl-enabled server port",
@@ -69,16 +67,9 @@ def _asks_for_tls(response: Response) -> bool:
 
 
 def _certificate(response: Response, profile: Profile) -> Iterator[str]:
-    if asks_for_a_certificate(response):
+    if refusal_kind(response) is RefusalKind.CERTIFICATE:
         does = "refuses the client certificate: renew" if profile.tls.client_cert else "asks for a certificate: name"
         yield f"the gateway {does} tls.client_cert and tls.client_key ({response.status})"
-
-
-def asks_for_a_certificate(response: Response) -> bool:
-    """Whether a gateway refuses the client certificate: 495 and 496, which nginx sends as a 400 with a page."""
-    if response.status in _ASKS_FOR_A_CERTIFICATE:
-        return True
-    return response.status == 400 and b"SSL certificate" in response.body[:2_000]
 
 
 def skewed(listed: Exchange) -> Iterator[str]:
@@ -107,6 +98,6 @@ def _unknown_accounts(client: Client, listed: Exchange, profile: Profile) -> Ite
         if re.search(rf"(?<![0-9A-Za-z]){re.escape(account)}(?![0-9A-Za-z])", shown):
             continue
         balance = client.send("getBalance", account, valid=True).response
-        if balance is not None and balance.status != 401 and turns_away(balance):
+        if balance is not None and turns_away(balance) and refusal_kind(balance) is not RefusalKind.TOKEN:
             told = f"the service does not know account {place} of the profile ({balance.status} to getBalance)"
             yield f"{told}: check accounts"

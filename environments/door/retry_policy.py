@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from environments.door.authorization import VALID
-from spec.answers import puts_off
+from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 
 ATTEMPTS = 8
@@ -19,7 +19,6 @@ _MOST_NAMED = 3
 LONGEST_WAIT_S = 60.0
 WHOLE_RUN_S = 300.0
 """How long one process waits in all, so that a service that always asks for patience ends a run, too."""
-_BUSY = (502, 503, 504)
 _WRONG = "wrong tokens"
 
 
@@ -68,12 +67,12 @@ class RetryPolicy:
             if kind is FailureKind.NO_CONNECTION:
                 return 0.3 if attempt < 2 else None
             return 0.0 if kind is FailureKind.DROPPED and attempt == 0 and repeatable else None
-        status = exchange.response.status
-        if puts_off(exchange.response):
+        refusal = refusal_kind(exchange.response)
+        if refusal in LATER:
             return self._put_off(exchange, exchange.response, attempt)
         if attempt >= _FEW_ATTEMPTS - 1:
             return None
-        if status not in _BUSY or not repeatable:
+        if refusal is not RefusalKind.GATEWAY or not repeatable:
             return None
         asked, mistaken = retry_after(exchange.response), exchange.credential == VALID and not exchange.valid
         if asked is None and mistaken and attempt:
@@ -83,11 +82,12 @@ class RetryPolicy:
     def _put_off(self, exchange: Exchange, response: Response, attempt: int) -> float | None:
         asked = retry_after(response)
         wait = _or(asked, 0.5 * 2**attempt)
-        if response.status == 429:
+        limited = refusal_kind(response) is RefusalKind.RATE_LIMIT
+        if limited:
             self._slow_down(wait)
         if exchange.credential != VALID:
             return self._of_a_wrong_token(wait, attempt, named=asked is not None)
-        if response.status == 429:
+        if limited:
             return wait if attempt < _FEW_ATTEMPTS - 1 else None
         if response.status in self._plain_refusals or (not exchange.valid and attempt >= _INVALID_ATTEMPTS):
             return None
@@ -108,8 +108,8 @@ class RetryPolicy:
             return
         if exchange.credential == VALID:
             self._tell_a_refusal_from_a_lock(exchange.operation, exchange.response, has_waited)
-        wrong, off = exchange.credential != VALID, puts_off(exchange.response)
-        if off and (wrong or exchange.response.status != 429):
+        wrong, refusal = exchange.credential != VALID, refusal_kind(exchange.response)
+        if refusal is RefusalKind.LOCK or (wrong and refusal is RefusalKind.RATE_LIMIT):
             self._in_vain |= {_WRONG} if wrong else {exchange.operation, ""}
         else:
             self._in_vain -= {_WRONG} if wrong else {exchange.operation, ""}
@@ -118,9 +118,10 @@ class RetryPolicy:
         """A lock that outlasted all waiting and does not hold for the next request to the operation was none: some
         services refuse with that status, and it is not waited for any more."""
         locked = self._locked.pop(operation, 0)
-        if puts_off(response) and response.status != 429:
+        refusal = refusal_kind(response)
+        if refusal is RefusalKind.LOCK:
             self._locked[operation] = response.status
-        elif locked and not has_waited and not puts_off(response):
+        elif locked and not has_waited and refusal not in LATER:
             self._plain_refusals.add(locked)
             self._locks = False
 
@@ -156,7 +157,7 @@ class Admission:
         if not valid:
             self.wrong_tokens = True
         elif exchange.operation == "executePix" and exchange.response is not None:
-            off = puts_off(exchange.response)
+            off = refusal_kind(exchange.response) in LATER
             self.wrong_tokens &= off
             if exchange.valid:
                 self.put_off = exchange.response.status if off and self._always_off else 0

@@ -9,8 +9,8 @@ import requests
 
 from environments.door.authorization import VALID
 from environments.profiles.credentials import CredentialError
-from spec.answers import is_page, is_refusal, puts_off
-from spec.exchange import Exchange, Response
+from spec.answers import ABOUT_THE_CALLER, ABOUT_THE_REQUEST, RefusalKind, is_page, refusal_kind, turns_away
+from spec.exchange import Exchange
 from spec.interface import MARK
 
 REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
@@ -80,10 +80,11 @@ class TokenMonitor:
 
     def _remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
         """A read that was granted is the witness; without one, an invented code that was not refused for the token."""
-        status = exchange.response.status if exchange.response else 0
-        accepted = bool(exchange.operation) and 200 <= status < 500 and status not in (401, 403)
+        if exchange.response is None:
+            return
+        accepted = bool(exchange.operation) and refusal_kind(exchange.response) in (None, *ABOUT_THE_REQUEST)
         self.accepted |= accepted
-        granted = accepted and exchange.response is not None and not turns_away(exchange.response)
+        granted = accepted and not turns_away(exchange.response)
         self._granted |= granted
         if granted and self.expired:  # what is granted after it seemed to have expired was granted with it
             self.expired = False
@@ -97,7 +98,8 @@ class TokenMonitor:
         request gets."""
         if exchange.response is None or not self.accepted or self.expired:
             return False
-        return exchange.response.status == 401 or (exchange.valid and turns_away(exchange.response))
+        refused = refusal_kind(exchange.response) is RefusalKind.TOKEN
+        return refused or (exchange.valid and turns_away(exchange.response))
 
     def _asked(self, exchange: Exchange, ask: Ask) -> Exchange | None:
         """What the witness is answered; a service that refuses for other reasons is not asked each time."""
@@ -111,10 +113,11 @@ class TokenMonitor:
     def _confirms(self, refused: Exchange, witness: Exchange | None) -> bool:
         """Whether the token is refused: what was granted is refused now; or it was a 401, and nothing can be asked."""
         if witness is None or witness.response is None:
-            return refused.response is not None and refused.response.status == 401 and self.witness is None
+            by_status = refused.response is not None and refusal_kind(refused.response) is RefusalKind.TOKEN
+            return by_status and self.witness is None
         if witness.operation in READS:
             return turns_away(witness.response)
-        return witness.response.status in (401, 403) or 300 <= witness.response.status < 400
+        return refusal_kind(witness.response) in ABOUT_THE_CALLER
 
     def _fetch_again(self, exchange: Exchange) -> bool:
         """Fetch the token again where its source allows it, once. Whether there is another one now."""
@@ -126,12 +129,6 @@ class TokenMonitor:
             return False
         self.notes.append(REFRESHED.format(exchange.number))
         return True
-
-
-def turns_away(response: Response) -> bool:
-    """Whether an answer may be that of a gateway to whoever has no valid token: a refusal, or a page for people."""
-    for_now = puts_off(response) or response.status >= 500
-    return not for_now and (is_refusal(response) or bool(response.json.error))
 
 
 def _names_an_invented_code(exchange: Exchange) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spec.answers import RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind
 from spec.rules.judgement import HOLDS, Judgement, deviates, inconclusive
 from spec.rules.stack_traces import shows_a_trace
@@ -12,11 +13,10 @@ _STANDARD_METHODS = {"GET", "POST", "DELETE"}
 def server_error(exchange: Exchange) -> Judgement:
     if exchange.response is None:
         return inconclusive(f"no answer: {exchange.summary}")
-    status = exchange.response.status
-    lawful = status < 500 or status in (502, 503, 504)
-    if lawful or (status == 501 and exchange.request.method not in _STANDARD_METHODS):
-        return HOLDS
-    return deviates(f"status {status} for {_sent(exchange)}")
+    kind, standard = refusal_kind(exchange.response), exchange.request.method in _STANDARD_METHODS
+    if kind is RefusalKind.SERVER_ERROR or (kind is RefusalKind.NOT_IMPLEMENTED and standard):
+        return deviates(f"status {exchange.response.status} for {_sent(exchange)}")
+    return HOLDS
 
 
 def stack_trace(exchange: Exchange) -> Judgement:

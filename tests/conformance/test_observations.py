@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from environments.door.authorization import VALID
-from spec.answers import code_of, is_refusal
+from spec.answers import RefusalKind, code_of, is_refusal, refusal_kind
 from spec.interface import operations
 from tests.harness.judging import NotExercised, each, observe, requirement
 from tests.traffic.operations import PREPARING
@@ -56,15 +56,19 @@ def test_codes(endpoints):
 @requirement("general.rateLimit")
 def test_rate_limits(endpoints):
     """Whether the service asked the suite to slow down."""
-    limited = [seen for seen in endpoints.whole if seen.response is not None and seen.response.status == 429]
+    limited = _refused(endpoints, RefusalKind.RATE_LIMIT)
     observe(f"429 for {len(limited)} of {len(endpoints.whole)} requests", *limited[:3])
 
 
 @requirement("general.sizeLimit")
 def test_size_limits(endpoints):
     """Whether a request was too large for the service."""
-    large = [seen for seen in endpoints.whole if seen.response is not None and seen.response.status in (413, 414, 431)]
+    large = _refused(endpoints, RefusalKind.SIZE)
     observe(f"413, 414 or 431 for {len(large)} requests", *large[:3])
+
+
+def _refused(endpoints, kind):
+    return [seen for seen in endpoints.whole if seen.response is not None and refusal_kind(seen.response) is kind]
 
 
 def _sent_with(seen):

@@ -36,6 +36,7 @@ LIKE_NO_ENDPOINT = "cannot be told from an undocumented path"
         (Evidence((REFUSED,)), Question.BESIDE),
         (ALIKE, Question.VALID),
         (KNOWN_VALID, Question.INVALID),
+        (Evidence((answer("createPix", {}, status=505),)), Question.ELSEWHERE),
     ],
 )
 def test_what_is_not_known_is_asked(evidence, question):
@@ -54,7 +55,7 @@ def test_what_is_not_known_is_asked(evidence, question):
         (replace(KNOWN_VALID, invalid=()), Outcome.DEVIATES, "answers like an undocumented path"),
         (Evidence((NO_ANSWER,), elsewhere=()), Outcome.INCONCLUSIVE, "no answer"),
         (Evidence((answer("createPix", {}, status=503),), elsewhere=()), Outcome.INCONCLUSIVE, "status 503"),
-        (Evidence((answer("createPix", {}, status=505),)), Outcome.INCONCLUSIVE, "status 505"),
+        (Evidence((answer("createPix", {}, status=505),), elsewhere=()), Outcome.INCONCLUSIVE, "status 505"),
         (Evidence((REFUSED,), comparison=Comparison(REFUSED, NO_ANSWER)), Outcome.INCONCLUSIVE, "no answer"),
         (compared(401), Outcome.INCONCLUSIVE, LIKE_NO_ENDPOINT),
         (compared(302), Outcome.INCONCLUSIVE, LIKE_NO_ENDPOINT),

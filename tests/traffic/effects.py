@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from environments.door.authorization import VALID
 from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey
-from spec.answers import registered
+from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
@@ -22,8 +22,14 @@ from tests.traffic.existence import indistinguishable
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 from tests.traffic.registrar import Registrar, is_refused
 
-REFUSALS = (400, 403, 404, 415, 422)
-"""Statuses that say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
+REFUSALS = (
+    RefusalKind.CONTENT,
+    RefusalKind.FORBIDDEN,
+    RefusalKind.LOCK,
+    RefusalKind.MEDIA_TYPE,
+    RefusalKind.NOT_FOUND,
+)
+"""They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
 _ENOUGH = 2
 _NEVER_GRANTED = (State.REFUSED, State.LISTED)
 
@@ -58,7 +64,7 @@ def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, befor
 
 def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listing) -> bool:
     """Refused, and sent once since the list, but for those without the valid token that were refused."""
-    if exchange.response is None or exchange.response.status not in REFUSALS:
+    if exchange.response is None or refusal_kind(exchange.response) not in REFUSALS:
         return False
     since = [seen for seen in registrar.client.door.exchanges if seen.number > before.number]
     same = [seen for seen in since if seen.operation == "registerPixKey" and seen.request.body == exchange.request.body]

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from environments.door.authorization import VALID
 from environments.door.client import NOTHING, synthetic
-from spec.answers import is_page, is_refusal, succeeded
+from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.rules import Outcome
@@ -173,7 +173,7 @@ class Endpoints:
             other for other in self._client.door.exchanges if other.operation != seen.operation and _grants(other)
         ]
         if operations()[seen.operation].argument is None:
-            return bool(accepted) or bool(seen.response and seen.response.status == 404)
+            return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
         return any(_argument(other) == _argument(seen) for other in accepted)
 
     def _send_reads(self) -> None:

@@ -11,7 +11,7 @@ from environments.door.budget import Shares, shares
 from environments.door.client import Client, synthetic
 from environments.door.door import UnreachableError
 from environments.profiles.profile import Profile
-from spec.answers import gives_result, is_refusal, puts_off, succeeded
+from spec.answers import ABOUT_THE_REQUEST, gives_result, refusal_kind, succeeded
 from spec.exchange import Exchange
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.refused_credentials import of_code
@@ -120,11 +120,4 @@ def _execute_one(client: Client, code: str, was_prepared: bool, found: Execution
 
 
 def _plainly_refused(exchange: Exchange) -> bool:
-    response = exchange.response
-    return (
-        response is not None
-        and is_refusal(response)
-        and response.status not in (401, 403)
-        and (response.status < 500)
-        and not puts_off(response)
-    )
+    return exchange.response is not None and refusal_kind(exchange.response) in ABOUT_THE_REQUEST

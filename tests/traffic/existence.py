@@ -15,16 +15,16 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from environments.door.authorization import VALID
-from environments.door.preflight import asks_for_a_certificate
-from spec.answers import code_of, is_refusal, puts_off
+from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_refusal, refusal_kind
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
 from spec.rules import Outcome
 from tests.harness.recorder import Finding
 
-_ABOUT_THE_SIZE = (413, 414, 415, 431)
 _MOST_COMPARED = 3
-_NOT_READY = (500, 502, 503, 504)
+_NOT_COMPARED = PASSING | ABOUT_THE_CALLER | {RefusalKind.SIZE, RefusalKind.MEDIA_TYPE}
+"""Refusals that say nothing of a path."""
+_NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
 _VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 _JSON = "application/json"
 
@@ -81,6 +81,11 @@ class Evidence:
         return seen.response.status if seen and seen.response else 0
 
     @property
+    def refusal(self) -> RefusalKind | None:
+        """What that answer refuses."""
+        return refusal_kind(self.answer.response) if self.answer and self.answer.response else None
+
+    @property
     def told_apart(self) -> Comparison | None:
         """The first comparison that tells the endpoint from no endpoint."""
         first = (self.comparison,) if self.comparison else ()
@@ -99,17 +104,16 @@ _TABLE: tuple[tuple[Callable[[Evidence], object], Question | Outcome, str], ...]
     (lambda seen: seen.told_apart, Outcome.HOLDS, ""),
     (lambda seen: seen.answer is None and seen.elsewhere is None, Question.ELSEWHERE, ""),
     (lambda seen: seen.answer is None, Outcome.INCONCLUSIVE, "{status}"),
-    (lambda seen: seen.status in (405, 501), Outcome.DEVIATES, "{status}"),
-    (lambda seen: seen.status >= 500, Outcome.INCONCLUSIVE, "{status}"),
+    (lambda seen: seen.refusal in _NO_ENDPOINT, Outcome.DEVIATES, "{status}"),
     (lambda seen: seen.comparison is None, Question.BESIDE, ""),
     (lambda seen: seen.beside is None, Outcome.INCONCLUSIVE, "no answer"),
     (lambda seen: seen.beside and seen.beside.json.limit, Outcome.INCONCLUSIVE, "{limit}"),
     (
-        lambda seen: seen.beside and asks_for_a_certificate(seen.beside),
+        lambda seen: seen.refusal is RefusalKind.CERTIFICATE,
         Outcome.INCONCLUSIVE,
         "the gateway refuses the client certificate",
     ),
-    (lambda seen: is_about_the_caller(seen.status), Outcome.INCONCLUSIVE, "cannot be told from an undocumented path"),
+    (lambda seen: seen.refusal in ABOUT_THE_CALLER, Outcome.INCONCLUSIVE, "cannot be told from an undocumented path"),
     (lambda seen: seen.known_valid is None, Question.VALID, ""),
     (lambda seen: not seen.known_valid, Outcome.INCONCLUSIVE, "cannot be told from an undocumented path; {needed}"),
     (lambda seen: seen.invalid is None, Question.INVALID, ""),
@@ -143,8 +147,7 @@ def _shown_by(evidence: Evidence) -> tuple[Exchange, ...]:
 
 def is_passing(exchange: Exchange) -> bool:
     """Whether the answer, or that there is none, may be another one in a minute."""
-    response = exchange.response
-    return response is None or response.status in _NOT_READY or puts_off(response)
+    return exchange.response is None or refusal_kind(exchange.response) in PASSING
 
 
 def granted(exchanges: Collection[Exchange]) -> Exchange | None:
@@ -155,19 +158,12 @@ def granted(exchanges: Collection[Exchange]) -> Exchange | None:
     return None
 
 
-def is_about_the_caller(status: int) -> bool:
-    """Whether the answer is about who asks, or how often, or sends elsewhere; not about what was asked for."""
-    return status in (401, 403, 423, 429) or 300 <= status < 400
-
-
 def comparable(exchanges: Collection[Exchange]) -> Iterator[Exchange]:
     """Refusals of plain requests that can be sent to a path beside the documented one, one for each status."""
     found: dict[int, Exchange] = {}
     for seen in exchanges:
-        status = seen.response.status if seen.response else 0
-        says_nothing = is_passing(seen) or is_about_the_caller(status) or status in _ABOUT_THE_SIZE
-        if not says_nothing and _is_plain(seen):
-            found.setdefault(status, seen)
+        if seen.response is not None and refusal_kind(seen.response) not in _NOT_COMPARED and _is_plain(seen):
+            found.setdefault(seen.response.status, seen)
     yield from list(found.values())[:_MOST_COMPARED]
 
 

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from environments.door.client import Client
-from environments.door.execution_guard import refuses_the_token
 from environments.door.prepared_transfers import may_have_prepared
 from environments.profiles.profile import Prepare, Profile, fill
 from environments.secrets import CODE
+from spec.answers import refuses_the_token
 from spec.exchange import Exchange
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z_-]{0,29}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from environments.profiles.profile import PixKey
-from spec.answers import registered
+from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.rules import Outcome
 from tests.harness.recorder import Finding
@@ -115,8 +115,8 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
         registrar.settle(refused, key)
         return Finding(Outcome.HOLDS, exchanges=(refused,))
     unsure = Finding(Outcome.INCONCLUSIVE, f"refused ({refused.summary}), which may have another reason", (refused,))
-    wrong = refused.response is not None and refused.response.status in (400, 415, 422)
-    if not wrong or control is None:
+    refusal = refusal_kind(refused.response) if refused.response else None
+    if refusal not in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) or control is None:
         return unsure
     if registrar.lists(key):
         return Finding(Outcome.HOLDS, exchanges=(refused,))

@@ -11,7 +11,17 @@ from urllib.parse import urlencode
 from environments.door.client import NOTHING, Client
 from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile, fill
-from spec.answers import data_of, find, is_judged_as_success, is_refusal, puts_off, registered, succeeded
+from spec.answers import (
+    ABOUT_THE_REQUEST,
+    RefusalKind,
+    data_of,
+    find,
+    is_judged_as_success,
+    is_refusal,
+    refusal_kind,
+    registered,
+    succeeded,
+)
 from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.json_text import read_json
@@ -209,7 +219,7 @@ def is_understood(exchange: Exchange) -> bool:
     """Whether the kind is understood: a 409, or a well-formed answer with any Success."""
     if exchange.response is None:
         return False
-    return exchange.response.status == 409 or succeeded(exchange)
+    return refusal_kind(exchange.response) is RefusalKind.CONFLICT or succeeded(exchange)
 
 
 def is_refused(exchange: Exchange) -> bool:
@@ -217,12 +227,9 @@ def is_refused(exchange: Exchange) -> bool:
     return exchange.response is None or is_refusal(exchange.response)
 
 
+_OUTRIGHT = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
+
+
 def is_refused_outright(exchange: Exchange) -> bool:
     """Refused for what was sent: not for the token, the rate, the load or a key that is there already."""
-    response = exchange.response
-    return (
-        response is not None
-        and is_refusal(response)
-        and (response.status not in (401, 403, 409) and response.status < 500)
-        and not puts_off(response)
-    )
+    return exchange.response is not None and refusal_kind(exchange.response) in _OUTRIGHT
