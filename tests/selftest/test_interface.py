@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from environments.door import capture as recording
@@ -19,6 +19,7 @@ from spec.packed import LARGE
 from tests.selftest.exchanges import answer
 from tests.traffic.existence import indistinguishable
 
+on_a_busy_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -61,6 +62,7 @@ def test_personal_fields_come_from_the_schema():
     assert {"from", "to", "DocumentNumber"} <= personal_fields()
 
 
+@on_a_busy_machine
 @given(JSON_VALUES)
 def test_json_is_read_as_json(value):
     """Whatever the standard library writes is read, and is the same value."""
@@ -70,6 +72,7 @@ def test_json_is_read_as_json(value):
     assert json.loads(json.dumps(text.value, default=float)) == json.loads(json.dumps(value), parse_int=float)
 
 
+@on_a_busy_machine
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(body):
     """No input breaks the reader."""
