@@ -1,0 +1,38 @@
+"""README's sample output, how a run ends against a service with one fault: `python -m tests.selftest.sample` writes it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from environments.sandbox.server import Server
+from environments.sandbox.service import Service
+from tests.selftest.services.running import run, write_profile
+
+README = Path(__file__).parents[2] / "README.md"
+IN_README = re.compile(r"(?<=```\n)NON-CONFORMANT.*?(?=```)", re.DOTALL)
+ADDRESS, REPORT = "https://staging.example.test", "reports/runs/staging/latest"
+
+
+class ShowsTheTaxDocument(Service):
+    """The tax document is not masked."""
+
+    def execution_result(self, transfer):
+        return {**super().execution_result(transfer), "document": "12345678909"}
+
+
+def sample() -> str:
+    """The lines below pytest's heading `conformance`; address and folder, which change, are those of an example."""
+    service = ShowsTheTaxDocument()
+    with tempfile.TemporaryDirectory() as folder, Server(service) as server:
+        profile = write_profile(Path(folder), server.base_url).rename(Path(folder, "staging.yaml"))
+        ended = run(profile, "-m", "", "-k", "executePix.document", PIX_TOKEN=service.token)
+        output = ended.output.replace(server.base_url, ADDRESS).replace(str(ended.folder), REPORT)
+    _, _, closing = output.partition(" conformance =")
+    return closing.partition("\n")[2].partition("\n---")[0] + "\n"
+
+
+if __name__ == "__main__":
+    output = sample()
+    README.write_text(IN_README.sub(lambda _: output, README.read_text("utf-8"), count=1), "utf-8")
