@@ -1,15 +1,26 @@
-# Sets all up and runs; the plain commands stand in the README.
+# Each command sets up .venv first. README.md has the plain commands.
 ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
+# The self-tests without a run of the suite in a process of its own.
+FAST := $(addprefix tests/selftest/test_,$(addsuffix .py,clocks dependencies grants headline interface known_failures ledger \
+	masking options plan profiles redaction rules tokens verdicts))
 
-.PHONY: conformance test lint proof bench witnesses
+.PHONY: conformance test quick fast lint proof bench witnesses
 
+# One conformance run.
 conformance: .venv/ready
 	$(BIN)/pytest --environment=$(ENVIRONMENT)
 
+# All self-tests.
 test: .venv/ready
 	$(BIN)/pytest tests/selftest -n 2 --dist=worksteal
+
+# For every save: lint and the fast self-tests, in less than 30 seconds.
+quick: lint fast
+
+fast: .venv/ready
+	$(BIN)/pytest -q $(FAST) -n 2
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -21,7 +32,7 @@ lint: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
 	touch $@
 
-# Tools of other makers that read the schema. Where they are not installed, the self-tests that ask them are skipped.
+# Tools of others that read openapi.yaml. The self-tests that run them are skipped where they are not installed.
 witnesses: .venv/witnesses/ready
 
 .venv/witnesses/ready: tests/selftest/witnesses/package.json .venv/ready
@@ -30,11 +41,10 @@ witnesses: .venv/witnesses/ready
 	npm install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error
 	touch $@
 
-# Every service of the proof, also those that are alike or slow by design, and every requirement selected alone; the
-# default proof tries a few of each sort.
+# Every service of the proof, and every requirement selected alone. `make test` tries a few services of each sort.
 proof: .venv/ready
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py -n 2 --dist=worksteal
 
-# The default run beside `st run` on the same schema, service and machine, and a plain replay as the floor.
+# How long the default run takes beside `st run` on the same schema, service and machine, and beside a plain replay.
 bench: .venv/ready
 	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py
