@@ -1,0 +1,77 @@
+"""What is imported is declared, what is declared is pinned, and CI runs every version of Python that is named."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+USED = {Requirement(line).name: Requirement(line) for line in PROJECT["project"]["dependencies"]}
+DEVELOPMENT = {Requirement(line).name for line in PROJECT["project"]["optional-dependencies"]["dev"]}
+OWN = {"conftest", "environments", "reports", "spec", "tests"}
+TYPES_ALONE = {"_typeshed"}
+"""Modules that only a type checker knows."""
+
+
+def imported(path):
+    """The top-level modules that a file imports, without those of Python and of this project."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OWN - TYPES_ALONE
+
+
+def distributions(files):
+    """Canonical names of the packages that hold what the files import."""
+    modules = {module for file in files for module in imported(file)}
+    return {canonicalize_name(packages_distributions()[module][0]) for module in modules}
+
+
+def canonical(names):
+    return {canonicalize_name(name) for name in names}
+
+
+FILES = [path for path in ROOT.rglob("*.py") if not path.relative_to(ROOT).parts[0].startswith(".")]
+SELF_TESTS = [path for path in FILES if path.is_relative_to(ROOT / "tests/selftest")]
+SUITE = sorted(set(FILES) - set(SELF_TESTS))
+PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_options"]["addopts"] if name[0] != "-"}
+
+
+def test_a_run_imports_what_is_declared():
+    """Every package that a run imports, or loads as a plugin, is a dependency."""
+    loaded = {canonicalize_name(packages_distributions()[plugin][0]) for plugin in PLUGINS}
+
+    assert (distributions(SUITE) | loaded) - canonical(USED) == set()
+
+
+def test_the_self_tests_import_what_is_declared():
+    """What the self-tests import beyond that is a dependency of development."""
+    assert distributions(SELF_TESTS) - canonical(USED) - canonical(DEVELOPMENT) == set()
+
+
+@pytest.mark.parametrize("name", sorted(USED))
+def test_a_dependency_is_pinned_within_its_bounds(name):
+    """constraints.txt has one version of it, which pyproject.toml permits."""
+    pins = dict(re.findall(r"(?m)^([A-Za-z0-9._-]+)==(.+)$", (ROOT / "constraints.txt").read_text("utf-8")))
+    pinned = {canonicalize_name(pin): version for pin, version in pins.items()}
+
+    assert pinned[canonicalize_name(name)] in USED[name].specifier
+
+
+def test_every_version_of_python_is_tried():
+    """The versions that pyproject.toml names are those of the workflow, from requires-python on."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+
+    assert workflow["jobs"]["suite"]["strategy"]["matrix"]["python"] == named
+    assert PROJECT["project"]["requires-python"] == f">={named[0]}"
