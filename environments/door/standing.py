@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.exchange import Exchange
-from spec.rules import Outcome, judge
+from spec.rules import judge
 
 STANDING = ("serverError", "stackTrace", "connection")
 """The rows of every operation that all of its exchanges answer for."""
@@ -19,7 +19,7 @@ class Suspicions:
     def of(self, exchange: Exchange, *, once_is_enough: bool) -> list[str]:
         """The standing rows that the exchange breaks."""
         rows = [f"{exchange.operation}.{what}" for what in STANDING] if exchange.operation else []
-        broken = [row for row in rows if judge(row, exchange).outcome is Outcome.DEVIATES]
+        broken = [row for row in rows if judge(row, exchange).deviates]
         for row in broken:
             seen = self._seen.setdefault(row, set())
             seen.add(exchange.number)

@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, Operation, operations
 from spec.rules import envelope, members, robustness
 from spec.rules.envelope import AnswerRule, of_data, of_envelope, of_json, of_success
-from spec.rules.judgement import Judgement, Outcome, Rule
+from spec.rules.judgement import Judgement, Outcome, Rule, deviates, holds, inconclusive
 
-__all__ = ["RULES", "Judgement", "Outcome", "Rule", "judge"]
+__all__ = ["RULES", "Judgement", "Outcome", "Rule", "deviates", "holds", "inconclusive", "judge"]
 
 
 def judge(requirement_id: str, exchange: Exchange) -> Judgement:
-    """Judge one exchange for one row. KeyError where no rule answers for the row."""
-    return RULES[requirement_id](exchange)
+    """Judge one exchange for one requirement. KeyError where no rule answers for it."""
+    return replace(RULES[requirement_id](exchange), exchanges=(exchange,))
 
 
 def _described(operation: Operation) -> Iterator[tuple[str, AnswerRule]]:

@@ -1,4 +1,4 @@
-"""What one exchange says about one row."""
+"""What exchanges show about one requirement."""
 
 from __future__ import annotations
 
@@ -11,33 +11,47 @@ from spec.json_text import is_integer, is_number
 
 
 class Outcome(Enum):
-    """What one exchange says about one row."""
+    """What exchanges show about a requirement. An inconclusive one could not be judged."""
 
     HOLDS = "holds"
     DEVIATES = "deviates"
-    INCONCLUSIVE = "hidden"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The outcome and why: what came back and what was owed, without values of the service."""
+    """The outcome, why, and the exchanges that show it. The message holds no value of the service."""
 
     outcome: Outcome
     message: str = ""
+    exchanges: tuple[Exchange, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.outcome is Outcome.HOLDS
+
+    @property
+    def deviates(self) -> bool:
+        return self.outcome is Outcome.DEVIATES
 
 
 Rule = Callable[[Exchange], Judgement]
 HOLDS = Judgement(Outcome.HOLDS)
 
 
-def deviates(message: str) -> Judgement:
-    """The exchange breaks the row."""
-    return Judgement(Outcome.DEVIATES, message)
+def holds(*exchanges: Exchange) -> Judgement:
+    """The exchanges show that the requirement is met."""
+    return Judgement(Outcome.HOLDS, "", exchanges)
 
 
-def inconclusive(message: str) -> Judgement:
-    """The exchange cannot show the row, and why."""
-    return Judgement(Outcome.INCONCLUSIVE, message)
+def deviates(message: str, *exchanges: Exchange) -> Judgement:
+    """The exchanges show that the requirement is not met."""
+    return Judgement(Outcome.DEVIATES, message, exchanges)
+
+
+def inconclusive(message: str, *exchanges: Exchange) -> Judgement:
+    """The exchanges do not show whether the requirement is met. The message says why."""
+    return Judgement(Outcome.INCONCLUSIVE, message, exchanges)
 
 
 def kind_of(value: object) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spec.answers import data_of, is_refusal, succeeded
-from spec.rules import Outcome
+from spec.rules import deviates, holds, inconclusive
 from tests.harness.judging import NotExercised, assert_found, assert_holds, observe, requirement, rows
-from tests.harness.recorder import Finding
 
 STANDING = ("serverError", "stackTrace", "connection")
 
@@ -36,7 +35,7 @@ def test_fields_of_the_answer(deletions):
 def _understood(deletions):
     statuses = {seen.response.status for seen in deletions if seen.response}
     if statuses == {415}:
-        return Finding(Outcome.DEVIATES, "status 415 for application/json", tuple(deletions[:1]))
+        return deviates("status 415 for application/json", *deletions[:1])
     if any(seen.response and not is_refusal(seen.response) for seen in deletions):
-        return Finding(Outcome.HOLDS, exchanges=tuple(deletions[:1]))
-    return Finding(Outcome.INCONCLUSIVE, "no key was deleted", tuple(deletions[:1]))
+        return holds(*deletions[:1])
+    return inconclusive("no key was deleted", *deletions[:1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.interface import operations
-from spec.rules import Outcome
+from spec.rules import deviates, holds, inconclusive
 from tests.harness.judging import (
     NotExercised,
     OutOfScope,
@@ -16,7 +16,6 @@ from tests.harness.judging import (
     requirement,
     rows,
 )
-from tests.harness.recorder import Finding
 from tests.traffic.operations import PREPARING
 from tests.traffic.reach import READS
 
@@ -52,8 +51,8 @@ def _prefix(traffic, endpoints):
         raise NotExercised("all that is permitted may move money: add read to allow, or select an operation")
     found = [endpoints.existence(op) for op in permitted]
     exchanges = tuple(seen for finding in found for seen in finding.exchanges[:1])
-    if any(finding.outcome is Outcome.HOLDS for finding in found):
-        return Finding(Outcome.HOLDS, exchanges=exchanges)
-    if any(finding.outcome is Outcome.DEVIATES for finding in found):
-        return Finding(Outcome.DEVIATES, "no documented path answers under /v1", exchanges)
-    return Finding(Outcome.INCONCLUSIVE, "no documented path can be told from an undocumented one", exchanges)
+    if any(finding.holds for finding in found):
+        return holds(*exchanges)
+    if any(finding.deviates for finding in found):
+        return deviates("no documented path answers under /v1", *exchanges)
+    return inconclusive("no documented path can be told from an undocumented one", *exchanges)

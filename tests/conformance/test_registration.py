@@ -6,7 +6,7 @@ import pytest
 
 from spec.answers import code_of, data_of, gives_result, registered
 from spec.interface import KEY_TYPES
-from spec.rules import Outcome
+from spec.rules import deviates, holds, inconclusive
 from tests.harness.judging import (
     NotExercised,
     OutOfScope,
@@ -18,7 +18,6 @@ from tests.harness.judging import (
     requirement,
     rows,
 )
-from tests.harness.recorder import Finding
 from tests.traffic.effects import mention_suspected
 from tests.traffic.findings import token_accepted
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of, of_a_guessable_token
@@ -164,10 +163,10 @@ def test_the_documented_request_is_enough(row, registrations):
 def _understood(registrations, row):
     statuses = {answer.response.status for answer in registrations.answers if answer.response}
     if statuses == {415} and row == "registerPixKey.contentType.accepted":
-        return Finding(Outcome.DEVIATES, "status 415 for application/json", tuple(registrations.answers[:1]))
+        return deviates("status 415 for application/json", *registrations.answers[:1])
     if registrations.understood:
-        return Finding(Outcome.HOLDS, exchanges=tuple(registrations.understood[:1]))
-    return Finding(Outcome.INCONCLUSIVE, "no registration was understood", tuple(registrations.answers[:1]))
+        return holds(*registrations.understood[:1])
+    return inconclusive("no registration was understood", *registrations.answers[:1])
 
 
 @requirement("registerPixKey.repeated")

@@ -6,7 +6,7 @@ import pytest
 
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.rules import Outcome, judge
+from spec.rules import judge
 from tests.harness.judging import NotExercised, cite, each
 
 
@@ -31,7 +31,7 @@ def test_no_dropped_connection(operation, endpoints, door):
 def _assert_never(row, operation, exchanges: list[Exchange], door):
     """No exchange of the operation breaks the row twice: what was seen once only may have been the network."""
     seen = [exchange for exchange in exchanges if exchange.operation == operation]
-    broken = [item for item in seen if item.number in door.reproduced and judge(row, item).outcome is Outcome.DEVIATES]
+    broken = [item for item in seen if item.number in door.reproduced and judge(row, item).deviates]
     cite(*broken)
     if not any(exchange.response for exchange in seen):
         raise NotExercised("no answer to judge")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.profile import Profile
-from spec.rules import Outcome
 from tests.harness.judging import NotExercised, observe, requirement
 from tests.harness.recorder import assert_requirements
 from tests.traffic.generation.settings import GenerationSettings
@@ -19,7 +18,7 @@ def test_second_execution(world: World):
     """Whether a code that was executed can be executed again, and whether money moves again."""
     if world.twice is None:
         raise NotExercised("not tried: supply transactions.prepare and room in limits.executions; only on loopback")
-    observe(world.twice.message, *world.twice.exchanges, first=world.twice.outcome is Outcome.HOLDS)
+    observe(world.twice.message, *world.twice.exchanges, first=world.twice.holds)
 
 
 @requirement("listPixKeys.shape")

@@ -11,7 +11,7 @@ from _pytest.outcomes import Skipped
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.requirements import Requirement
-from spec.rules import Outcome, judge
+from spec.rules import Judgement, Outcome, judge
 
 
 class NotExercised(Skipped):
@@ -107,15 +107,17 @@ def assert_holds(*exchanges: Exchange) -> None:
     Every deviation is in the message of the AssertionError, not only the first.
     """
     recording = current.get()
-    judged = [(exchange, judge(recording.requirement.id, exchange)) for exchange in exchanges]
-    deviating = [(exchange, judgement) for exchange, judgement in judged if judgement.outcome is Outcome.DEVIATES]
-    recording.cite([exchange for exchange, _ in deviating])
-    assert not deviating, "; ".join(dict.fromkeys(judgement.message for _, judgement in deviating))
+    judged = [judge(recording.requirement.id, exchange) for exchange in exchanges]
+    deviating = [judgement for judgement in judged if judgement.deviates]
+    for judgement in deviating:
+        cite(*judgement.exchanges)
+    assert not deviating, "; ".join(dict.fromkeys(judgement.message for judgement in deviating))
 
-    holding = [exchange for exchange, judgement in judged if judgement.outcome is Outcome.HOLDS]
-    recording.cite(holding[:3])
+    holding = [judgement for judgement in judged if judgement.holds]
+    for judgement in holding[:3]:
+        cite(*judgement.exchanges)
     if not holding:
-        reasons = dict.fromkeys(judgement.message for _, judgement in judged)
+        reasons = dict.fromkeys(judgement.message for judgement in judged)
         raise NotExercised("; ".join(list(reasons)[:3]) or "no answer that could show it")
 
 
@@ -134,19 +136,10 @@ def assert_requirements(results: Iterable[RequirementResult], *, judged: Collect
         raise NotExercised("no answer to judge")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What only several exchanges show about a row: the outcome, why, and the exchanges that show it."""
+def assert_found(judgement: Judgement) -> None:
+    """The judgement holds. An inconclusive one leaves the requirement of the running test unexercised."""
+    cite(*judgement.exchanges)
+    if judgement.outcome is Outcome.INCONCLUSIVE:
+        raise NotExercised(judgement.message)
 
-    outcome: Outcome
-    message: str = ""
-    exchanges: tuple[Exchange, ...] = ()
-
-
-def assert_found(finding: Finding) -> None:
-    """The finding holds. A hidden one leaves the row of the running test unexercised."""
-    cite(*finding.exchanges)
-    if finding.outcome is Outcome.INCONCLUSIVE:
-        raise NotExercised(finding.message)
-
-    assert finding.outcome is Outcome.HOLDS, finding.message
+    assert judgement.holds, judgement.message

@@ -23,7 +23,7 @@ from reports.run import missing_permission
 from reports.verdicts import Verdict, deviation
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
-from spec.rules import Outcome, judge
+from spec.rules import judge
 from tests.harness.recorder import NotExercised, OutOfScope, Recording, RequirementsFailError, current
 
 _LEARNED_FROM = 65_536
@@ -243,12 +243,12 @@ class Watcher:
         for what in STANDING:
             row = ledger()[f"{exchange.operation}.{what}"]
             judgement = judge(row.id, exchange)
-            if judgement.outcome is Outcome.HOLDS:
+            if judgement.holds:
                 yield row.id, Verdict.PASS.value, "", []
-            elif judgement.outcome is Outcome.DEVIATES and certain:
+            elif judgement.deviates and certain:
                 verdict = deviation(row.level, self.profile.fail_on)
                 yield row.id, verdict.value, judgement.message, [exchange.number]
-            elif judgement.outcome is Outcome.DEVIATES:
+            elif judgement.deviates:
                 yield row.id, Verdict.PASS.value, f"seen once and not again: {judgement.message}", [exchange.number]
 
 

@@ -15,13 +15,13 @@ from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution,
 @pytest.mark.parametrize("row", [row for row in RULES if row.startswith("executePix.")])
 def test_right_execution_holds(row):
     """The example of the document breaks no rule of the execution."""
-    assert judge(row, execution()).outcome is Outcome.HOLDS
+    assert judge(row, execution()).holds
 
 
 @pytest.mark.parametrize("row", [row for row in RULES if row.startswith("registerPixKey.")])
 def test_right_registration_holds(row):
     """The example of the document breaks no rule of the registration."""
-    assert judge(row, registration()).outcome is Outcome.HOLDS
+    assert judge(row, registration()).holds
 
 
 @pytest.mark.parametrize("row", RULES)
@@ -41,7 +41,7 @@ def test_a_refusal_breaks_no_rule(row, status):
 
 def deviating(exchange, prefix):
     """The rows that the exchange breaks."""
-    return {row for row in RULES if row.startswith(prefix) and judge(row, exchange).outcome is Outcome.DEVIATES}
+    return {row for row in RULES if row.startswith(prefix) and judge(row, exchange).deviates}
 
 
 @pytest.mark.parametrize("field", EXECUTION)
@@ -96,7 +96,7 @@ def test_integers(code):
     """1.0, 1e2 and integers of any size are integers."""
     exchange = answer("deletePixKey", b'{"code": %s, "data": {"Success": "true"}}' % code)
 
-    assert judge("deletePixKey.envelope.code.type", exchange).outcome is Outcome.HOLDS
+    assert judge("deletePixKey.envelope.code.type", exchange).holds
 
 
 @pytest.mark.parametrize("status", [201, 202, 204, 206, 299])
@@ -166,7 +166,7 @@ def test_boolean_success():
 )
 def test_deviation(row, exchange):
     """The exchange breaks the row."""
-    assert judge(row, exchange).outcome is Outcome.DEVIATES
+    assert judge(row, exchange).deviates
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_deviation(row, exchange):
 )
 def test_stack_traces(body):
     """A trace is known by its frames, whatever the line breaks."""
-    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).outcome is Outcome.DEVIATES
+    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).deviates
 
 
 @pytest.mark.parametrize(
@@ -218,13 +218,13 @@ def test_stack_traces(body):
 )
 def test_texts_that_are_no_stack_trace(body):
     """A text that says where to look is no trace."""
-    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).outcome is Outcome.HOLDS
+    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).holds
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])
 def test_gateways_are_no_server_error(status):
     """502, 503 and 504 do not count."""
-    assert judge("executePix.serverError", answer("executePix", {}, status=status)).outcome is Outcome.HOLDS
+    assert judge("executePix.serverError", answer("executePix", {}, status=status)).holds
 
 
 @pytest.mark.parametrize(

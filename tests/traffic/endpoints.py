@@ -11,8 +11,8 @@ from environments.door.client import NOTHING, synthetic
 from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.rules import Outcome
-from tests.harness.recorder import Finding, NotExercised
+from spec.rules import Judgement, Outcome, inconclusive
+from tests.harness.recorder import NotExercised
 from tests.traffic import malformed
 from tests.traffic.existence import (
     Comparison,
@@ -39,17 +39,17 @@ class Endpoints:
 
     def __init__(self, traffic: Traffic) -> None:
         self.traffic, self._client, self._profile = traffic, traffic.client, traffic.profile
-        self._findings: dict[str, Finding] = {}
+        self._findings: dict[str, Judgement] = {}
         self._left_open: set[str] = set()
 
-    def existence(self, operation: str) -> Finding:
+    def existence(self, operation: str) -> Judgement:
         """Whether the endpoint exists. Where passing trouble left that open, what the run has sent since counts."""
         if operation not in self._findings or operation in self._left_open:
             self._left_open.discard(operation)
             try:
                 self._findings[operation] = self._gather(operation)
             except NotExercised as missing:
-                self._findings[operation] = Finding(Outcome.INCONCLUSIVE, str(missing))
+                self._findings[operation] = inconclusive(str(missing))
         return self._findings[operation]
 
     @cached_property
@@ -73,7 +73,7 @@ class Endpoints:
 
     # -- the questions ----------------------------------------------------------------------------------------
 
-    def _gather(self, operation: str) -> Finding:
+    def _gather(self, operation: str) -> Judgement:
         questions = {
             Question.ELSEWHERE: self._look_elsewhere,
             Question.BESIDE: self._compare,

@@ -18,8 +18,7 @@ from environments.door.authorization import VALID
 from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_refusal, refusal_kind
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
-from spec.rules import Outcome
-from tests.harness.recorder import Finding
+from spec.rules import Judgement, Outcome
 
 _MOST_COMPARED = 3
 _NOT_COMPARED = PASSING | ABOUT_THE_CALLER | {RefusalKind.SIZE, RefusalKind.MEDIA_TYPE}
@@ -122,14 +121,14 @@ _TABLE: tuple[tuple[Callable[[Evidence], object], Question | Outcome, str], ...]
 """What evidence says of the requirement and why, or what must be asked next. The first line that applies counts."""
 
 
-def conclude(evidence: Evidence) -> Finding | Question:
+def conclude(evidence: Evidence) -> Judgement | Question:
     """Whether the endpoint exists, or what must be asked first."""
     outcome, message = next((outcome, message) for applies, outcome, message in _TABLE if applies(evidence))
     if isinstance(outcome, Question):
         return outcome
     status = f"status {evidence.status}" if evidence.status else "no answer"
     limit = evidence.beside.json.limit if evidence.beside else ""
-    return Finding(outcome, message.format(status=status, limit=limit, needed=evidence.needed), _shown_by(evidence))
+    return Judgement(outcome, message.format(status=status, limit=limit, needed=evidence.needed), _shown_by(evidence))
 
 
 def _shown_by(evidence: Evidence) -> tuple[Exchange, ...]:

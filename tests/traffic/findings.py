@@ -5,40 +5,35 @@ from __future__ import annotations
 from environments.door.authorization import VALID
 from spec.answers import is_judged_as_success, is_refusal, succeeded
 from spec.exchange import Exchange
-from spec.rules import Outcome, judge
-from tests.harness.recorder import Finding
+from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, judge
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.existence import indistinguishable
 from tests.traffic.reach import READS
 
 
-def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Finding:
+def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
     """Whether a valid token is accepted. A 401 is a failure only where the token is known to be valid."""
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     for answer in answers:
         if succeeded(answer):
-            return Finding(Outcome.HOLDS, exchanges=(answer,))
+            return holds(answer)
     statuses = {answer.response.status for answer in answers if answer.response}
     shown = tuple(answers[:1])
     if statuses != {401}:
         seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
-        return Finding(Outcome.INCONCLUSIVE, f"no good request was granted ({seen})", shown)
+        return inconclusive(f"no good request was granted ({seen})", *shown)
     traffic = endpoints.traffic
     witness = _token_is_valid(endpoints, operation)
     unasked = traffic.client.door.token_monitor.witness is None
     if witness and unasked and witness[0].number < answers[0].number:
         message = "status 401 after the token was accepted: it may have expired, and no harmless request shows it"
-        return Finding(Outcome.INCONCLUSIVE, message, shown)
+        return inconclusive(message, *shown)
     if witness:
-        return Finding(
-            Outcome.DEVIATES,
-            f"status 401, while {witness[0].operation} accepts the token",
-            (*shown, *witness),
-        )
+        return deviates(f"status 401, while {witness[0].operation} accepts the token", *shown, *witness)
     others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
     message = f"status 401, and no other operation shows that the token is valid{others}"
-    return Finding(Outcome.INCONCLUSIVE, message, shown)
+    return inconclusive(message, *shown)
 
 
 def _token_is_valid(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
@@ -56,45 +51,45 @@ def _token_is_valid(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
     return ()
 
 
-def accepted_under_another_scheme(executions: Executions) -> Finding:
+def accepted_under_another_scheme(executions: Executions) -> Judgement:
     """Whether an invented code is answered alike with the bearer token and with the token in another form.
 
     No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
     """
     granted, refused = executions.unknown, executions.unknown_unauthorized
     if granted is None or refused is None or granted.response is None:
-        return Finding(Outcome.INCONCLUSIVE, "no answer")
+        return inconclusive("no answer")
     if indistinguishable(granted, refused):
-        return Finding(Outcome.INCONCLUSIVE, "a synthetic code is answered alike with and without a valid token")
+        return inconclusive("a synthetic code is answered alike with and without a valid token")
     taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
     if taken:
         names = ", ".join(seen.credential for seen in taken)
-        return Finding(Outcome.DEVIATES, f"accepted: {names}", (granted, *taken))
-    return Finding(Outcome.HOLDS, exchanges=tuple(executions.other_schemes))
+        return deviates(f"accepted: {names}", granted, *taken)
+    return holds(*executions.other_schemes)
 
 
-def seen_in_one_answer(row: str, answers: list[Exchange]) -> Finding:
+def seen_in_one_answer(row: str, answers: list[Exchange]) -> Judgement:
     """Whether at least one answer keeps the row: for an example that cannot hold in every answer.
 
     A success that cannot be judged may have been the one: then nothing is said.
     """
-    judged = [(answer, judge(row, answer)) for answer in answers if is_judged_as_success(answer)]
+    judged = [judge(row, answer) for answer in answers if is_judged_as_success(answer)]
     for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
-        of_it = [(answer, judgement) for answer, judgement in judged if judgement.outcome is outcome]
+        of_it = [judgement for judgement in judged if judgement.outcome is outcome]
         if of_it:
-            message = "" if outcome is Outcome.HOLDS else of_it[0][1].message
-            return Finding(outcome, message, tuple(answer for answer, _ in of_it[:3]))
-    return Finding(Outcome.INCONCLUSIVE, "no code was executed")
+            shown = (exchange for judgement in of_it[:3] for exchange in judgement.exchanges)
+            return Judgement(outcome, of_it[0].message, tuple(shown))
+    return inconclusive("no code was executed")
 
 
-def needs_more(executions: Executions) -> Finding:
+def needs_more(executions: Executions) -> Judgement:
     """Whether codes that this run prepared are refused as documented, and executed with more."""
     confirmed = [answer for answer in executions.answers if succeeded(answer)]
     if confirmed:
-        return Finding(Outcome.HOLDS, exchanges=(confirmed[0],))
+        return holds(confirmed[0])
     prepared = [answer for answer in executions.answers if answer.number in executions.prepared]
     generous = [answer for answer in executions.generous if succeeded(answer)]
     if generous and len(prepared) >= 2:
         message = "prepared codes are refused as documented, and executed with a query, a body and further headers"
-        return Finding(Outcome.DEVIATES, message, (*prepared, *generous))
-    return Finding(Outcome.INCONCLUSIVE, "no code was executed", tuple(executions.answers[:1]))
+        return deviates(message, *prepared, *generous)
+    return inconclusive("no code was executed", *executions.answers[:1])

@@ -10,8 +10,7 @@ from dataclasses import replace
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
-from spec.rules import Outcome
-from tests.harness.recorder import Finding
+from spec.rules import Judgement, deviates, holds, inconclusive
 from tests.traffic.existence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
 from tests.traffic.registrar import PATIENCE_S, Registrar, is_refused_outright, is_understood
@@ -22,23 +21,21 @@ CONTROLS = (True, True, False, True, False)
 """After a difference helped: whether the documented body is sent, or the one with the difference."""
 
 
-def explained(registrar: Registrar, key: PixKey) -> Finding:
+def explained(registrar: Registrar, key: PixKey) -> Judgement:
     """Whether a documented kind is accepted; where it is refused, whether that is surely wrong."""
     tried = [answer for answer in registrar.found.fresh if kind_sent(answer) == key.type]
     understood = [answer for answer in tried if is_understood(answer)]
     understood += [answer for answer in registrar.found.effects if kind_sent(answer) == key.type]
     if understood:
-        return Finding(Outcome.HOLDS, exchanges=tuple(understood[:1]))
+        return holds(*understood[:1])
     if not any(is_refused_outright(answer) for answer in tried):
-        return Finding(
-            Outcome.INCONCLUSIVE, f"no {key.type} key was registered: {tried[-1].summary}", tuple(tried[-1:])
-        )
+        return inconclusive(f"no {key.type} key was registered: {tried[-1].summary}", *tried[-1:])
     registrar.explained += 1
     broken = _broken_otherwise(registrar, key, tried[-1])
     if broken == f"registerPixKey.pixKeyType.{key.type}":
         return registrar.found.broken[broken]
     if broken:
-        return Finding(Outcome.INCONCLUSIVE, f"refused, which {broken} answers for", tuple(tried[-1:]))
+        return inconclusive(f"refused, which {broken} answers for", *tried[-1:])
     return _refused_between(registrar, key)
 
 
@@ -60,10 +57,8 @@ def _broken_otherwise(registrar: Registrar, key: PixKey, refusal: Exchange) -> s
         if not _helps_for_sure(registrar, key, alternative, refusal, free=free):
             return ""
         registrar.helped.add(alternative.what)
-        registrar.found.broken[alternative.row] = Finding(
-            Outcome.DEVIATES,
-            f"a {key.type} key is refused as documented and accepted with {alternative.what}",
-            (refusal, exchange),
+        registrar.found.broken[alternative.row] = deviates(
+            f"a {key.type} key is refused as documented and accepted with {alternative.what}", refusal, exchange
         )
         return alternative.row
     return ""
@@ -103,7 +98,7 @@ def _accepted_without(registrar: Registrar, key: PixKey, alternative: Alternativ
     return registered(without)
 
 
-def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
+def _refused_between(registrar: Registrar, key: PixKey) -> Judgement:
     """The kind is refused wrongly where another one is accepted before it and again after it.
 
     A key that the list shows is refused because it is there; that keys of its kind can be registered is seen then.
@@ -113,18 +108,18 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Finding:
     refused = _refused_again(registrar, key, PATIENCE_S if control else ())
     if is_understood(refused):
         registrar.settle(refused, key)
-        return Finding(Outcome.HOLDS, exchanges=(refused,))
-    unsure = Finding(Outcome.INCONCLUSIVE, f"refused ({refused.summary}), which may have another reason", (refused,))
+        return holds(refused)
+    unsure = inconclusive(f"refused ({refused.summary}), which may have another reason", refused)
     refusal = refusal_kind(refused.response) if refused.response else None
     if refusal not in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) or control is None:
         return unsure
     if registrar.lists(key):
-        return Finding(Outcome.HOLDS, exchanges=(refused,))
+        return holds(refused)
     after = registrar.register_again(control)
     if not registered(after):
         return unsure
     message = f"{refused.summary} for a key of the type {key.type}; {kind_sent(control)} is accepted before and after"
-    return Finding(Outcome.DEVIATES, message, (refused, control, after))
+    return deviates(message, refused, control, after)
 
 
 def _refused_again(registrar: Registrar, key: PixKey, waits: Sequence[float]) -> Exchange:

@@ -26,7 +26,7 @@ from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.json_text import read_json
 from spec.key_list import UUID, Listing
-from tests.harness.recorder import Finding
+from spec.rules import Judgement
 
 if TYPE_CHECKING:
     from tests.traffic.effects import Suspicion
@@ -54,8 +54,8 @@ class Registrations:
     other_names: list[Exchange] = field(default_factory=list)
     lower_case: list[Exchange] = field(default_factory=list)
     numeric: list[Exchange] = field(default_factory=list)
-    kinds: dict[str, Finding] = field(default_factory=dict)
-    broken: dict[str, Finding] = field(default_factory=dict)
+    kinds: dict[str, Judgement] = field(default_factory=dict)
+    broken: dict[str, Judgement] = field(default_factory=dict)
     effects: list[Exchange] = field(default_factory=list)
     suspected: list[Exchange] = field(default_factory=list)
     missing: str = ""

@@ -14,8 +14,7 @@ from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.interface import MARK
-from spec.rules import Outcome
-from tests.harness.recorder import Finding
+from spec.rules import inconclusive
 from tests.traffic.effects import look_for_effect, settle_suspicions
 from tests.traffic.extras import registration
 from tests.traffic.refused_credentials import OfKeys
@@ -41,7 +40,7 @@ def register_all(client: Client, profile: Profile, token: str, *, to_delete: boo
         return Registrations("", missing=f"nothing to register: supply {what}")
     registrar = Registrar(client, profile)
     first = {key.type: key for key in reversed(profile.pix_keys)}
-    registrar.found.kinds = {kind: Finding(Outcome.INCONCLUSIVE, "not reached") for kind in first}
+    registrar.found.kinds = {kind: inconclusive("not reached") for kind in first}
     with suppress(UnreachableError):  # what was learned until then is judged
         if to_delete:
             _register_to_delete(registrar, profile.pix_keys)

@@ -13,7 +13,7 @@ from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
-from spec.rules import RULES, Outcome, judge
+from spec.rules import RULES, judge
 from tests.traffic.generation.cases import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
@@ -130,9 +130,9 @@ class Findings:
         for row in _rows(case.operation, case.valid):
             judgement = judge(row, exchange)
             standing = row.rpartition(".")[2] in STANDING
-            if judgement.outcome is Outcome.HOLDS:
+            if judgement.holds:
                 self.held.setdefault(row, []).append(exchange.number)
-            elif judgement.outcome is Outcome.DEVIATES and (not standing or exchange.number in self.door.reproduced):
+            elif judgement.deviates and (not standing or exchange.number in self.door.reproduced):
                 yield Sign(row, case.where, judgement.message)
         if _names_an_undocumented_kind(case):
             if registered(exchange):

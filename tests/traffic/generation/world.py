@@ -14,8 +14,7 @@ from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
-from spec.rules import Outcome
-from tests.harness.recorder import Finding
+from spec.rules import Judgement, Outcome, inconclusive
 from tests.traffic.generation.cases import Case
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.preparing import codes_of, prepare
@@ -54,7 +53,7 @@ class World:
     touched: dict[str, PixKey] = field(default_factory=dict)
     listings: dict[str, Exchange] = field(default_factory=dict)
     followed: dict[str, Exchange] = field(default_factory=dict)
-    twice: Finding | None = None
+    twice: Judgement | None = None
     transfers: int = 0
 
     @property
@@ -185,11 +184,11 @@ def _changes(before: Numbers, after: Numbers) -> Numbers:
     }
 
 
-def _told(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> Finding:
+def _told(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> Judgement:
     """What the second execution of a code did. It deviates from nothing; HOLDS says that money moved twice."""
     twice = any(again.get(place) == amount for place, amount in moved.items())
     answer = f"a second execution of a code is answered with {second.summary}"
     if twice:
-        return Finding(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
+        return Judgement(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
     told = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
-    return Finding(Outcome.INCONCLUSIVE, f"{answer}, {told}", (first, second))
+    return inconclusive(f"{answer}, {told}", first, second)
