@@ -223,9 +223,9 @@ class TestTheFirstMinute:
     )
     def test_proof(self, run, tmp_path, monkeypatch, content, said):
         """The proof is one line of text; without a proof nothing is said of one."""
-        monkeypatch.setattr(proven, "PROOF", tmp_path / "proof.json")
+        monkeypatch.setattr(proven, "SUMMARY", tmp_path / "summary.json")
         if content is not None:
-            proven.PROOF.write_text(content)
+            proven.SUMMARY.write_text(content)
 
         assert page(run).text.count("Why believe it <img> killed") == said
 

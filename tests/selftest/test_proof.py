@@ -24,8 +24,8 @@ from tests.selftest.proof.gate import (
     plain,
     rows_without_a_mutant,
 )
-from tests.selftest.proof.matrix import PROPERTY
-from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS, Specimen
+from tests.selftest.proof.matrix import EVERY_SERVICE, PROPERTY, proof_of, write_proof
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, ROOT, VARIANTS, Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
@@ -61,16 +61,17 @@ def shown(request: pytest.FixtureRequest):
         lines = difference.lines()
         value = {
             "name": specimen.name,
+            "declared_at": specimen.declared_at,
             "registry": registry,
             "operator": specimen.operator,
-            "lie": specimen.lie,
+            "description": specimen.description,
             "declared": sorted(specimen.fails | specimen.warns),
             "problems": lines,
             "expected": EVERYTHING if specimen.name == EVERYTHING[0] else [],
-            "choice": "every service" if EXHAUSTIVE else "a few services of each sort",
+            "choice": EVERY_SERVICE if EXHAUSTIVE else "a few services of each sort",
         }
         request.node.user_properties.append((PROPERTY, value))
-        return f"{specimen.name} ({specimen.lie}): " + "; ".join(lines)
+        return f"{specimen.name} ({specimen.declared_at}): {specimen.description} " + "; ".join(lines)
 
     return show
 
@@ -191,3 +192,32 @@ def test_a_row_without_a_mutant_turns_the_gate_red():
     others = [one for one in MUTANTS.specimens.values() if "executePix.digit.present" not in one.fails]
 
     assert "executePix.digit.present" in rows_without_a_mutant(others)
+
+
+# -- what is written of the proof -----------------------------------------------------------------------------------
+
+
+def test_every_specimen_names_the_line_that_declares_it():
+    """The place of a specimen is a line of a module of the proof."""
+    places = {one.declared_at for registry in REGISTRIES.values() for one in registry.specimens.values()}
+
+    for path, _, line in (place.partition(":") for place in sorted(places)):
+        assert path.startswith("tests/selftest/proof/")
+        assert (ROOT / path).read_text("utf-8").splitlines()[int(line) - 1].strip()
+
+
+@pytest.mark.parametrize(
+    ("choice", "written"),
+    [(EVERY_SERVICE, {"proof.json", "proof.html", "summary.json"}), ("a few", {"proof.json", "proof.html"})],
+)
+def test_the_summary_is_of_every_service(choice, written, tmp_path):
+    """A proof of a few services leaves the committed summary alone."""
+    shown = {
+        "name": "Lie", "declared_at": "lies.py:7", "registry": "mutants", "operator": "none", "description": "A lie.",
+        "declared": ["executePix.digit.present"], "problems": [], "choice": choice,
+    }  # fmt: skip
+
+    write_proof(proof_of([shown], seconds=1), tmp_path)
+
+    assert {path.name for path in tmp_path.iterdir()} == written
+    assert "lies.py:7" in (tmp_path / "proof.html").read_text()

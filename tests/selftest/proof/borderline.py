@@ -7,7 +7,7 @@ from typing import Any
 
 from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import BORDERLINE, borderline
+from tests.selftest.proof.registry import borderline, mentioned
 from tests.selftest.proof.variants.lawful_making import Finishes, Results, as_json, text
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
@@ -15,14 +15,6 @@ UNDESCRIBED = (
     "listPixKeys", "listAccounts", "getBalance", "listEntries",
     "createPix", "transferExternal", "transferInternal", "transferP2p",
 )  # fmt: skip
-
-
-def mentioned(
-    name: str, fact: str, base: type[Service], /, *warns: str, hides: tuple[str, ...] = (), **parts: Any
-) -> None:
-    """Register a borderline service that is `base` with other attributes."""
-    made = type(name, (base,), {"__doc__": fact, "__module__": __name__, **parts})
-    BORDERLINE.add_class(made, "borderline", warns=warns, hides=hides)
 
 
 class Successes(Finishes):
@@ -69,7 +61,7 @@ for _operation, _subject in SUBJECT.items():
         if _name in ONCE and _operation != "executePix":
             continue
         mentioned(
-            f"{_subject}{_name}", f"{_subject}: {_fact}", Successes, f"{_operation}.{_row}",
+            "borderline", f"{_subject}{_name}", f"{_subject}: {_fact}", Successes, f"{_operation}.{_row}",
             OPERATIONS=(_operation,), changed=_changed,
         )  # fmt: skip
 
@@ -89,25 +81,32 @@ EXECUTIONS: dict[str, tuple[str, Data]] = {
     "ANestedFieldMore": ("fields.extra", {"payer": {"name": "x"}}),
 }
 for _name, (_row, _data) in EXECUTIONS.items():
-    mentioned(f"Execution{_name}", f"Execution: {_name}.", Results, f"executePix.{_row}", EXECUTION=_data)
+    mentioned("borderline", f"Execution{_name}", f"Execution: {_name}.", Results, f"executePix.{_row}", EXECUTION=_data)
 
 REGISTRATIONS: dict[str, tuple[str, Data]] = {
     "AFieldMore": ("fields.extra", {"Status": "PENDING"}),
     "AFieldInLowerCaseMore": ("fields.extra", {"id": 1}),
 }
 for _name, (_row, _data) in REGISTRATIONS.items():
-    mentioned(f"Registration{_name}", f"Registration: {_name}.", Results, f"registerPixKey.{_row}", REGISTRATION=_data)
+    mentioned(
+        "borderline",
+        f"Registration{_name}",
+        f"Registration: {_name}.",
+        Results,
+        f"registerPixKey.{_row}",
+        REGISTRATION=_data,
+    )
 
 for _operation in ("executePix", "registerPixKey"):
     mentioned(
-        f"{SUBJECT[_operation]}HaveCode1", f"{SUBJECT[_operation]} succeed with code 1.", Service,
+        "borderline", f"{SUBJECT[_operation]}HaveCode1", f"{SUBJECT[_operation]} succeed with code 1.", Service,
         f"{_operation}.envelope.code.example",
         envelope=lambda self, operation, data, code=0, _meant=_operation: {
             "code": 1 if operation == _meant and _granted(data) else code, "data": data,
         },
     )  # fmt: skip
     mentioned(
-        f"{SUBJECT[_operation]}HaveAnEnvelopeWithMore", f"The envelope of {SUBJECT[_operation]} has a further member.",
+        "borderline", f"{SUBJECT[_operation]}HaveAnEnvelopeWithMore", f"The envelope of {SUBJECT[_operation]} has a further member.",
         Service, f"{_operation}.fields.extra",
         envelope=lambda self, operation, data, code=0, _meant=_operation: {
             "code": code, "data": data, **({"message": "OK"} if operation == _meant else {}),
@@ -119,7 +118,7 @@ def _granted(data: Any) -> bool:
     return data.get("status") == "DONE" or data.get("Success") == "true"
 
 
-@borderline("executePix.type.kind")
+@borderline("borderline", "executePix.type.kind")
 class TheKindUsedIsCalledEvp(Service):
     """A transfer to a RANDOM key is of the type EVP."""
 
@@ -128,7 +127,7 @@ class TheKindUsedIsCalledEvp(Service):
         return result | ({"type": "EVP"} if transfer.key_kind == "RANDOM" else {})
 
 
-@borderline("executePix.type.example")
+@borderline("borderline", "executePix.type.example")
 class TheKindUsedIsNeverPhone(Service):
     """Every transfer is of the type EMAIL."""
 
@@ -136,7 +135,7 @@ class TheKindUsedIsNeverPhone(Service):
         return super().execution_result(transfer) | {"type": "EMAIL"}
 
 
-@borderline("executePix.type.kind", "executePix.type.example")
+@borderline("borderline", "executePix.type.kind", "executePix.type.example")
 class TheKindUsedIsWrittenSmall(Service):
     """The type of a transfer is in lower-case letters."""
 
@@ -144,7 +143,7 @@ class TheKindUsedIsWrittenSmall(Service):
         return super().execution_result(transfer) | {"type": transfer.key_kind.lower()}
 
 
-@borderline("registerPixKey.Key.example")
+@borderline("borderline", "registerPixKey.Key.example")
 class TheRandomKeyIsShown(Service):
     """Key shows the RANDOM key that was made."""
 
@@ -152,7 +151,7 @@ class TheRandomKeyIsShown(Service):
         return str(registration.key.key)
 
 
-@borderline("registerPixKey.Success.example")
+@borderline("borderline", "registerPixKey.Success.example")
 class EmailsAreDeclined(Service):
     """The registration of an EMAIL key is answered with Success "false", each time."""
 
@@ -160,7 +159,7 @@ class EmailsAreDeclined(Service):
         return "false" if registration.key.kind == "EMAIL" else super().registration_success(registration)
 
 
-@borderline("registerPixKey.pixKeyType.letterCase")
+@borderline("borderline", "registerPixKey.pixKeyType.letterCase")
 class KindsInLowerCaseAreTaken(Service):
     """A kind in lower-case letters is as good as one in capitals."""
 
@@ -191,7 +190,7 @@ class TakesTheBareToken(TakesTheTokenAnyhow):
 for _base, _how in ((TakesTheTokenAnyhow, "UnderAnyScheme"), (TakesTheBareToken, "Bare")):
     for _operation in ("executePix", "registerPixKey"):
         mentioned(
-            f"{SUBJECT[_operation]}TakeTheToken{_how}", f"{SUBJECT[_operation]} take the token {_how}.", _base,
+            "borderline", f"{SUBJECT[_operation]}TakeTheToken{_how}", f"{SUBJECT[_operation]} take the token {_how}.", _base,
             f"{_operation}.token.scheme", TAKEN=(_operation,),
         )  # fmt: skip
 
@@ -213,7 +212,7 @@ for _operation in UNDESCRIBED:
         if _name in ONE_READ and _operation != "getBalance":
             continue
         mentioned(
-            f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Successes,
+            "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Successes,
             f"{_operation}.{_row}", hides=tuple(f"{_operation}.{row}" for row in _hidden),
             OPERATIONS=(_operation,), changed=_changed,
         )  # fmt: skip
@@ -225,6 +224,6 @@ def _refuse_json(self: Service, request: Request, operation: str) -> None:
 
 
 mentioned(
-    "DeletionsAreNotTakenAsJson", "A deletion as application/json gets 415.", Service, "deletePixKey.contentType.accepted",
+    "borderline", "DeletionsAreNotTakenAsJson", "A deletion as application/json gets 415.", Service, "deletePixKey.contentType.accepted",
     hides=("deletePixKey.[!cers]*", "deletePixKey.envelope.*", "deletePixKey.status"), check_content_type=_refuse_json,
 )  # fmt: skip

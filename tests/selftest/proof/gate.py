@@ -87,7 +87,7 @@ def _lost(specimen: Specimen, trial: Trial, anyway: Collection[str]) -> frozense
 
 
 def _hides_something(pattern: str, specimen: Specimen, trial: Trial) -> bool:
-    alone = Specimen(specimen.name, specimen.make, specimen.lie, specimen.operator, hides=(pattern,))
+    alone = Specimen(specimen.name, specimen.make, specimen.description, specimen.operator, hides=(pattern,))
     return any(alone.may_hide(row) for row in trial.not_exercised)
 
 

@@ -1,4 +1,4 @@
-"""The matrix: what the whole proof showed, as proof.json and as a page. A pytest plugin of the process that the user
+"""The matrix: what the whole proof showed, as JSON and as a page. A pytest plugin of the process that the user
 started; the tests send their results along with their reports, so that it sees those of all workers.
 """
 
@@ -21,8 +21,13 @@ from spec.requirements import LEVELS, ledger
 
 FOLDER = Path(__file__).parents[3] / "reports" / "proof"
 PROPERTY = "proof"
+EVERY_SERVICE = "every service"
+"""The choice of specimens whose totals are committed."""
+REGISTRIES = ("mutants", "variants", "borderline")
+TOTALS = ("line", "choice", "version", "date", "seconds", *REGISTRIES, "by_level")
+"""The part of proof.json that summary.json repeats."""
 Shown = Mapping[str, Any]
-"""One specimen as a test shows it: name, registry, operator, lie, declared, problems, and the choice it is of."""
+"""One specimen as a test shows it: name, declared_at, registry, operator, description, declared, problems, and its choice."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,13 +51,23 @@ class Matrix:
 
     def pytest_sessionfinish(self) -> None:
         if self.shown and self.expected == set(self.shown):
-            FOLDER.mkdir(parents=True, exist_ok=True)
-            found = summary(self.shown.values(), seconds=time.monotonic() - self.started)
-            write(FOLDER / "proof.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-            write(FOLDER / "proof.html", page(found))
+            write_proof(proof_of(self.shown.values(), seconds=time.monotonic() - self.started), FOLDER)
 
 
-def summary(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
+def write_proof(proof: Mapping[str, Any], folder: Path) -> None:
+    """Write proof.json and proof.html, and summary.json, which is committed, where every service was tried."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / "proof.json", as_json(proof))
+    write(folder / "proof.html", page(proof))
+    if proof["choice"] == EVERY_SERVICE:
+        write(folder / "summary.json", as_json({name: proof[name] for name in TOTALS}))
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def proof_of(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
     """The content of proof.json."""
     specimens = sorted(shown, key=lambda one: (one["registry"], one["operator"], one["name"]))
     by_registry = {name: [one for one in specimens if one["registry"] == name] for name in REGISTRIES}
@@ -75,11 +90,8 @@ def summary(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
     }
 
 
-REGISTRIES = ("mutants", "variants", "borderline")
-
-
 def _figures(specimens: Iterable[Shown]) -> dict[str, int]:
-    """How many there are, and of how many the suite said what it owed."""
+    """How many there are, and how many of them were judged as declared."""
     specimens = list(specimens)
     return {"total": len(specimens), "right": sum(not one["problems"] for one in specimens)}
 
@@ -128,16 +140,20 @@ code { font-size: .9em } .yes { background: #dafbe1 } .no { background: #ffd7d5 
 small { color: #57606a }
 </style>
 <h1>{{ line[0] | upper }}{{ line[1:] }}.</h1>
-<p>Version {{ version }}, {{ date }}, {{ seconds }} s, {{ choice }}. Each fault is the sandbox with one statement broken; it counts as
-caught where exactly the rows that it breaks fail or warn. Each lawful service differs in what the document does not
-show; it passes where nothing fails and every row is exercised.
-{{ borderline.right }} of {{ borderline.total }} borderline services are mentioned and not failed.</p>
+<p>Version {{ version }}, {{ date }}, {{ seconds }} s, {{ choice }}. Each fault is the sandbox with one requirement
+broken; it is caught if the requirements that it breaks fail or warn, and no others. Each lawful service differs in what
+the interface document does not show; it passes if nothing fails and every requirement is exercised.
+{{ borderline.right }} of {{ borderline.total }} borderline services get a warning and do not fail.</p>
 {% macro figures(title, rows) %}
 <table><tr><th>{{ title }}<th class="n">caught<th class="n">faults</tr>
 {% for name, figure in rows.items() %}
 <tr{% if figure.right < figure.total %} class="no"{% endif %}><td>{{ name }}
 <td class="n">{{ figure.right }}<td class="n">{{ figure.total }}</tr>
 {% endfor %}</table>
+{% endmacro %}
+{% macro service(one) %}
+<tr{% if one.problems %} class="no"{% endif %}><td>{{ one.name }}<td>{{ one.operator }}<td>{{ one.description }}
+{% for problem in one.problems %}<br><b>{{ problem }}</b>{% endfor %}<td><code>{{ one.declared_at }}</code></tr>
 {% endmacro %}
 <h2>By level</h2>{{ figures("level", by_level) }}
 <h2>By sort of fault</h2>{{ figures("sort", by_operator) }}
@@ -146,19 +162,14 @@ show; it passes where nothing fails and every row is exercised.
 {% for row in requirements %}
 <tr><td><code>{{ row.id }}</code><br><small>{{ row.text }}</small><td>{{ row.level }}
 <td>{% for name, caught in row.faults.items() %}
-<span class="fault {{ 'yes' if caught else 'no' }}" title="{{ about[name].lie }}">{{ name }}</span>
+<span class="fault {{ 'yes' if caught else 'no' }}" title="{{ about[name].description }} {{ about[name].declared_at }}">{{ name }}</span>
 {% else %}<small>{{ row.untestable or "none" }}</small>{% endfor %}</tr>
 {% endfor %}</table>
 <h2>Lawful and borderline services</h2>
-<table><tr><th>service<th>sort<th>what it does</tr>
-{% for one in specimens if one.registry != "mutants" %}
-<tr{% if one.problems %} class="no"{% endif %}><td>{{ one.name }}<td>{{ one.operator }}<td>{{ one.lie }}
-{% for problem in one.problems %}<br><b>{{ problem }}</b>{% endfor %}</tr>
-{% endfor %}</table>
-{% for one in specimens if one.registry == "mutants" and one.problems %}
-{% if loop.first %}<h2>Faults that are not caught as declared</h2><ul>{% endif %}
-<li><b>{{ one.name }}</b> {{ one.lie }}<br>{{ one.problems | join("; ") }}
-{% if loop.last %}</ul>{% endif %}
-{% endfor %}
+<table><tr><th>service<th>sort<th>what it does<th>declared at</tr>
+{% for one in specimens if one.registry != "mutants" %}{{ service(one) }}{% endfor %}</table>
+<h2>Faults</h2>
+<table><tr><th>fault<th>sort<th>what it does<th>declared at</tr>
+{% for one in specimens if one.registry == "mutants" %}{{ service(one) }}{% endfor %}</table>
 </html>
 """

@@ -1,80 +1,84 @@
-"""What the proof tries: mutants, variants and borderline services, each with what the suite owes it."""
+"""What the proof tries: mutants, variants and borderline services, each with the verdicts that are expected of it."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
 from environments.sandbox.service import Service
 
-ServiceClass = Callable[[], Service]
+ROOT = Path(__file__).parents[3]
+ServiceClass = type[Service]
+EXPECTED = ("warns", "hides", "environment", "slow")
+"""What a declaration says of a service beside the requirements that fail."""
 
 
 @dataclass(frozen=True)
 class Specimen:
     """One service and what the suite must say of it.
 
-    `fails` are the rows that fail and `warns` those that warn, exactly; `hides` are patterns of rows that the
-    service keeps from being exercised. `slow` services are tried once and not counted in the time of the proof.
+    `fails` are the requirements that fail and `warns` those that warn, exactly; `hides` are patterns of requirements
+    that the service keeps from being exercised. `slow` services are left out of the default proof.
     """
 
     name: str
-    make: ServiceClass
-    lie: str
+    make: Callable[[], Service]
+    description: str
     operator: str
     fails: frozenset[str] = frozenset()
     warns: frozenset[str] = frozenset()
     hides: tuple[str, ...] = ()
     environment: str = "sandbox"
     slow: bool = False
+    declared_at: str = ""
+    """File and line."""
 
-    def may_hide(self, row_id: str) -> bool:
-        """Whether the service says that it keeps the row from being exercised."""
-        return any(fnmatchcase(row_id, pattern) for pattern in self.hides)
+    def __post_init__(self) -> None:
+        for name in ("fails", "warns"):
+            object.__setattr__(self, name, frozenset(getattr(self, name)))
+
+    def may_hide(self, requirement_id: str) -> bool:
+        """Whether the service may keep the requirement from being exercised."""
+        return any(fnmatchcase(requirement_id, pattern) for pattern in self.hides)
 
 
-@dataclass
 class Registry:
-    """Specimens by name."""
+    """Specimens by name. A declaration lists the requirements that fail, or those that warn."""
 
-    specimens: dict[str, Specimen] = field(default_factory=dict)
+    def __init__(self, lists: str) -> None:
+        self.lists = lists
+        self.specimens: dict[str, Specimen] = {}
 
-    def add(self, specimen: Specimen) -> None:
-        """Add a specimen. Raises ValueError on a name that is taken."""
-        if specimen.name in self.specimens:
-            raise ValueError(f"two specimens are called {specimen.name}")
-        self.specimens[specimen.name] = specimen
+    def declare(self, operator: str, *requirements: str, **expected: Any) -> Callable[[ServiceClass], ServiceClass]:
+        """Declare the class below: its docstring describes it. Raises ValueError on a name that is taken."""
+        declared_at = _declared_at()
 
-    def add_class(
-        self,
-        make: type[Service],
-        operator: str,
-        *fails: str,
-        warns: tuple[str, ...] = (),
-        hides: tuple[str, ...] = (),
-        environment: str = "sandbox",
-        slow: bool = False,
-    ) -> None:
-        """Add a class by its name; its docstring is the lie."""
-        lie = (make.__doc__ or "").strip()
-        self.add(
-            Specimen(
-                make.__name__,
-                make,
-                lie,
-                operator,
-                frozenset(fails),
-                frozenset(warns),
-                hides,
-                environment,
-                slow,
-            )
-        )
+        def register(make: ServiceClass) -> ServiceClass:
+            if make.__name__ in self.specimens:
+                raise ValueError(f"two specimens are called {make.__name__}")
+            self.specimens[make.__name__] = Specimen(
+                make.__name__, make, (make.__doc__ or "").strip(), operator, declared_at=declared_at,
+                **{self.lists: requirements, **expected},
+            )  # fmt: skip
+            return make
+
+        return register
+
+    def derive(
+        self, operator: str, name: str, text: str, base: ServiceClass, /, *requirements: str, **parts: Any
+    ) -> ServiceClass:
+        """Declare `base` with other attributes, under another name; what is expected of it is among the parts."""
+        expected = {option: parts.pop(option) for option in EXPECTED if option in parts}
+        made = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
+        return self.declare(operator, *requirements, **expected)(made)
 
     def chosen(self, *, exhaustive: bool, alike: int = 1) -> list[Specimen]:
-        """All specimens; or at most `alike` of those with the same operator and the same rows, and no slow ones."""
+        """All specimens; or at most `alike` of those with the same operator and requirements, and no slow ones."""
         if exhaustive:
             return list(self.specimens.values())
         seen: Counter[object] = Counter()
@@ -87,45 +91,21 @@ class Registry:
         return chosen
 
 
-MUTANTS = Registry()
-VARIANTS = Registry()
-BORDERLINE = Registry()
+def _declared_at() -> str:
+    """The line of the module, as it is imported, that leads to a declaration."""
+    frame = sys._getframe()
+    while frame.f_back and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
 
 
-def mutant(
-    *fails: str,
-    operator: str,
-    warns: tuple[str, ...] = (),
-    hides: tuple[str, ...] = (),
-    environment: str = "sandbox",
-    slow: bool = False,
-) -> Callable[[type[Service]], type[Service]]:
-    """A class that breaks the rows `fails`, and no others; what is implied, or an example, warns."""
+MUTANTS = Registry(lists="fails")
+"""Services that break the requirements they name, and no others; what is implied, or an example, warns."""
+VARIANTS = Registry(lists="fails")
+"""Services that are lawful, and different."""
+BORDERLINE = Registry(lists="warns")
+"""Services that get exactly the warnings they name, and do not fail."""
 
-    def register(make: type[Service]) -> type[Service]:
-        MUTANTS.add_class(make, operator, *fails, warns=warns, hides=hides, environment=environment, slow=slow)
-        return make
-
-    return register
-
-
-def variant(
-    operator: str, *, hides: tuple[str, ...] = (), environment: str = "sandbox", slow: bool = False
-) -> Callable[[type[Service]], type[Service]]:
-    """A class that is lawful, and different."""
-
-    def register(make: type[Service]) -> type[Service]:
-        VARIANTS.add_class(make, operator, hides=hides, environment=environment, slow=slow)
-        return make
-
-    return register
-
-
-def borderline(*warns: str, operator: str = "borderline") -> Callable[[type[Service]], type[Service]]:
-    """A class that is mentioned with exactly these warnings, and not failed."""
-
-    def register(make: type[Service]) -> type[Service]:
-        BORDERLINE.add_class(make, operator, warns=warns)
-        return make
-
-    return register
+mutant, broken = MUTANTS.declare, MUTANTS.derive
+variant, lawful = VARIANTS.declare, VARIANTS.derive
+borderline, mentioned = BORDERLINE.declare, BORDERLINE.derive

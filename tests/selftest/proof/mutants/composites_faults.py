@@ -8,8 +8,9 @@ from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.encodings_faults import unreadable
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Results, fixed, lie
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Results, fixed
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, PLAIN, TRACE, Falls, argument, is_no_json
+from tests.selftest.proof.registry import broken
 
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
 _RULES_OF_VALUES = {
@@ -23,7 +24,7 @@ _EXACT_NAMES = {
 
 
 def _every_field(operation: str, name: str, text: str, change: Any, *what: str, **asked: Any) -> None:
-    lie(
+    broken(
         "everything at once",
         f"Every{SUBJECT[operation]}{name}",
         text,
@@ -81,7 +82,7 @@ class AllDescribed(Service):
 
 def _described(name: str, text: str, fails: tuple[str, ...] = (), **parts: Any) -> None:
     warns = parts.pop("warns", ())
-    lie(
+    broken(
         "everything at once",
         name,
         text,
@@ -116,7 +117,7 @@ _described(
         200, b'\xef\xbb\xbf{"code": 0, ' + response.body[1:], (("Content-Type", "text/plain"),)
     ),
 )
-lie(
+broken(
     "everything at once",
     "EveryExecutionAndRegistration204",
     "An execution and a registration have the status 204.",
@@ -151,7 +152,7 @@ for _name, _text, _operations, _trips in (
     ),
     ("MalformedInput", "a body or a code that nobody can read", _WRITES, lambda self, request: _is_malformed(request)),
 ):
-    lie(
+    broken(
         "everything at once",
         f"EveryOperationShowsATraceFor{_name}",
         f"A stack trace and a server error answer {_text}.",
@@ -161,7 +162,7 @@ for _name, _text, _operations, _trips in (
         FALL=Response(500, TRACE, PLAIN),
         trips=_trips,
     )
-    lie(
+    broken(
         "everything at once",
         f"EveryOperationDropsFor{_name}",
         f"The connection is dropped for {_text}.",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from environments.sandbox import Request
 from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
-from tests.selftest.proof.mutants.making_faults import lie
+from tests.selftest.proof.registry import broken
 
 
 class KnowsItsConnections(Service):
@@ -43,7 +43,7 @@ class ForgetsOnAKeptConnection(KnowsItsConnections):
 
 
 for _field in ("digit", "document"):
-    lie(
+    broken(
         "kept connection",
         f"ExecutionForgets{_field.title()}OnAKeptConnection",
         f"From the second request of a connection on, {_field} is missing.",
@@ -60,7 +60,7 @@ class UnmasksOnAKeptConnection(KnowsItsConnections):
         return document if self.carried else super().mask(document)
 
 
-lie(
+broken(
     "kept connection",
     "ExecutionUnmasksOnAKeptConnection",
     "From the second request of a connection on, the document is not masked.",
@@ -78,7 +78,7 @@ class TrustsAConnection(KnowsItsConnections):
         self.connection.authorized = True
 
 
-lie(
+broken(
     "kept connection",
     "ExecutionTrustsAConnection",
     "The token is not checked on a connection that was authorized before.",
@@ -86,7 +86,7 @@ lie(
     "executePix.token.required",
     hides=("executePix.token.scheme",),
 )
-lie(
+broken(
     "kept connection",
     "RegistrationTrustsAConnection",
     "The token is not checked on a connection that was authorized before.",

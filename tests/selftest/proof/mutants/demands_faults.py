@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.mutants.making_faults import DELETION, Demands, lie, members_of
+from tests.selftest.proof.mutants.making_faults import DELETION, Demands, members_of
+from tests.selftest.proof.registry import broken
 
 REMOVED = ("from", "to", "value", "date", "description")
 PREPARED = str(Path(__file__).with_name("prepared.yaml"))
@@ -25,7 +26,7 @@ _CONTENT_TYPE = "registerPixKey.contentType.accepted"
 
 
 def _registration_needs(name: str, text: str, refusal: str, lacks: Any) -> None:
-    lie(
+    broken(
         "more is required",
         name,
         text,
@@ -83,7 +84,7 @@ _registration_needs(
 
 
 def _registration_takes_otherwise(name: str, text: str, row: str, lacks: Any, status: int = 400) -> None:
-    lie(
+    broken(
         "documented request refused",
         name,
         text,
@@ -138,7 +139,7 @@ for _name, _text, _kinds, _warns in (
     ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_TYPES}, ("letterCase",)),
     ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_TYPES)}, ()),
 ):
-    lie(
+    broken(
         "documented request refused",
         f"RegistrationWantsKinds{_name}",
         f"The kinds are known {_text} only.",
@@ -169,7 +170,7 @@ for _name, _wanted, _unseen in (
     ("AVendorType", "application/vnd.bank+json", DELETION),
     ("AForm", "application/x-www-form-urlencoded", DELETION),
 ):
-    lie(
+    broken(
         "documented request refused",
         f"RegistrationWants{_name}",
         f"A registration is taken as {_wanted} only.",
@@ -178,7 +179,7 @@ for _name, _wanted, _unseen in (
         hides=(*_UNREGISTERED, *_unseen),
         WANTED=_wanted,
     )
-lie(
+broken(
     "documented request refused",
     "DeletionWantsText",
     "A deletion is taken as text/plain only.",
@@ -191,7 +192,7 @@ lie(
 
 
 def _execution_needs(name: str, text: str, lacks: Any) -> None:
-    lie(
+    broken(
         "more is required",
         name,
         text,

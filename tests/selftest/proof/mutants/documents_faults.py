@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
-from tests.selftest.proof.mutants.making_faults import lie
+from tests.selftest.proof.registry import broken
 
 
 class Unmasked(Service):
@@ -87,7 +87,7 @@ MEANT = {
 }
 
 for _name, (_text, _shown) in SHOWN.items():
-    lie(
+    broken(
         "document not hidden",
         f"Document{_name}",
         f"Documents are {_text}.",
@@ -96,7 +96,7 @@ for _name, (_text, _shown) in SHOWN.items():
         shown=lambda self, document, shown=_shown: shown(document),
     )
 for _name, (_text, _meant) in MEANT.items():
-    lie(
+    broken(
         "document not hidden",
         f"Document{_name}",
         f"A document comes back in full where {_text}.",

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
-from tests.selftest.proof.mutants.making_faults import DELETION, lie
-from tests.selftest.proof.registry import MUTANTS
+from tests.selftest.proof.mutants.making_faults import DELETION
+from tests.selftest.proof.registry import broken, mutant
 from tests.selftest.proof.variants.lawful_effects import without_keys
 from tests.selftest.proof.variants.lawful_making import profile
 
@@ -42,7 +42,7 @@ class RegistersAndRefuses(Service):
 
 
 def _refuses(name: str, text: str, meant: Any, **asked: Any) -> None:
-    lie("a refusal with an effect", name, text, RegistersAndRefuses, _STATUS, meant=meant, **asked)
+    broken("a refusal with an effect", name, text, RegistersAndRefuses, _STATUS, meant=meant, **asked)
 
 
 for _status in (400, 403, 404, 415, 422):
@@ -103,4 +103,4 @@ class RegistersInAnEmptyAccount(RegistersAndRefuses):
         return True
 
 
-MUTANTS.add_class(RegistersInAnEmptyAccount, "a refusal with an effect", _STATUS, hides=_NOTHING_GRANTED)
+mutant("a refusal with an effect", _STATUS, hides=_NOTHING_GRANTED)(RegistersInAnEmptyAccount)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from environments.sandbox import Response
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, fixed, lie
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, fixed
+from tests.selftest.proof.registry import broken
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
 
@@ -63,7 +64,7 @@ def _of_operation(index: int) -> list[str]:
 for _index, (_operation, _of) in enumerate(SUBJECT.items()):
     for _name in _of_operation(_index):
         _text, _alter = NOT_JSON[_name]
-        lie(
+        broken(
             "not JSON",
             f"{_of}{_name}",
             _text,
@@ -74,7 +75,7 @@ for _index, (_operation, _of) in enumerate(SUBJECT.items()):
             alter=_alter,
         )
     for _status in (201, 202):
-        lie(
+        broken(
             "another status",
             f"{_of}Answers{_status}",
             f"A success has the status {_status}.",
@@ -83,7 +84,7 @@ for _index, (_operation, _of) in enumerate(SUBJECT.items()):
             OPERATION=_operation,
             alter=_with_status(_status),
         )
-    lie(
+    broken(
         "another status",
         f"{_of}Answers204",
         "A success has the status 204 and no body.",

@@ -8,7 +8,8 @@ from environments.sandbox import Data, Refusal, Request
 from environments.sandbox.protocol import Wire
 from environments.sandbox.service import Service
 from spec.interface import operations
-from tests.selftest.proof.mutants.making_faults import DELETION, lie
+from tests.selftest.proof.mutants.making_faults import DELETION
+from tests.selftest.proof.registry import broken
 
 
 class Gone(Service):
@@ -31,7 +32,7 @@ WAYS = {
 }
 for _operation in operations():
     for _name, _status in WAYS.items():
-        lie(
+        broken(
             "endpoint gone",
             f"{_operation[0].upper()}{_operation[1:]}{_name}",
             f"The endpoint is answered with {_status[0]}.",
@@ -53,7 +54,7 @@ class GoneAndUnlisted(Gone):
         return {"count": len(super().list_pix_keys(request, account_id))}
 
 
-lie(
+broken(
     "endpoint gone",
     "DeletePixKeyIsGoneAndNoKeyIsListed",
     "The deletion is answered with 404, and the list shows no keys.",
@@ -64,7 +65,7 @@ lie(
 
 _KNOWN_WITHOUT_AN_ARGUMENT = ("listAccounts", "createPix", "transferExternal", "transferInternal", "transferP2p")
 for _name, _prefix in {"NoPrefix": "", "VersionTwo": "/v2", "PrefixUnderApi": "/api/v1"}.items():
-    lie(
+    broken(
         "version prefix",
         _name,
         f"Every path starts with {_prefix or 'no prefix'}.",

@@ -7,7 +7,8 @@ from typing import Any
 
 from spec.interface import operations
 from tests.selftest.proof.mutants.fields_faults import misspellings, wrong_types
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Envelopes, fixed, lie
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Envelopes, fixed
+from tests.selftest.proof.registry import broken
 
 TYPES = {"code": ("integer",), "data": ("object",)}
 _FITS_OBJECT = "Object"
@@ -40,7 +41,7 @@ def _member(operation: str, name: str) -> None:
     row = f"{operation}.envelope.{name}"
     named = f"{SUBJECT[operation]}Envelope{name.capitalize()}"
     hides = (*_hidden(operation, name), *_unseen(operation, name, None))
-    lie(
+    broken(
         "envelope member missing",
         f"{named}Missing",
         f"The envelope has no {name}.",
@@ -52,7 +53,7 @@ def _member(operation: str, name: str) -> None:
     )
     for word, value in wrong_types(TYPES[name]).items():
         if word != _FITS_OBJECT or name == "code":
-            lie(
+            broken(
                 "envelope member of a wrong type",
                 f"{named}As{word}",
                 f"The {name} of the envelope is of the type {word.lower()}.",
@@ -63,7 +64,7 @@ def _member(operation: str, name: str) -> None:
                 wrap=fixed(lambda envelope, value=value: envelope | {name: value}),
             )
     for spelling in misspellings(name):
-        lie(
+        broken(
             "envelope member misspelled",
             f"{named}Spelled_{spelling}",
             f"The {name} of the envelope is spelled {spelling}.",
@@ -90,14 +91,14 @@ def _shapes(operation: str) -> None:
         "Null": ("The answer is null.", lambda envelope: None),
     }
     for name, (text, wrap) in shapes.items():
-        broken = both if name in ("Bare", "Nested") else (f"{row}.object",)
+        rows = both if name in ("Bare", "Nested") else (f"{row}.object",)
         unseen = UNREGISTERED if operation == "registerPixKey" and name in ("AsText", "Null") else ()
-        lie(
+        broken(
             "envelope of another shape",
             f"{of}Envelope{name}",
             text,
             Envelopes,
-            *broken,
+            *rows,
             hides=(*inside, *unseen),
             OPERATION=operation,
             wrap=fixed(wrap),
@@ -109,7 +110,7 @@ _CASE = {"executePix": (), "registerPixKey": ("registerPixKey.fields.upperCase",
 
 def _doubled(operation: str) -> None:
     names = [field.name for field in operations()[operation].result]
-    lie(
+    broken(
         "envelope of another shape",
         f"{SUBJECT[operation]}EnvelopeDoubled",
         "The data holds the envelope once more.",
@@ -124,7 +125,7 @@ def _doubled(operation: str) -> None:
 
 
 def _data_as_text(operation: str) -> None:
-    lie(
+    broken(
         "envelope of another shape",
         f"{SUBJECT[operation]}DataAsJsonText",
         "The data is text that holds JSON.",
@@ -137,7 +138,7 @@ def _data_as_text(operation: str) -> None:
 
 
 def _data_in_an_array(operation: str) -> None:
-    lie(
+    broken(
         "envelope of another shape",
         f"{SUBJECT[operation]}DataInAnArray",
         "The data is an array with the result in it.",

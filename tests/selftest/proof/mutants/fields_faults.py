@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from spec.interface import Field, operations
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Results, fixed, lie
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Results, fixed
+from tests.selftest.proof.registry import broken
 
 WRONG = {"Text": "7", "Integer": 7, "Fraction": 1.5, "Boolean": True, "Null": None, "Object": {}, "Array": []}
 """One value of each JSON type, integers and fractions apart."""
@@ -65,7 +66,7 @@ def misspellings(name: str) -> list[str]:
 def _missing(operation: str, name: str) -> None:
     row = f"{operation}.{name}"
     hides = [f"{row}.type", f"{row}.spelling", *_further(row, _MISSING_HIDES)]
-    lie(
+    broken(
         "field missing",
         f"{SUBJECT[operation]}{_upper(name)}Missing",
         f"The field {name} is not there.",
@@ -79,7 +80,7 @@ def _missing(operation: str, name: str) -> None:
 
 def _wrong_type(operation: str, name: str, word: str, value: Any) -> None:
     row = f"{operation}.{name}"
-    lie(
+    broken(
         "field of a wrong type",
         f"{SUBJECT[operation]}{_upper(name)}As{word}",
         f"The field {name} is {_noun(word)}.",
@@ -95,7 +96,7 @@ def _wrong_type(operation: str, name: str, word: str, value: Any) -> None:
 def _misspelled(operation: str, name: str, spelling: str) -> None:
     row = f"{operation}.{name}"
     lower = operation == "registerPixKey" and spelling[0].islower()
-    lie(
+    broken(
         "field misspelled",
         f"{SUBJECT[operation]}{_upper(name)}Spelled_{spelling}",
         f"The field {name} is spelled {spelling}.",

@@ -8,7 +8,7 @@ from environments.sandbox import Refusal
 from environments.sandbox.key_types import FORMATS
 from environments.sandbox.service import Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.mutants.making_faults import lie
+from tests.selftest.proof.registry import broken
 
 
 class RefusesAKind(Service):
@@ -40,7 +40,7 @@ class RegistersAnyKind(Service):
 
 for _kind in KEY_TYPES:
     for _status in (400, 415, 422):
-        lie(
+        broken(
             "kind refused",
             f"Refuses{_kind}With{_status}",
             f"Keys of the kind {_kind} are refused with {_status}.",
@@ -53,7 +53,7 @@ for _kind in KEY_TYPES:
 
 _UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
 for _name in ("IBAN", "PASSPORT", "CELLPHONE"):
-    lie(
+    broken(
         "kind accepted",
         f"Registers{_name}",
         f"Keys of the kind {_name} are registered.",
@@ -61,7 +61,7 @@ for _name in ("IBAN", "PASSPORT", "CELLPHONE"):
         _UNDOCUMENTED,
         takes=lambda self, kind, name=_name: kind == name,
     )
-lie(
+broken(
     "kind accepted",
     "RegistersEVP",
     "Keys of the kind EVP are registered.",
@@ -69,7 +69,7 @@ lie(
     warns=("registerPixKey.pixKeyType.EVP",),
     takes=lambda self, kind: kind == "EVP",
 )
-lie(
+broken(
     "kind accepted",
     "RegistersEveryKind",
     "Keys of any kind are registered.",
@@ -78,7 +78,7 @@ lie(
     warns=("registerPixKey.pixKeyType.letterCase", "registerPixKey.pixKeyType.EVP"),
     takes=lambda self, kind: True,
 )
-lie(
+broken(
     "kind accepted",
     "RegistersEveryKindInCapitals",
     "Keys of any kind in capital letters are registered.",
@@ -87,7 +87,7 @@ lie(
     warns=("registerPixKey.pixKeyType.EVP",),
     takes=lambda self, kind: kind.isupper(),
 )
-lie(
+broken(
     "kind accepted",
     "RegistersKindsInLowerCase",
     "Kinds in lower-case letters are registered.",

@@ -10,8 +10,9 @@ from typing import Any
 from uuid import uuid4
 
 from environments.sandbox import Request, Response
-from tests.selftest.proof.mutants.making_faults import SUBJECT, lie
+from tests.selftest.proof.mutants.making_faults import SUBJECT
 from tests.selftest.proof.mutants.tokens_faults import LaxService, _bearer
+from tests.selftest.proof.registry import broken
 from tests.selftest.services.signed import Signing, decoded
 
 LetsIn = Callable[[Any, Request, str], object]
@@ -202,7 +203,7 @@ _HIDES: dict[str, tuple[str, ...]] = {
 def _looks_alike(operation: str, name: str, text: str, base: type[LaxService], **parts: Any) -> None:
     name = f"{SUBJECT[operation]}{name}"
     under_another = name == "RegistrationLetsInAKnownConnection"
-    lie(
+    broken(
         "token that looks alike",
         name,
         text,

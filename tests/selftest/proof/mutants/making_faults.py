@@ -9,23 +9,12 @@ from typing import Any, ClassVar
 from environments.sandbox import Refusal, Request, Response
 from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import mutant
 
 SUBJECT = {"executePix": "Execution", "registerPixKey": "Registration", "deletePixKey": "Deletion"}
 """What the names of mutants call an operation."""
 DELETION = ("deletePixKey.*",)
 """What goes unseen where the suite does not learn that a key was registered, and so deletes none."""
 UNREGISTERED = ("registerPixKey.repeated", *DELETION)
-
-
-def lie(operator: str, name: str, text: str, base: type[Service], /, *fails: str, **parts: Any) -> None:
-    """Register a mutant that is `base` with other attributes; what belongs to the registry goes there."""
-    asked = {option: parts.pop(option) for option in _ASKED if option in parts}
-    made = type(name, (base,), {"__doc__": text, "__module__": __name__, **parts})
-    mutant(*fails, operator=operator, **asked)(made)
-
-
-_ASKED = ("warns", "hides", "slow", "environment")
 
 
 def fixed(function: Callable[..., Any]) -> staticmethod[..., Any]:

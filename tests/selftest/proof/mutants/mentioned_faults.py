@@ -6,11 +6,11 @@ import json
 
 from environments.sandbox import Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.mutants.making_faults import SUBJECT, Answers, Envelopes, Results, fixed, lie
-from tests.selftest.proof.registry import mutant
+from tests.selftest.proof.mutants.making_faults import SUBJECT, Answers, Envelopes, Results, fixed
+from tests.selftest.proof.registry import broken, mutant
 
 
-@mutant(warns=("registerPixKey.Key.example",), operator="another value than shown")
+@mutant("another value than shown", warns=("registerPixKey.Key.example",))
 class KeyOfRandomIsShown(Service):
     """A RANDOM key is shown at once."""
 
@@ -18,7 +18,7 @@ class KeyOfRandomIsShown(Service):
         return registration.key.key
 
 
-@mutant(warns=("registerPixKey.Success.example",), operator="another value than shown")
+@mutant("another value than shown", warns=("registerPixKey.Success.example",))
 class DeclinesCnpj(Service):
     """A new CNPJ key is declined with Success false."""
 
@@ -27,7 +27,7 @@ class DeclinesCnpj(Service):
 
 
 def _result(name: str, text: str, operation: str, field: str, value: object, *rows: str) -> None:
-    lie(
+    broken(
         "another value than shown",
         name,
         text,
@@ -47,7 +47,7 @@ _result("ExecutionHasAnExtraField", "The result has a further field.", "executeP
 _result("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", "Id", 1, "fields.extra")
 
 for _operation in ("executePix", "registerPixKey"):
-    lie(
+    broken(
         "another value than shown",
         f"{SUBJECT[_operation]}CodeIsOne",
         "The code of a success is 1.",
@@ -80,7 +80,7 @@ for _operation, _of in SUBJECT.items():
             lambda response: Response(200, b"\xef\xbb\xbf" + response.body, response.headers),
         ),
     ):
-        lie(
+        broken(
             "JSON that is mentioned",
             f"{_of}{_name}",
             _text,

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
 from spec.interface import KEY_TYPES, MARK
-from tests.selftest.proof.mutants.making_faults import Demands, lie, members_of
-from tests.selftest.proof.registry import mutant
+from tests.selftest.proof.mutants.making_faults import Demands, members_of
+from tests.selftest.proof.registry import broken, mutant
 
 TRACE = b"Traceback (most recent call last):\n  File \"app.py\", line 7, in handle\nKeyError: 'pixKey'\n"
 JAVA = b"java.lang.NullPointerException\n\tat br.bank.pix.Keys.register(Keys.java:81)\n"
@@ -165,7 +165,7 @@ HIDES = {
 
 def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None:
     how, response, rows = FALLS[fall]
-    lie(
+    broken(
         "breaks on a client's mistake",
         f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
         f"{shown[0].upper()}{shown[1:]} {how}.",
@@ -194,7 +194,7 @@ for _name, _what, _operation, _strikes in (
     ("BalanceFails", "Reading the balance", "getBalance", lambda r: True),
     ("InternalTransferFails", "An internal transfer", "transferInternal", lambda r: True),
 ):
-    lie(
+    broken(
         "breaks on a good request",
         _name,
         f"{_what} ends in a server error.",
@@ -207,7 +207,7 @@ for _name, _what, _operation, _strikes in (
     )
 
 
-@mutant("deletePixKey.serverError", operator="breaks on a good request", hides=("deletePixKey.*",))
+@mutant("breaks on a good request", "deletePixKey.serverError", hides=("deletePixKey.*",))
 class DeletionsFailAfterDeleting(Service):
     """Every deletion deletes the key and ends in a server error."""
 

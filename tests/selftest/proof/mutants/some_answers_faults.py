@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.mutants.making_faults import lie, members_of
-from tests.selftest.proof.registry import mutant
+from tests.selftest.proof.mutants.making_faults import members_of
+from tests.selftest.proof.registry import broken, mutant
 
 
 class OneOfSeveral(Service):
@@ -88,7 +88,7 @@ for _operation, _faults in OF.items():
     for _strike, (_when, _strikes) in STRIKES.items():
         for _fault in _tried(_strike, _faults):
             _row, _what, _alter = FAULTS[_fault]
-            lie(
+            broken(
                 "shows in some answers",
                 f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
                 f"{_when[0].upper()}{_when[1:]} {_what}.",
@@ -102,7 +102,7 @@ for _operation, _faults in OF.items():
             )
 
 
-@mutant("deletePixKey.status", "deletePixKey.json", operator="shows for some deletions")
+@mutant("shows for some deletions", "deletePixKey.status", "deletePixKey.json")
 class DeletionOfAnEmailHasNoContent(Service):
     """The deletion of an EMAIL key has the status 204."""
 
@@ -111,7 +111,7 @@ class DeletionOfAnEmailHasNoContent(Service):
         return Response(204, b"") if meant and "@" in str(members_of(request).get("pixKey")) else response
 
 
-@mutant("deletePixKey.envelope.data.type", operator="shows for some deletions")
+@mutant("shows for some deletions", "deletePixKey.envelope.data.type")
 class DeletionOfACpfHasNullData(Service):
     """The data of the deletion of a CPF is null."""
 

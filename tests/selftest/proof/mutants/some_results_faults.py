@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.selftest.proof.mutants.making_faults import SomeExecutions, SomeRegistrations, lie
+from tests.selftest.proof.mutants.making_faults import SomeExecutions, SomeRegistrations
+from tests.selftest.proof.registry import broken
 
 FAULTS = {
     "Missing": ("present", "is missing", lambda data, name: {key: data[key] for key in data if key != name}),
@@ -95,7 +96,7 @@ def _renamed(data: dict[str, Any], name: str, other: str) -> dict[str, Any]:
 def _some(operation: str, subject: str, base: type, when: Any, condition: str, faulty: str) -> None:
     field, fault = faulty.split()
     (phrase, meant), (row, how, change) = when[condition], FAULTS[fault]
-    lie(
+    broken(
         f"shows for some {subject}s",
         f"{condition}{subject.capitalize()}{field[0].upper()}{field[1:]}{fault}",
         f"The field {field} of {'an' if subject[0] == 'e' else 'a'} {subject} {phrase} {how}.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.selftest.proof.mutants.making_faults import UNREGISTERED, SomeRegistrations, lie
+from tests.selftest.proof.mutants.making_faults import UNREGISTERED, SomeRegistrations
+from tests.selftest.proof.registry import broken
 
 TEXTS = {
     "Yes": "yes", "One": "1", "Empty": "", "Ok": "OK",
@@ -10,7 +11,7 @@ TEXTS = {
 }  # fmt: skip
 _CASE = ("registerPixKey.Success.letterCase",)
 for _name, _text in TEXTS.items():
-    lie(
+    broken(
         "Success of another text",
         f"Success{_name}",
         f"Success is the text {_text!r}.",
@@ -22,7 +23,7 @@ for _name, _text in TEXTS.items():
         change=lambda self, data, text=_text: data | {"Success": text},
     )
 for _name, _text in {"No": "no", "Empty": "", "Zero": "0", "Pending": "pending"}.items():
-    lie(
+    broken(
         "Success of another text",
         f"Failure{_name}",
         f"Success is the text {_text!r} where a registration is declined.",
@@ -37,7 +38,7 @@ for _name, _changed, _meant in (
     ("SuccessCapitalisedForEmail", str.capitalize, lambda self, registration: registration.key.kind == "EMAIL"),
     ("FailureCapitalised", str.capitalize, lambda self, registration: not registration.accepted),
 ):
-    lie(
+    broken(
         "Success in another letter case",
         _name,
         f"Success is written with {_changed.__name__}().",
@@ -47,7 +48,7 @@ for _name, _changed, _meant in (
         change=lambda self, data, changed=_changed: data | {"Success": changed(data["Success"])},
     )
 for _name, _value in {"Boolean": False, "Null": None, "Integer": 0}.items():
-    lie(
+    broken(
         "Success of another type",
         f"FailureAs{_name}",
         f"Success is {_value!r} where a registration is declined.",

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.mutants.making_faults import DELETION, SUBJECT, lie, members_of
+from tests.selftest.proof.mutants.making_faults import DELETION, SUBJECT, members_of
+from tests.selftest.proof.registry import broken
 
 
 class LaxService(Service):
@@ -122,7 +123,7 @@ _TAKE_ANOTHER_SCHEME = {
 
 def _not_checked(operation: str, name: str, text: str, lets_in: Any) -> None:
     blurred = operation == "executePix" and name in _TAKE_A_WRONG_TOKEN
-    lie(
+    broken(
         "token not checked",
         f"{SUBJECT[operation]}{name}",
         text,
@@ -158,7 +159,7 @@ class AnotherScheme(LaxService):
 
 for _operation, _of in list(SUBJECT.items())[:2]:
     for _name, _scheme in (("Bare", ""), ("UnderToken", "Token")):
-        lie(
+        broken(
             "token under another scheme",
             f"{_of}TakesTheToken{_name}",
             f"The token is taken as 'Authorization: {_scheme} <ACCESS_TOKEN>'.",
@@ -180,7 +181,7 @@ class RefusesTheToken(Service):
             raise Refusal(401, "A valid access token is required.")
 
 
-lie(
+broken(
     "token refused",
     "ExecutionRefusesTheToken",
     "A valid token is never accepted for an execution.",
@@ -189,7 +190,7 @@ lie(
     hides=("executePix.*",),
     OPERATION="executePix",
 )
-lie(
+broken(
     "token refused",
     "RegistrationRefusesTheToken",
     "A valid token is never accepted for a key registration.",

@@ -7,7 +7,7 @@ from typing import ClassVar
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
 from spec.interface import operations
-from tests.selftest.proof.mutants.making_faults import lie
+from tests.selftest.proof.registry import broken
 
 UNDESCRIBED = tuple(op.id for op in operations().values() if not op.described)
 
@@ -26,7 +26,7 @@ class AllUndescribed(Service):
 
 
 def _warned(name: str, text: str, what: str, alter, operations=UNDESCRIBED, hides: tuple[str, ...] = ()) -> None:
-    lie(
+    broken(
         "general rule",
         name,
         text,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, empty, lawful, page, problem, text
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, empty, page, problem, text
 
 LOGIN = (("Location", "/login?next=%2Fv1"), ("Set-Cookie", "session=new; HttpOnly; Path=/"))
 RESULT = ("id", "date", "bank", "account", "digit", "branch", "accountType", "document", "name", "type", "key", "value")

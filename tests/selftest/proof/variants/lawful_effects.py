@@ -9,8 +9,7 @@ from environments.sandbox import Data, Refusal, Request
 from environments.sandbox.double_entry import Key
 from environments.sandbox.service import Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import lawful
+from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
 
 _UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from environments.sandbox import Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Results, as_json, lawful, verbatim
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Results, as_json, verbatim
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
 IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {

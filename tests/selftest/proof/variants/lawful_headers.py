@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from environments.sandbox import Headers, Request, Response
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Finishes, lawful
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Finishes
 
 SETS: dict[str, Headers] = {
     "Cookies": (("Set-Cookie", "JSESSIONID=1; Path=/; Secure; HttpOnly"), ("Set-Cookie", "lb=7; Max-Age=-1")),

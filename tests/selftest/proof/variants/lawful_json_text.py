@@ -11,8 +11,8 @@ from typing import Any
 
 from environments.sandbox import Headers, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Finishes, Results, Verbatim, lawful, verbatim
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Finishes, Results, Verbatim, verbatim
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from environments.sandbox import Headers, Refusal, Request
 from environments.sandbox.service import Service
-from tests.selftest.proof.variants.lawful_making import lawful
+from tests.selftest.proof.registry import lawful
 
 
 class LocksCallersOut(Service):

@@ -11,15 +11,8 @@ from typing import Any
 
 from environments.sandbox import Headers, Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
 
 _VERBATIM = re.compile(rb'"\xe2\x9f\xa8(.*?)\xe2\x9f\xa9"', re.DOTALL)
-
-
-def lawful(theme: str, name: str, fact: str, base: type[Service], /, **parts: Any) -> type[Service]:
-    """Register a variant that is `base` with other attributes. `hides`, `slow` and `environment` go to the registry."""
-    asked = {option: parts.pop(option) for option in ("hides", "slow", "environment") if option in parts}
-    return variant(theme, **asked)(type(name, (base,), {"__doc__": fact, "__module__": __name__, **parts}))
 
 
 def profile(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from environments.sandbox.service import Service
-from tests.selftest.proof.variants.lawful_making import lawful
+from tests.selftest.proof.registry import lawful
 
 Mask = Callable[[str], str]
 SIGNS = {

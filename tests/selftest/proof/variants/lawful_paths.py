@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, lawful, page, problem, profile, text
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, profile, text
 
 WAYS: dict[str, Callable[[Request], Response]] = {
     "404Json": lambda request: as_json(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Finishes, as_json, empty, lawful, page, text
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Finishes, as_json, empty, page, text
 
 READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
 WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")

@@ -6,8 +6,8 @@ import uuid
 
 from environments.sandbox import Data, Headers, Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, lawful, page, problem, text
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, text
 
 STATUSES = (300, 302, 307, 400, 401, 402, 403, 404, 406, 409, 410, 412, 415, 418, 422, 423, 428, 451, 499)
 BODIES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from environments.sandbox import Refusal, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Refuses, Verbatim, as_json, lawful, verbatim
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Refuses, Verbatim, as_json, verbatim
 
 CODES = {
     "ItsStatus": None,

@@ -8,8 +8,8 @@ from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.body_fields import text
 from environments.sandbox.double_entry import Key
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, lawful, problem, profile, verbatim
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, problem, profile, verbatim
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 from tests.selftest.proof.variants.profiles import UNDELETED
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from environments.sandbox import Refusal, Request
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import lawful
+from tests.selftest.proof.registry import lawful, variant
 
 _ANSWER = ("json", "status", "envelope.shape")
 _RESULT = ("json*", "status", "envelope.*")

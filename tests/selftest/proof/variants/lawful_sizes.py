@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from environments.sandbox import Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import empty, lawful, page, problem
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import empty, page, problem
 
 
 class Small(Service):

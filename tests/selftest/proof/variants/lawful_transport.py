@@ -13,8 +13,8 @@ from typing import Any
 
 from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Finishes, lawful
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import Finishes
 
 
 def _raw_deflate(content: bytes) -> bytes:

@@ -8,8 +8,8 @@ from email.utils import format_datetime
 
 from environments.sandbox import Headers, Refusal, Request, Response
 from environments.sandbox.service import Service
-from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import as_json, lawful, page, text
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import as_json, page, text
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
 MONEY = ("executePix", "createPix", "transferExternal", "transferInternal", "transferP2p")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from environments.sandbox.service import Service
-from tests.selftest.proof.variants.lawful_making import lawful, profile
+from tests.selftest.proof.registry import lawful
+from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
