@@ -24,7 +24,7 @@ from spec.json_text import read_json
 from tests.selftest.generated_runs import PLUGINS, ROOT, Logs, generate, run_apart
 from tests.selftest.proof.mutants.robustness_faults import JSON
 from tests.selftest.proof.trial import try_service
-from tests.traffic.generation.classes import TEXTS, UNREADABLE
+from tests.traffic.invalid import TEXTS, UNREADABLE
 
 PROFILE = load("sandbox", folder=ROOT / "environments")
 METHODS = {operation.method for operation in operations().values()}

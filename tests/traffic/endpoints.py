@@ -13,7 +13,7 @@ from spec.exchange import Exchange
 from spec.interface import operations
 from spec.rules import Judgement, Outcome, inconclusive
 from tests.harness.recorder import NotExercised
-from tests.traffic import malformed
+from tests.traffic import invalid
 from tests.traffic.existence import (
     Comparison,
     Evidence,
@@ -24,6 +24,7 @@ from tests.traffic.existence import (
     indistinguishable,
     is_passing,
 )
+from tests.traffic.malformed import malformed
 from tests.traffic.operations import PREPARING, Traffic
 from tests.traffic.reach import READS
 from tests.traffic.registrations import NOTHING_TO_DELETE, send_undocumented
@@ -64,10 +65,10 @@ class Endpoints:
     def _send_all(self, operation: str) -> None:
         try:
             self.existence(operation)
-            if "fuzz" in self._profile.allow:
-                malformed.send_malformed(self._client, operation, self._profile)
-                if operation == "registerPixKey":
-                    self.traffic.send_incomplete_registrations()
+            for case in malformed(operation, self._profile):
+                case.send(self._client)
+            if operation == "registerPixKey" and "fuzz" in self._profile.allow:
+                self.traffic.send_incomplete_registrations()
         except NotExercised:  # an account is missing: the tests of the operation say so
             return
 
@@ -123,7 +124,7 @@ class Endpoints:
         """
         argument = synthetic() if operations()[operation].argument else None
         bodies = [b"{}"] if operation == "deletePixKey" else []
-        bodies += malformed.TEXTS[:1] if "fuzz" in self._profile.allow else ()
+        bodies += [invalid.TEXTS["cut short"]] if "fuzz" in self._profile.allow else []
         compared: list[Comparison] = []
         for body in bodies if operation in WITH_A_BODY else ():
             if not any(each.tells_apart for each in compared):

@@ -1,81 +1,51 @@
-"""Client's mistakes, one input class each: none of them may break the service."""
+"""The invalid requests that the targeted tests send: a few of each class. Generated traffic sends them all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from environments.door.client import Client, synthetic
+from environments.door.client import synthetic
 from environments.profiles.profile import Profile
-from spec.exchange import Exchange
-from spec.interface import MARK, operations
+from spec.interface import operations
+from tests.traffic import invalid
+from tests.traffic.case import Case, as_bytes, form_of
 
-LONG = MARK + "x" * 4_000
-ARGUMENTS = (
-    LONG,
-    f"{MARK}%2f..%00",
-    f"{MARK}ação-π-🏦",
-    f'{MARK}\' OR "1"="1',
-    f"{MARK}\x00",
-    f"{MARK}a/b?c#d",
-)
-"""Path arguments; each goes percent-encoded."""
-TEXTS = (b'{"' + MARK.encode(), b"", b"[]", b'"text"', b"null", b"{}", b'{"a":' * 200, b"\xff\xfe\x00")
-"""Bodies that are no object, no JSON or no text."""
+_REGISTER = "registerPixKey"
+_ARGUMENTS = (
+    "very long", "percent-encoded twice", "outside the basic plane", "with quotes", "with NUL", "with a question mark",
+)  # fmt: skip
+_TEXTS = ("cut short", "empty", "an array", "a text", "null", "an empty object", "deeply nested", "no UTF-8")
+_STRINGS = ("an over-long text", "text outside the basic plane", "text with NUL")
 
 
-def send_malformed(client: Client, operation: str, profile: Profile) -> None:
-    """Send every input class of an operation that is permitted. Nothing of it names anybody's key or code."""
+def malformed(operation: str, profile: Profile) -> Iterator[Case]:
+    """The invalid requests to an operation; none where the profile does not permit them."""
     documented = operations()[operation]
-    account = profile.accounts[0] if profile.accounts else synthetic()
+    if "fuzz" not in profile.allow:
+        return
     if operation == "executePix":
-        for argument in ARGUMENTS:
-            client.send(operation, argument)
+        yield from invalid.argument_cases(operation, None, _ARGUMENTS)
     elif documented.argument and documented.method == "GET":
-        for argument in (synthetic(), ARGUMENTS[1]):
-            client.send(operation, argument)
-    elif operation == "registerPixKey":
-        _send_bodies(client, operation, account)
+        yield from invalid.argument_cases(operation, None, ("unknown", "percent-encoded twice"))
+    elif operation == _REGISTER:
+        yield from _registrations(profile)
     elif documented.method == "DELETE":
-        for text in TEXTS[:4]:
-            client.send(operation, synthetic(), body=text)
+        yield from invalid.text_cases(operation, synthetic(), _TEXTS[:4])
     elif documented.method == "POST":
-        for text in TEXTS[:2]:
-            client.send(operation, body=text)
-        client.send(operation, json={"from": MARK, "to": MARK, "value": "text", "date": "text"})
+        yield from invalid.text_cases(operation, None, _TEXTS[:2])
+        yield from invalid.value_cases(operation, None, form_of(operation, profile) or {}, ("text",))
 
 
-def _send_bodies(client: Client, operation: str, account: str) -> None:
-    for text in TEXTS:
-        client.send(operation, account, body=text)
-    for body in registrations(account):
-        client.send(operation, account, json=body)
-    client.send(operation, synthetic(), json=next(registrations(account)))
-    client.send(operation, account, body=b"pixKey=" + MARK.encode(), content_type="application/x-www-form-urlencoded")
+def _registrations(profile: Profile) -> Iterator[Case]:
+    account = profile.accounts[0] if profile.accounts else synthetic()
+    form = form_of(_REGISTER, profile) or {}
+    yield from invalid.text_cases(_REGISTER, account, _TEXTS)
+    yield from invalid.value_cases(_REGISTER, account, form, ("null", "a number"))
+    yield from invalid.string_cases(_REGISTER, account, form, "pixKey", _STRINGS)
+    yield from invalid.content_type_cases(_REGISTER, account, as_bytes(form), ("a form",))
+    yield Case(_REGISTER, "accountId", "unknown", synthetic(), as_bytes(form))
 
 
-def _good(account: str) -> dict[str, Any]:
-    return {"account": account, "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"}
-
-
-def without_a_member(client: Client, account: str) -> dict[str, Exchange]:
-    """Registrations of an invented key, each without one member."""
-    good = _good(account)
-    return {
-        left_out: client.send("registerPixKey", account, json={key: good[key] for key in good if key != left_out})
-        for left_out in good
-    }
-
-
-def registrations(account: str) -> Iterator[dict[str, Any]]:
-    """Registrations of keys that nobody has, each wrong in one way."""
-    good = _good(account)
-    yield {**good, "pixKey": f"{MARK}ação-π-🏦"}
-    yield {**good, "pixKey": f"{MARK}\x00"}
-    yield {**good, "pixKey": LONG}
-    yield {**good, "pixKey": None}
-    yield {**good, "pixKey": 12345}
-    yield {**good, "pixKeyType": 1}
-    yield {**good, "pixKeyType": None}
-    yield {**good, "account": None}
-    yield {**good, "account": {"id": MARK}}
+def incomplete(profile: Profile, account: str) -> Iterator[Case]:
+    """Registrations of a synthetic key, each without one of the documented members."""
+    return invalid.missing_cases(_REGISTER, account, form_of(_REGISTER, profile) or {})

@@ -10,8 +10,8 @@ from environments.profiles.profile import Prepare, Profile, RequestBody, Transac
 from spec.exchange import Exchange
 from spec.interface import operations
 from tests.harness.recorder import NotExercised
-from tests.traffic import malformed
 from tests.traffic.executions import Executions, execute, room_for
+from tests.traffic.malformed import incomplete
 from tests.traffic.preparing import codes_of, prepare, prepare_one
 from tests.traffic.reach import READS, Reach, permits
 from tests.traffic.registrar import Registrar, Registrations
@@ -105,7 +105,8 @@ class Traffic:
     def send_incomplete_registrations(self) -> dict[str, Exchange]:
         """Registrations of a synthetic key, each without one of the documented members, by that member."""
         if not self._incomplete:
-            self._incomplete = malformed.without_a_member(self.client, self.account)
+            cases = incomplete(self.profile, self.account)
+            self._incomplete = {case.where: case.send(self.client) for case in cases}
             self.delete_synthetic_keys()
         return self._incomplete
 

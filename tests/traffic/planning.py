@@ -17,13 +17,13 @@ from spec.interface import operations
 from spec.requirements import ledger
 from tests.harness.planner import UNDOCUMENTED, Plan
 from tests.harness.selection import requirements, uses, uses_any
-from tests.traffic import malformed
 from tests.traffic.endpoints import WITH_A_BODY
 from tests.traffic.extras import alternatives
 from tests.traffic.generation.counting import executes_twice, generated, sequences
 from tests.traffic.generation.phases import EXAMPLES
 from tests.traffic.generation.positive import REGISTERED
 from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.malformed import malformed
 from tests.traffic.operations import PREPARING
 from tests.traffic.reach import READS, Reach, permits, reach_of
 from tests.traffic.refused_credentials import OF_AN_OPERATION
@@ -31,11 +31,6 @@ from tests.traffic.refused_kinds import CONTROLS, MOST_EXPLAINED
 from tests.traffic.registrar import PATIENCE_S
 from tests.traffic.registrations import NUMERIC_KINDS, ROUNDS, UNDOCUMENTED_KINDS
 
-_MALFORMED = {
-    "executePix": len(malformed.ARGUMENTS),
-    "registerPixKey": len(malformed.TEXTS) + len(list(malformed.registrations("ac"))) + 2,
-}
-_MALFORMED_ELSEWHERE = 4
 _FORMS_OF_RANDOM = 3
 _MISTAKES = 2
 """What tells an endpoint that refuses a good request like an unknown path from no endpoint."""
@@ -125,14 +120,14 @@ def _preflight(profile: Profile) -> Mapping[str, int]:
 def _sent_to(operation: str, profile: Profile, reach: Reach, spent: Spending | None) -> int:
     mistakes = _MISTAKES if operation in reach.subjects & set(WITH_A_BODY) else 0
     if reach.surveys and operation in reach.subjects:
-        mistakes += _malformed(_MALFORMED.get(operation, _MALFORMED_ELSEWHERE), profile)
+        mistakes += len(list(malformed(operation, profile)))
     if operation in READS:
         looks = operation == "listPixKeys" and "registerPixKey" in reach.operations
         return 2 + _WITNESSES + _looks(profile) * looks + mistakes
     if operation == "executePix":
         return _executions(spent) + mistakes
     if operation == "registerPixKey":
-        return _registrations(profile, reach) + _malformed(3, profile) + mistakes
+        return _registrations(profile, reach) + 3 * ("fuzz" in profile.allow) + mistakes
     if operation == "deletePixKey":
         return _deletions(profile, _registrations(profile, reach)) + mistakes
     return max(1, _bodies(profile, reach, spent).get(operation, 0)) + mistakes
@@ -156,10 +151,6 @@ def _mistakes(profile: Profile, reach: Reach, phases: Collection[tuple[str, str]
     asked = {name for name, phase in phases if phase != EXAMPLES} | (reach.subjects if reach.surveys else set())
     writing = [each.id for each in operations().values() if each.method != "GET" and permits(profile, each.id)]
     return tuple(name for name in writing if name in asked) if "fuzz" in profile.allow else ()
-
-
-def _malformed(count: int, profile: Profile) -> int:
-    return count if "fuzz" in profile.allow else 0
 
 
 def _executions(spent: Spending | None) -> int:

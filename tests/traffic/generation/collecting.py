@@ -14,7 +14,7 @@ from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
 from spec.rules import RULES, judge
-from tests.traffic.generation.cases import Case
+from tests.traffic.case import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
 _MOST_NAMED = 12

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from spec.interface import MARK, operations
-from tests.traffic.generation.cases import Case
-from tests.traffic.generation.harmless import KINDS, as_bytes, harmless, marked, marked_bytes
+from tests.traffic.case import NAMED_TYPES, Case, as_bytes, harmless, synthetic_bytes, synthetic_text
 
 _RESERVED = st.text(st.sampled_from(":/?#[]@!$&'()*+,;=%\\\"<>^`{|}~ .-_\0\t\r\n"), min_size=1, max_size=8)
 _UNICODE = st.text(max_size=12)
 _LONG = st.builds(lambda text, times: text * times, st.text(min_size=1, max_size=3), st.sampled_from((50, 300)))
 _TEXT = st.one_of(_UNICODE, _RESERVED, _LONG)
 _NUMBER = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.just(10**40))
-_LEAF = st.one_of(st.none(), st.booleans(), _NUMBER, _TEXT, st.sampled_from(KINDS))
+_LEAF = st.one_of(st.none(), st.booleans(), _NUMBER, _TEXT, st.sampled_from(NAMED_TYPES))
 JUNK = st.recursive(
     _LEAF,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_UNICODE, inner, max_size=3)),
@@ -37,9 +36,9 @@ def arguments(operation: str, body: bytes | None) -> SearchStrategy[Case]:
     """Path arguments of all of Unicode and of bytes that are no text, with the mark of the suite."""
     name = operations()[operation].argument or ""
     texts = st.builds(
-        lambda text, raw: Case(operation, name, "text", marked(text), body, raw=raw), _TEXT, st.booleans()
+        lambda text, raw: Case(operation, name, "text", synthetic_text(text), body, raw=raw), _TEXT, st.booleans()
     )
-    data = st.binary(max_size=8).map(lambda data: Case(operation, name, "bytes", marked_bytes(data), body))
+    data = st.binary(max_size=8).map(lambda data: Case(operation, name, "bytes", synthetic_bytes(data), body))
     return st.one_of(texts, texts, data)
 
 

@@ -9,11 +9,10 @@ from typing import Any
 from environments.door.client import Client
 from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import Profile
-from spec.interface import MARK, operations
-from tests.traffic.generation import classes
-from tests.traffic.generation.cases import Case
+from spec.interface import operations
+from tests.traffic import invalid
+from tests.traffic.case import Case, as_bytes, form_of, synthetic_text
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.harmless import as_bytes, harmless, marked
 from tests.traffic.generation.positive import READ, REGISTERED, good_reads, good_registrations
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.registrar import Registrar
@@ -21,15 +20,6 @@ from tests.traffic.registrar import Registrar
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
 POSITIVE = (REGISTERED, *READ)
 """Operations whose success is harmless."""
-_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": 1, "date": 1767225600000}
-_FORMS: Mapping[str, Mapping[str, Any]] = {
-    "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
-    "deletePixKey": {"pixKey": f"{MARK}key"},
-    "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": 1, "message": f"{MARK}message"},
-    "transferExternal": _TRANSFER,
-    "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
-    "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
-}
 _HARDEST = {
     "registerPixKey": "pixKey", "deletePixKey": "pixKey", "createPix": "message",
     "transferExternal": "to", "transferInternal": "description", "transferP2p": "description",
@@ -99,34 +89,35 @@ class Generation:
         from tests.traffic.generation.schema import coverage_cases
 
         place = next(iter(self._places(operation)), None)
-        form = self._form(operation)
+        form = form_of(operation, self.profile)
         body = as_bytes(form) if form else None
-        yield from classes.query_cases(operation, place, body)
+        yield from invalid.query_cases(operation, place, body)
         if operations()[operation].argument:
-            names = classes.ARGUMENTS if operation == "executePix" else classes.EVERYWHERE
-            yield from classes.argument_cases(operation, body, names)
-        credentials = classes.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else classes.COMMON_CREDENTIALS
-        yield from classes.credential_cases(operation, place, body, credentials)
+            names = invalid.ARGUMENTS if operation == "executePix" else invalid.EVERYWHERE
+            yield from invalid.argument_cases(operation, body, names)
+        credentials = invalid.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else invalid.COMMON_CREDENTIALS
+        yield from invalid.credential_cases(operation, place, body, credentials)
         if form:
             yield from self._body_classes(operation, place, form)
         yield from coverage_cases(operation, place if form else None, form)
 
     def _body_classes(self, operation: str, place: str | None, form: Mapping[str, Any]) -> Iterator[Case]:
         registers, deletes = operation == REGISTERED, operation == "deletePixKey"
-        yield from classes.text_cases(operation, place, classes.TEXTS if registers else classes.ANYWHERE)
-        yield from classes.value_cases(operation, place, form)
+        yield from invalid.text_cases(operation, place, invalid.TEXTS if registers else invalid.ANYWHERE)
+        yield from invalid.missing_cases(operation, place, form)
+        yield from invalid.value_cases(operation, place, form)
         own = self.profile.accounts[0] if deletes and self.profile.accounts else place
         if own != place:
-            yield from classes.text_cases(operation, own, classes.UNREADABLE)
-        texts = classes.STRINGS if registers or deletes else classes.HARDEST
-        yield from classes.string_cases(operation, own, form, _HARDEST[operation], texts)
+            yield from invalid.text_cases(operation, own, invalid.UNREADABLE)
+        texts = invalid.STRINGS if registers or deletes else invalid.HARDEST
+        yield from invalid.string_cases(operation, own, form, _HARDEST[operation], texts)
         for name in (name for name, good in form.items() if isinstance(good, str) and name != _HARDEST[operation]):
-            yield from classes.string_cases(operation, place, form, name, classes.OVERFLOWING)
-        yield from classes.shape_cases(operation, own, form)
+            yield from invalid.string_cases(operation, place, form, name, invalid.OVERFLOWING)
+        yield from invalid.shape_cases(operation, own, form)
         if registers:
-            yield from classes.kind_cases(operation, place, form)
-        types = tuple(classes.CONTENT_TYPES) if registers else classes.COMMON_TYPES
-        yield from classes.content_type_cases(operation, place, as_bytes(form), types)
+            yield from invalid.kind_cases(operation, place, form)
+        types = tuple(invalid.CONTENT_TYPES) if registers else invalid.COMMON_TYPES
+        yield from invalid.content_type_cases(operation, place, as_bytes(form), types)
 
     def _search(self, operation: str, findings: Findings) -> None:
         from hypothesis import strategies as st
@@ -135,7 +126,7 @@ class Generation:
         from tests.traffic.generation.search import Search
 
         places = self._places(operation)
-        form = self._form(operation)
+        form = form_of(operation, self.profile)
         strategies = [schema.fuzzing_cases(operation, places if form else (), form)]
         if operations()[operation].argument:
             strategies.append(drawn.arguments(operation, as_bytes(form) if form else None))
@@ -154,14 +145,4 @@ class Generation:
         if operations()[operation].argument is None:
             return []
         own = list(self.profile.accounts[:1]) if operation in POSITIVE else []
-        return [*own, marked("account")]
-
-    def _form(self, operation: str) -> Mapping[str, Any] | None:
-        """A body of the documented form, or of the one that the profile gives, that names nobody."""
-        if operation not in _FORMS:
-            return None
-        given = self.profile.requests.get(operation)
-        if operation == REGISTERED:
-            account = self.profile.accounts[0] if self.profile.accounts else marked("account")
-            return {**_FORMS[operation], "account": account}
-        return harmless(given.json) if given and isinstance(given.json, dict) else _FORMS[operation]
+        return [*own, synthetic_text("account")]

@@ -12,8 +12,8 @@ from environments.door.client import NOTHING
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import operations
+from tests.traffic.case import Case
 from tests.traffic.extras import registration
-from tests.traffic.generation.cases import Case
 from tests.traffic.registrar import Registrar
 
 

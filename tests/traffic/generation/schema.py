@@ -24,8 +24,7 @@ from schemathesis.generation.meta import CoverageScenario
 from schemathesis.schemas import APIOperation
 
 from spec.interface import OPENAPI, operations
-from tests.traffic.generation.cases import JSON, Case
-from tests.traffic.generation.harmless import as_bytes, harmless, marked
+from tests.traffic.case import JSON, Case, as_bytes, harmless, synthetic_text
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
@@ -71,7 +70,7 @@ def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchSt
 
 def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form, what: str) -> Case:
     if place is None and case.path_parameters:
-        place = marked(unquote(str(next(iter(case.path_parameters.values())))))
+        place = synthetic_text(unquote(str(next(iter(case.path_parameters.values())))))
     headers = {name.lower(): value for name, value in (case.headers or {}).items()}
     content_type = headers.get("content-type", JSON)
     if not (content_type.isascii() and content_type.isprintable()):

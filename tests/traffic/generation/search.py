@@ -22,7 +22,7 @@ from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
 from reports.writing import writable
-from tests.traffic.generation.cases import Case
+from tests.traffic.case import Case
 from tests.traffic.generation.collecting import Sign
 from tests.traffic.generation.settings import GenerationSettings
 

@@ -15,7 +15,7 @@ from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
 from spec.rules import Judgement, Outcome, inconclusive
-from tests.traffic.generation.cases import Case
+from tests.traffic.case import Case
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.preparing import codes_of, prepare
 from tests.traffic.reach import Reach, may_execute_twice

@@ -7,35 +7,35 @@ from typing import Any
 
 from environments.door.authorization import INVALID_CREDENTIALS
 from spec.interface import MARK, operations
-from tests.traffic.generation.cases import JSON, Case
-from tests.traffic.generation.harmless import KINDS, as_bytes, marked, marked_bytes
+from tests.traffic.case import JSON, NAMED_TYPES, Case, as_bytes, synthetic_bytes, synthetic_text
 
 LONG, LONGER, LONGEST = 300, 5_000, 70_000
 """Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB."""
 
 ARGUMENTS: Mapping[str, str | bytes] = {
-    "unknown": marked("0"),
-    "over-long": marked("x" * LONG),
-    "very long": marked("9" * LONGER),
-    "with a slash": marked("a/b"),
-    "with an encoded slash": marked("%2f%2F"),
-    "with a percent sign": marked("%"),
-    "percent-encoded twice": marked("%252f%00%0a"),
-    "with NUL": marked("\0"),
-    "with a line break": marked("\r\nX-Pixconf: 1"),
-    "with a space": marked(" a "),
-    "with a question mark": marked("?a=1#b"),
-    "with quotes": marked("'\"`"),
-    "with an injection": marked("' OR '1'='1' -- "),
-    "with braces": marked("{0}${7*7}%s%n"),
-    "with brackets": marked("<[(&;)]>"),
-    "with a backslash": marked("\\..\\"),
-    "with dots": marked(".."),
-    "with accents": marked("ação"),
-    "outside the basic plane": marked("🏦"),
-    "right to left": marked("\u202e\u05e9\u05dc"),
-    "that is no UTF-8": marked_bytes(b"\xff\xc0\x80"),
-    "with half a surrogate pair": marked_bytes(b"\xed\xa0\x80"),
+    "unknown": synthetic_text("0"),
+    "over-long": synthetic_text("x" * LONG),
+    "very long": synthetic_text("9" * LONGER),
+    "with a slash": synthetic_text("a/b"),
+    "with an encoded slash": synthetic_text("%2f%2F"),
+    "with a percent sign": synthetic_text("%"),
+    "percent-encoded twice": synthetic_text("%252f%00%0a"),
+    "with NUL": synthetic_text("\0"),
+    "with a line break": synthetic_text("\r\nX-Pixconf: 1"),
+    "with a space": synthetic_text(" a "),
+    "with a question mark": synthetic_text("?a=1#b"),
+    "with quotes": synthetic_text("'\"`"),
+    "with an injection": synthetic_text("' OR '1'='1' -- "),
+    "with braces": synthetic_text("{0}${7*7}%s%n"),
+    "with brackets": synthetic_text("<[(&;)]>"),
+    "with a backslash": synthetic_text("\\..\\"),
+    "with dots": synthetic_text(".."),
+    "with accents": synthetic_text("ação"),
+    "outside the basic plane": synthetic_text("🏦"),
+    "right to left": synthetic_text("\u202e\u05e9\u05dc"),
+    "that is no UTF-8": synthetic_bytes(b"\xff\xc0\x80"),
+    "with half a surrogate pair": synthetic_bytes(b"\xed\xa0\x80"),
+    "with reserved characters": synthetic_text(";,:@&=+$!'()*~"),
 }
 EVERYWHERE = (
     "unknown",
@@ -47,9 +47,11 @@ EVERYWHERE = (
     "with quotes",
     "with accents",
     "that is no UTF-8",
+    "with reserved characters",
 )
 """Those that every operation with a path argument gets; the execution gets them all."""
-RAW_ARGUMENTS: Mapping[str, str] = {"with reserved characters": marked(";,:@&=+$!'()*~")}
+RAW = "with reserved characters"
+"""Its characters go as they are: a path segment may hold them."""
 QUERIES: Mapping[str, str] = {
     "a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}",
     "a query that is no UTF-8": "?a=%ff&a=%zz&&=",
@@ -103,15 +105,15 @@ VALUES: Mapping[str, Any] = {
     "zero": 0,
     "a huge number": 10**40,
 }
-"""Values of every kind."""
-OTHER_KINDS: Mapping[bool, tuple[str, ...]] = {
+"""Values of every JSON type."""
+OTHER_TYPES: Mapping[bool, tuple[str, ...]] = {
     True: ("null", "a number", "text", "an empty text", "an object", "an array"),
     False: ("null", "a boolean", "a number", "zero", "a huge number", "text", "an empty text", "an object", "an array"),
 }
 """What stands in place of a text, and of anything else."""
 STRINGS: Mapping[str, str] = {
-    "an over-long text": marked("x" * LONG),
-    "a very long text": marked("x" * LONGEST),
+    "an over-long text": synthetic_text("x" * LONG),
+    "a very long text": synthetic_text("x" * LONGEST),
     "text outside ASCII": f"{MARK}ação-π",
     "text outside the basic plane": f"{MARK}🏦",
     "text with NUL": f"{MARK}\0",
@@ -153,9 +155,7 @@ def argument_cases(operation: str, body: bytes | None, names: Iterable[str] = AR
     """Path arguments that are nobody's, with a body that can be read: a service may read that first."""
     name = operations()[operation].argument or ""
     for what in names:
-        yield Case(operation, name, what, ARGUMENTS[what], body)
-    for what, raw in RAW_ARGUMENTS.items():
-        yield Case(operation, name, what, raw, body, raw=True)
+        yield Case(operation, name, what, ARGUMENTS[what], body, raw=what == RAW)
 
 
 def query_cases(operation: str, argument: str | None, body: bytes | None) -> Iterator[Case]:
@@ -170,13 +170,21 @@ def text_cases(operation: str, argument: str | None, names: Iterable[str] = TEXT
         yield Case(operation, "body", name, argument, TEXTS[name])
 
 
-def value_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
-    """The body with one member missing, or of another kind: text in place of a number and so on."""
-    for name, good in body.items():
+def missing_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
+    """The body without one of its members."""
+    for name in body:
         rest = {other: value for other, value in body.items() if other != name}
         yield Case(operation, name, "missing", argument, as_bytes(rest))
-        for what in OTHER_KINDS[isinstance(good, str)]:
-            yield Case(operation, name, what, argument, as_bytes({**body, name: VALUES[what]}))
+
+
+def value_cases(
+    operation: str, argument: str | None, body: Mapping[str, Any], values: Iterable[str] = VALUES
+) -> Iterator[Case]:
+    """The body with one member of another type: text in place of a number and so on."""
+    for name, valid in body.items():
+        for what in OTHER_TYPES[isinstance(valid, str)]:
+            if what in values:
+                yield Case(operation, name, what, argument, as_bytes({**body, name: VALUES[what]}))
 
 
 def string_cases(
@@ -189,7 +197,7 @@ def string_cases(
 
 def kind_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
     """The body with a key that is none of its kind, for each kind."""
-    for kind in KINDS:
+    for kind in NAMED_TYPES:
         yield Case(operation, "pixKey", f"no {kind}", argument, as_bytes({**body, "pixKeyType": kind}))
 
 

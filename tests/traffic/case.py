@@ -1,0 +1,126 @@
+"""A request that is not sent yet, and the identifiers and bodies that name nobody.
+
+Identifiers that the suite makes up carry its mark, numbers are no account and no key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from environments.door.authorization import VALID
+from environments.door.client import Client
+from environments.profiles.profile import Profile
+from spec.exchange import Exchange
+from spec.interface import KEY_TYPES, MARK
+
+JSON = "application/json"
+UNRESERVED_BY_US = ";,:@&=+$!'()*~"
+"""Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
+_NOT_RUNNABLE = 1_000_000
+
+
+NAMED_TYPES = tuple(kind for kind in KEY_TYPES if kind != "RANDOM")
+"""The kinds that may stand beside a marked key: for RANDOM the service would make a key of its own."""
+_SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
+"""Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
+_NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
+_TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
+
+
+_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": 1, "date": 1767225600000}
+FORMS: Mapping[str, Mapping[str, Any]] = {
+    "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
+    "deletePixKey": {"pixKey": f"{MARK}key"},
+    "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": 1, "message": f"{MARK}message"},
+    "transferExternal": _TRANSFER,
+    "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
+    "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value.
+
+    With `raw` reserved characters of the argument go as they are where a path segment may hold them.
+    """
+
+    operation: str
+    where: str
+    what: str
+    argument: str | bytes | None = None
+    body: bytes | None = None
+    content_type: str | None = JSON
+    query: str = ""
+    raw: bool = False
+    valid: bool = False
+    credential: str = VALID
+
+    @property
+    def size(self) -> int:
+        """How large the request is; of two cases that show the same the smaller one is shown, and one without NUL, which
+        no shell can pass on."""
+        body = self.body or b""
+        return len(self.argument or "") + len(body) + len(self.query) + _NOT_RUNNABLE * (b"\0" in body)
+
+    def send(self, client: Client) -> Exchange:
+        """Send it."""
+        return client.send(
+            self.operation,
+            self.argument,
+            body=self.body,
+            content_type=self.content_type,
+            credential=self.credential,
+            query=self.query,
+            safe=UNRESERVED_BY_US if self.raw else "",
+            valid=self.valid,
+        )
+
+
+def synthetic_text(text: str) -> str:
+    """The text as an identifier of the suite. Each part that a lenient reader splits it into carries the mark."""
+    return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
+
+
+def synthetic_bytes(text: bytes) -> bytes:
+    """Bytes that need not be text as an identifier of the suite."""
+    return MARK.encode() + text.replace(b"/", b"").replace(b"\\", b"")
+
+
+def harmless(value: Any, name: str = "") -> Any:
+    """A JSON value whose strings carry the mark, and whose numbers name no account and no key.
+
+    The empty string and the documented kinds, RANDOM excepted, stay as they are; so do names of members.
+    """
+    if isinstance(value, dict):
+        return {member: harmless(item, member) for member, item in value.items()}
+    if isinstance(value, list):
+        return [harmless(item, name) for item in value]
+    if isinstance(value, str):
+        return value if value in _TEXTS_KEPT or value.startswith(MARK) else synthetic_text(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value if name in _NO_IDENTIFIERS else -abs(value) - 1
+    return value
+
+
+def as_bytes(value: Any) -> bytes:
+    """The JSON text of a value in UTF-8; what UTF-8 cannot hold (half a surrogate pair) is escaped."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
+
+
+def form_of(operation: str, profile: Profile) -> Mapping[str, Any] | None:
+    """A body of the documented form, or of the one that the profile gives, that names nobody; None where it has none."""
+    if operation not in FORMS:
+        return None
+    given = profile.requests.get(operation)
+    if operation == "registerPixKey":
+        account = profile.accounts[0] if profile.accounts else synthetic_text("account")
+        return {**FORMS[operation], "account": account}
+    return harmless(given.json) if given and isinstance(given.json, dict) else FORMS[operation]
