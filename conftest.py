@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from environments.profiles.profile import Profile
+from reports.plan import Plan
 from tests.harness.configuration import EVERY_CODE, configure
 from tests.harness.options import whole_number
-from tests.harness.planner import Plan
 from tests.traffic.generation.settings import settings_of
 from tests.traffic.planning import planned
 

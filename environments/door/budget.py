@@ -7,42 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
-from environments.profiles.profile import Profile
-
 
 class OverBudgetError(Exception):
     """A limit of the profile is spent. The text names the limit."""
-
-
-@dataclass(frozen=True)
-class Shares:
-    """How limits.executions is shared out: first to the supplied codes, then to transfers that the run prepares.
-    `left_out` says what there is no room for; empty where there is room for all."""
-
-    codes: int
-    prepared: int
-    left_out: str = ""
-
-
-def shares(profile: Profile, codes: int | None = None) -> Shares:
-    """The shares of `codes` supplied codes, or of all that the profile supplies."""
-    limit = profile.limits.executions
-    codes = len(profile.transactions.codes) if codes is None else codes
-    wanted = profile.transactions.prepare.count if profile.transactions.prepare else 0
-    sent = min(codes, limit)
-    prepared = min(wanted, limit - sent)
-    cut = [
-        f"{total - taken} of {total} {what}"
-        for total, taken, what in ((codes, sent, "transaction codes"), (wanted, prepared, "transfers to prepare"))
-        if taken < total
-    ]
-    left_out = f"limits.executions ({limit}) leaves out {' and '.join(cut)}" if cut else ""
-    return Shares(sent, prepared, left_out)
 
 
 class Budget:

@@ -22,6 +22,7 @@ from tests.traffic.effects import mention_suspected
 from tests.traffic.findings import token_accepted
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of, of_a_guessable_token
 from tests.traffic.refused_kinds import kind_sent
+from tests.traffic.registrar import Attempted
 
 STANDING = ("serverError", "stackTrace", "connection")
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
@@ -69,7 +70,7 @@ def test_type_holds_in_every_result(row, registrations):
 @pytest.mark.parametrize("row", rows("registerPixKey", OF_A_FIRST_REGISTRATION.__contains__))
 def test_example_holds_for_a_new_key(row, registrations):
     """The first registration of a key is answered like the one that the document shows."""
-    if row == "registerPixKey.Key.example" and "RANDOM" not in registrations.kinds:
+    if row == "registerPixKey.Key.example" and "RANDOM" not in registrations.key_types:
         raise OutOfScope("pix_keys permits no key of the type RANDOM; supply one")
 
     assert_holds(*registrations.fresh)
@@ -78,8 +79,8 @@ def test_example_holds_for_a_new_key(row, registrations):
 @requirement("registerPixKey.token.required")
 def test_without_a_valid_token_no_key_is_registered(registrations, token):
     """No request without a valid token registers a key."""
-    granted = [refusal for refusal in registrations.refusals if gives_result(refusal)]
-    cite(*(granted or registrations.refusals[:MOST_CITED]))
+    granted = [refusal for refusal in registrations.tried[Attempted.WITHOUT_A_TOKEN] if gives_result(refusal)]
+    cite(*(granted or registrations.tried[Attempted.WITHOUT_A_TOKEN][:MOST_CITED]))
     remark(of_a_guessable_token(token))
 
     assert not granted, f"registered with {credentials_of(granted)}"
@@ -94,10 +95,10 @@ def test_a_valid_token_is_accepted(endpoints, registrations):
 @requirement("registerPixKey.token.scheme")
 def test_the_token_is_accepted_as_a_bearer_only(registrations):
     """The token bare or under another scheme registers no key."""
-    if not registrations.other_schemes:
+    if not registrations.tried[Attempted.OTHER_SCHEME]:
         raise NotExercised("not tried, as the key could not be deleted: supply requests.deletePixKey")
-    granted = [seen for seen in registrations.other_schemes if registered(seen)]
-    cite(*(granted or registrations.other_schemes))
+    granted = [seen for seen in registrations.tried[Attempted.OTHER_SCHEME] if registered(seen)]
+    cite(*(granted or registrations.tried[Attempted.OTHER_SCHEME]))
 
     assert not granted, f"accepted: {', '.join(seen.credential for seen in granted)}"
 
@@ -108,17 +109,17 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations):
 )
 def test_documented_kind_is_accepted(kind, registrations):
     """Keys of a documented kind can be registered."""
-    if kind not in registrations.kinds:
+    if kind not in registrations.key_types:
         raise OutOfScope(f"pix_keys permits no key of the type {kind}; supply one")
 
-    assert_found(registrations.kinds[kind])
+    assert_found(registrations.key_types[kind])
 
 
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_kind_is_not_registered(registrations):
     """A kind that is not documented is not registered with Success true."""
-    granted = [seen for seen in registrations.undocumented if registered(seen)]
-    cite(*(granted or registrations.undocumented))
+    granted = [seen for seen in registrations.tried[Attempted.UNDOCUMENTED_TYPE] if registered(seen)]
+    cite(*(granted or registrations.tried[Attempted.UNDOCUMENTED_TYPE]))
 
     assert not granted, "a key of an undocumented type is registered"
 
@@ -126,8 +127,8 @@ def test_undocumented_kind_is_not_registered(registrations):
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    granted = [seen for seen in registrations.other_names if registered(seen)]
-    cite(*(granted or registrations.other_names))
+    granted = [seen for seen in registrations.tried[Attempted.OTHER_NAME] if registered(seen)]
+    cite(*(granted or registrations.tried[Attempted.OTHER_NAME]))
 
     assert not granted, "a key of the type EVP is registered"
 
@@ -135,11 +136,13 @@ def test_another_name_of_random_is_not_registered(registrations):
 @requirement("registerPixKey.pixKeyType.letterCase")
 def test_kind_in_lower_case(registrations):
     """A kind in lower-case letters is not registered."""
-    if not registrations.lower_case:
+    if not registrations.tried[Attempted.LOWER_CASE]:
         raise NotExercised("not tried, as the key could not be deleted: supply requests.deletePixKey")
-    cite(*registrations.lower_case)
+    cite(*registrations.tried[Attempted.LOWER_CASE])
 
-    assert not any(registered(seen) for seen in registrations.lower_case), "a type in lower-case letters is registered"
+    assert not any(registered(seen) for seen in registrations.tried[Attempted.LOWER_CASE]), (
+        "a type in lower-case letters is registered"
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,9 +183,9 @@ def test_repeated_registration(registrations):
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_kinds(registrations):
     """Whether digits are accepted as kind."""
-    if not registrations.numeric:
+    if not registrations.tried[Attempted.NUMERIC]:
         raise NotExercised("not tried, as the key could not be deleted: supply requests.deletePixKey")
-    observe(_summaries(registrations.numeric), *registrations.numeric)
+    observe(_summaries(registrations.tried[Attempted.NUMERIC]), *registrations.tried[Attempted.NUMERIC])
 
 
 @requirement("registerPixKey.body.required")

@@ -12,12 +12,13 @@ import pytest
 from environments.door.opening import codes_sent_before
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
+from reports.plan import Plan
 from reports.writing import RUNS
 from spec.requirements import ledger
 from tests.harness.controller import open_controller
 from tests.harness.interruption import Interruption
 from tests.harness.options import only_explains, only_shows, refuse_options
-from tests.harness.planner import Plan, Planner
+from tests.harness.planner import Planner
 from tests.harness.selection import ROOT, only_selftests
 from tests.harness.watcher import Watcher
 from tests.harness.worker import open_worker

@@ -1,55 +1,16 @@
-"""What a run would send, as text: `pytest --plan` prints it and sends nothing."""
+"""`pytest --plan` in place of a run: prints what the selected tests would send, and sends nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from environments.door.permission import MONEY
-from environments.profiles.profile import Profile, is_loopback
+from environments.profiles.profile import Profile
+from reports.plan import Plan, plan_lines
 from reports.redaction import Redactor
-from reports.spending import Spending, spending_lines
-from spec.interface import KEY_TYPES, MARK, operations
 from tests.harness.selection import selection
-
-UNDOCUMENTED = ""
-"""Stands for the paths beside the documented ones, which show what an unknown path looks like."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The most requests by operationId, without repetitions; `generated` are the property tests' share of them.
-
-    `denied` are operations that the selection is about and the profile does not permit; `bodies` is how many valid
-    bodies go to operations that may move money, `mistakes` are the operations that write and get mistaken requests.
-    `registers`: the keys of the profile; `generates`: malformed or generated requests. `spending` is None where nothing
-    is to be executed, `follows` says that a sequence of generated traffic executes a transfer of its own.
-    `wrong_tokens` are tried with a real transaction code, or with a key of the profile.
-    """
-
-    targeted: Mapping[str, int]
-    generated: Mapping[str, int] = field(default_factory=dict)
-    denied: frozenset[str] = frozenset()
-    bodies: Mapping[str, int] = field(default_factory=dict)
-    mistakes: tuple[str, ...] = ()
-    registers: bool = False
-    generates: bool = False
-    spending: Spending | None = None
-    follows: bool = False
-    wrong_tokens: int = 0
-    journal_trouble: str = ""
-
-    def most(self, operation: str) -> int:
-        """Requests to an operation, targeted and generated ones."""
-        return self.targeted.get(operation, 0) + self.generated.get(operation, 0)
-
-    @property
-    def together(self) -> int:
-        """All requests."""
-        return sum(self.targeted.values()) + sum(self.generated.values())
 
 
 class Planner:
@@ -68,107 +29,3 @@ class Planner:
         terminalreporter.section("plan")
         for line in plan_lines(self.plan, self._profile, self._redactor, selection(config).text):
             terminalreporter.write_line(line)
-
-
-def plan_lines(plan: Plan, profile: Profile, redactor: Redactor, selected: str | None = None) -> Iterator[str]:
-    """The plan for people, redacted. `selected` is what the user narrowed the run to."""
-    lines = (
-        *_requests(plan, profile, f"only {selected}, " if selected else ""),
-        *_written(plan, profile),
-        *_money(plan, profile),
-        *_out_of_scope(plan, profile),
-        *_budgets(profile),
-    )
-    return (redactor.text(line) for line in lines)
-
-
-def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
-    yield f"nothing was sent; a run with {profile.path} would send to {profile.base_url}, {selected}at most:"
-    for operation in operations().values():
-        if plan.most(operation.id):
-            share = plan.generated.get(operation.id, 0)
-            generated = f", {share} of them generated" if share else ""
-            yield f"  {operation.id:<17} {plan.most(operation.id):>5}  {operation.method} {operation.path}{generated}"
-    if plan.most(UNDOCUMENTED):
-        yield f"  {'paths beside them':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
-    together = min(plan.together, profile.limits.requests)
-    yield f"  {'together':<17} {together:>5}  and with repeats at most limits.requests ({profile.limits.requests})"
-    if plan.wrong_tokens:
-        yield f"  At most {plan.wrong_tokens} of them carry a wrong token, with a real transaction code or key."
-    yield "  Repeats come on top: a request goes again where the service asks for it (429, 502, 503, 504), once where"
-    yield "  a connection drops or a finding has to be seen twice, an execution only where the connection was refused;"
-    yield "  a read goes again where it shows whether the token has expired."
-
-
-def _written(plan: Plan, profile: Profile) -> Iterator[str]:
-    yield "what is written:"
-    yield from [*_registered(plan, profile), *_prepared(plan), *_mistaken(plan)] or ["  nothing"]
-
-
-def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
-    if not plan.registers or not profile.accounts:
-        return
-    deletes = "delete-keys" in profile.allow and "deletePixKey" in profile.requests
-    after = "deleted again at once" if deletes else "not cleaned up: nothing says how to delete it"
-    for key in profile.pix_keys:
-        name = f"{key.type} {key.key}".strip()
-        yield f"  the key {name} is registered for {profile.accounts[0]} and {after}"
-    if any(key.type == "RANDOM" for key in profile.pix_keys) and deletes:
-        yield "  a RANDOM key is deleted where the service answers its value, or the list shows for sure which it is"
-
-
-def _prepared(plan: Plan) -> Iterator[str]:
-    for operation, count in plan.bodies.items():
-        yield f"  {operation}: {count} with the body of the profile, which may move money by itself"
-
-
-def _mistaken(plan: Plan) -> Iterator[str]:
-    if plan.mistakes:
-        yield f"  what the service makes of invalid requests to {', '.join(plan.mistakes)},"
-        yield f"  whose keys, payers and payees are synthetic identifiers ({MARK}…)"
-
-
-def _money(plan: Plan, profile: Profile) -> Iterator[str]:
-    yield "what moves money:"
-    yield from (f"  {line}" for line in (*_executed(plan), *_followed(plan, profile)))
-
-
-def _executed(plan: Plan) -> Iterator[str]:
-    if "executePix" in plan.denied:
-        yield "no execution: it needs execute in allow"
-    elif plan.journal_trouble:
-        yield f"no execution: {plan.journal_trouble}"
-    elif plan.spending == Spending():
-        yield "no execution: there is no code in transactions.codes, and no transactions.prepare"
-    elif plan.spending is not None:
-        yield from spending_lines(plan.spending)
-    elif not plan.follows:
-        yield "no execution: nothing that was selected needs one"
-
-
-def _followed(plan: Plan, profile: Profile) -> Iterator[str]:
-    if plan.follows:
-        times = "twice" if is_loopback(profile.base_url) else "once"
-        yield f"one more that the run prepares, {times}, where limits.executions has room, to see a balance follow"
-
-
-def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
-    missing = [operation for operation in operations().values() if operation.id in plan.denied]
-    yield "out of scope:" if missing else "out of scope: no operation"
-    for operation in missing:
-        money = ", which moves money or may" if operation.permission in MONEY else ""
-        yield f"  {operation.id:<17} {operation.method} {operation.path}: needs {operation.permission} in allow{money}"
-    if plan.generates and "fuzz" not in profile.allow:
-        yield "  generated and malformed requests: need fuzz in allow"
-    absent = [kind for kind in KEY_TYPES if kind not in {key.type for key in profile.pix_keys}]
-    if absent and plan.registers:
-        yield f"  keys of the type {', '.join(absent)}: need one in pix_keys"
-
-
-def _budgets(profile: Profile) -> Iterator[str]:
-    limits = profile.limits
-    rate = f"{limits.rate:g} requests a second" if limits.rate else "no limit of the rate"
-    yield (
-        f"budgets: {limits.requests} requests, {limits.executions} executions, {rate}, {limits.timeout:g} s and "
-        f"{limits.response_bytes} bytes an answer"
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.planner import Plan
+from reports.plan import Plan
 from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
 
 

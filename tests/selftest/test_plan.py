@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from environments.door.spending import spending
 from environments.profiles.profile import Limits, Prepare, Profile, Transactions
-from reports.spending import spending, spending_lines
+from reports.plan import spending_lines
 from spec.interface import operations, operations_reached
 from tests.selftest.planned import plan_of
 from tests.selftest.services.running import run, write_profile

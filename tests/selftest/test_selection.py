@@ -17,9 +17,9 @@ import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.door.permission import MONEY
 from environments.profiles.loading import load
 from environments.sandbox.service import Service
+from reports.plan import UNDOCUMENTED
 from spec.interface import operations, operations_reached
 from spec.requirements import ledger
-from tests.harness.planner import UNDOCUMENTED
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from environments.door.budget import shares
+from environments.door.spending import spending
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.running import run, write_profile
@@ -294,9 +294,9 @@ def test_what_the_limit_leaves_out(codes, count, limit, expected, tmp_path):
     """Supplied codes come first, then the transfers that the run prepares."""
     prepare = {**PREPARE, "count": count} if count else None
     profile = profile_of(tmp_path, [f"TX-{number}" for number in range(codes)], prepare=prepare, executions=limit)
-    found = shares(profile)
+    found = spending(profile)
 
-    assert (found.codes, found.prepared, found.left_out) == expected
+    assert (len(found.codes), found.prepared, found.left_out) == expected
 
 
 def test_the_plan_and_the_run_say_what_is_left_out(tmp_path):

@@ -15,9 +15,12 @@ from environments.door.authorization import VALID
 from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, MARK, operations
+from tests.traffic.reach import READS
 
 JSON = "application/json"
+HARMLESS = ("registerPixKey", *READS)
+"""Operations whose success is harmless."""
 UNRESERVED_BY_US = ";,:@&=+$!'()*~"
 """Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
 _NOT_RUNNABLE = 1_000_000
@@ -124,3 +127,11 @@ def form_of(operation: str, profile: Profile) -> Mapping[str, Any] | None:
         account = profile.accounts[0] if profile.accounts else synthetic_text("account")
         return {**FORMS[operation], "account": account}
     return harmless(given.json) if given and isinstance(given.json, dict) else FORMS[operation]
+
+
+def places_of(operation: str, profile: Profile) -> list[str]:
+    """Path parameters that an invalid request may go to: where it can harm nothing."""
+    if operations()[operation].argument is None:
+        return []
+    own = list(profile.accounts[:1]) if operation in HARMLESS else []
+    return [*own, synthetic_text("account")]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 
 from environments.door.authorization import VALID
 from environments.door.client import NOTHING, synthetic
+from environments.profiles.profile import Profile
+from reports.plan import UNDOCUMENTED
 from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange
 from spec.interface import operations
@@ -26,8 +29,9 @@ from tests.traffic.existence import (
 )
 from tests.traffic.malformed import malformed
 from tests.traffic.operations import PREPARING, Traffic
-from tests.traffic.reach import READS
-from tests.traffic.registrations import NOTHING_TO_DELETE, send_undocumented
+from tests.traffic.reach import READS, Reach
+from tests.traffic.registrar import Attempted
+from tests.traffic.registrations import NOTHING_TO_DELETE, send, undocumented
 
 WITH_A_BODY = ("deletePixKey", *PREPARING)
 _SUPPLY = {operation: f"supply requests.{operation}" for operation in WITH_A_BODY} | {
@@ -123,10 +127,8 @@ class Endpoints:
         For a synthetic account: what a deletion without a key does to a real one is not shown.
         """
         argument = synthetic() if operations()[operation].argument else None
-        bodies = [b"{}"] if operation == "deletePixKey" else []
-        bodies += [invalid.TEXTS["cut short"]] if "fuzz" in self._profile.allow else []
         compared: list[Comparison] = []
-        for body in bodies if operation in WITH_A_BODY else ():
+        for body in _invalid_bodies(operation, self._profile):
             if not any(each.tells_apart for each in compared):
                 compared.append(self._send_beside(self._client.send(operation, argument, body=body)))
         return replace(evidence, invalid=tuple(compared))
@@ -184,10 +186,10 @@ class Endpoints:
     def _send_refusable_registrations(self) -> list[Exchange]:
         """Registrations that may be refused; where no requirement of the registration is selected, they are sent now."""
         found = self.traffic.registrations
-        if not found.undocumented:
-            send_undocumented(registrar := self.traffic.registrar(), self._profile.pix_keys[:1])
-            found.undocumented += registrar.found.undocumented
-        return [*found.undocumented, *found.other_names, *found.fresh]
+        if not found.tried[Attempted.UNDOCUMENTED_TYPE]:
+            send(registrar := self.traffic.registrar(), undocumented(self._profile.pix_keys[:1]))
+            found.tried = registrar.found.tried
+        return [*found.tried[Attempted.UNDOCUMENTED_TYPE], *found.tried[Attempted.OTHER_NAME], *found.fresh]
 
     def _delete_a_listed_key(self, seen: Exchange) -> Exchange | None:
         """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than it
@@ -227,3 +229,19 @@ def _grants(exchange: Exchange) -> bool:
 
 def _argument(exchange: Exchange) -> str | None:
     return exchange.request.last_segment if operations()[exchange.operation].argument else None
+
+
+def _invalid_bodies(operation: str, profile: Profile) -> list[bytes]:
+    """What is compared where a valid request is refused like an unknown path."""
+    objects = [b"{}"] if operation == "deletePixKey" else []
+    texts = [invalid.TEXTS["cut short"]] if operation in WITH_A_BODY and "fuzz" in profile.allow else []
+    return objects + texts
+
+
+def most_comparisons(profile: Profile, reach: Reach) -> Counter[str]:
+    """The requests that `Endpoints` sends at most beside those of `Traffic`: to the path beside the endpoint, and invalid
+    ones to both. A deletion is of no key where none was registered."""
+    invalid_ones = {operation: len(_invalid_bodies(operation, profile)) for operation in reach.subjects}
+    return Counter({**invalid_ones, UNDOCUMENTED: len(reach.subjects) + sum(invalid_ones.values())}) + Counter(
+        {"deletePixKey": 1}
+    )

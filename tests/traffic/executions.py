@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from environments.door.authorization import OTHER_SCHEMES
-from environments.door.budget import Shares, shares
 from environments.door.client import Client, synthetic
 from environments.door.door import UnreachableError
+from environments.door.spending import Spending, spending
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, gives_result, refusal_kind, succeeded
 from spec.exchange import Exchange
 from tests.traffic.extras import EXTRA_HEADERS
-from tests.traffic.refused_credentials import of_code
+from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
 
 NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
 SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"
@@ -46,10 +46,10 @@ def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]],
     and gives their codes: it is called when the supplied codes were sent."""
     found = Executions(missing=NO_CODE)
     with suppress(UnreachableError):  # what was learned until then is judged
-        _try_invented_code(client, found)
-        room = room_for(client, profile)
-        for index, (code, was_prepared) in enumerate(_codes(client, profile, prepared, found)):
-            names = of_code(token, index, room.codes + room.prepared)
+        _send_synthetic_code(client, found)
+        spends = spending_of(client, profile)
+        for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared, found)):
+            names = of_code(token, index, len(spends.codes) + spends.prepared)
             if not any(_spent(client, code, name, found) for name in names):
                 _execute_one(client, code, was_prepared, found)
             if client.door.guard.keeps_codes_back:
@@ -57,30 +57,38 @@ def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]],
     return found
 
 
-def room_for(client: Client, profile: Profile) -> Shares:
-    """How limits.executions is shared out: to the codes that no earlier run sent, then to transfers to prepare."""
-    return shares(profile, len(client.door.guard.usable(profile.transactions.codes)))
+def spending_of(client: Client, profile: Profile) -> Spending:
+    """What of the profile's transactions this run executes, by what the journal says of its codes."""
+    codes = profile.transactions.codes
+    return spending(profile, set(codes) - set(client.door.guard.usable(codes)))
+
+
+def most_executions(spends: Spending | None) -> int:
+    """How many requests `execute` sends at most: with synthetic codes, and where any are spent, with real ones; before
+    each of these the door may look whether wrong tokens have locked the caller out."""
+    codes = len(spends.codes) + spends.prepared if spends else 0
+    synthetic_codes = 2 + len(OTHER_SCHEMES) + MOST_CREDENTIALS
+    return synthetic_codes + (MOST_CREDENTIALS + codes - 1 + 2 * codes if codes else 0)
 
 
 def _codes(
-    client: Client, profile: Profile, prepared: Callable[[], list[str]], found: Executions
+    client: Client, spends: Spending, prepared: Callable[[], list[str]], found: Executions
 ) -> Iterator[tuple[str, bool]]:
     """Each code once that there is room for, and whether the run prepared it."""
-    guard, supplied = client.door.guard, tuple(dict.fromkeys(profile.transactions.codes))
-    share, usable = room_for(client, profile), guard.usable(supplied)
-    found.missing = share.left_out or (SENT_BEFORE if supplied and not usable else NO_CODE)
-    if share.left_out:
-        client.door.unsent[share.left_out] = {"executePix"}
-    for code in usable[: share.codes]:
+    found.missing = spends.left_out or (SENT_BEFORE if spends.sent_before and not spends.codes else NO_CODE)
+    if spends.left_out:
+        client.door.unsent[spends.left_out] = {"executePix"}
+    for code in spends.codes:
         found.missing = ""
         yield code, False
+    supplied = (*spends.codes, *spends.sent_before)
     for code in dict.fromkeys(prepared()):
         if code not in supplied:
             found.missing = ""
             yield code, True
 
 
-def _try_invented_code(client: Client, found: Executions) -> None:
+def _send_synthetic_code(client: Client, found: Executions) -> None:
     """The right token comes last, and wrong ones with a real code right behind it."""
     code = synthetic()
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token")

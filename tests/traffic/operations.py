@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import cached_property
 
 from environments.door.client import Client
+from environments.door.spending import Spending
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions, fill
 from spec.exchange import Exchange
 from spec.interface import operations
 from tests.harness.recorder import NotExercised
-from tests.traffic.executions import Executions, execute, room_for
+from tests.traffic.executions import Executions, execute, spending_of
 from tests.traffic.malformed import incomplete
 from tests.traffic.preparing import codes_of, prepare, prepare_one
 from tests.traffic.reach import READS, Reach, permits
@@ -45,7 +47,7 @@ class Traffic:
         """The transfers that were prepared as transactions.prepare says."""
         if not self.reach.spends_codes:
             return []
-        wanted = min(room_for(self.client, self.profile).prepared, self.client.door.guard.room)
+        wanted = min(spending_of(self.client, self.profile).prepared, self.client.door.guard.room)
         return prepare(self.client, self.profile, wanted)
 
     @cached_property
@@ -86,7 +88,7 @@ class Traffic:
         prepared = [seen for seen in self.preparations if seen.operation == operation]
         if prepared:
             return prepared
-        body = self._body_of(operation)
+        body = _body_of(operation, self.profile)
         if body is None:
             return [self.client.send(operation, json={})]
         if isinstance(body, Prepare):  # it is not executed, and listed as that
@@ -95,12 +97,6 @@ class Traffic:
         key = self.profile.pix_keys[0] if self.profile.pix_keys else None
         filled = fill(body.json, account=account, key=key.key if key else "", type=key.type if key else "")
         return [self.client.send(operation, json=filled, valid=True)]
-
-    def _body_of(self, operation: str) -> RequestBody | Prepare | None:
-        """A valid body: the one of the profile, or that of a transfer which a whole run would prepare and execute."""
-        plan = self.profile.transactions.prepare
-        prepares = plan is not None and plan.operation == operation and permits(self.profile, "executePix")
-        return self.profile.requests.get(operation) or (plan if prepares else None)
 
     def send_incomplete_registrations(self) -> dict[str, Exchange]:
         """Registrations of a synthetic key, each without one of the documented members, by that member."""
@@ -121,3 +117,27 @@ class Traffic:
     def registrar(self) -> Registrar:
         """Registers keys of the profile for its first account, which there must be."""
         return Registrar(self.client, self.profile)
+
+
+def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:
+    """The requests that `Traffic` sends at most to the operations whose answer is not described, and incomplete ones."""
+    counts = Counter(dict.fromkeys(READS, 2) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
+    counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
+    return counts
+
+
+def valid_bodies(profile: Profile, reach: Reach, spent: Spending | None) -> dict[str, int]:
+    """How many valid bodies of the profile go to each operation that may move money by itself."""
+    found, prepare = {}, profile.transactions.prepare
+    for operation in reach.operations & set(PREPARING):
+        prepared = spent.prepared if spent and prepare and prepare.operation == operation else 0
+        if prepared or (operation in reach.subjects and _body_of(operation, profile)):
+            found[operation] = max(1, prepared)
+    return found
+
+
+def _body_of(operation: str, profile: Profile) -> RequestBody | Prepare | None:
+    """A valid body: the one of the profile, or that of a transfer which a whole run would prepare and execute."""
+    plan = profile.transactions.prepare
+    prepares = plan is not None and plan.operation == operation and permits(profile, "executePix")
+    return profile.requests.get(operation) or (plan if prepares else None)

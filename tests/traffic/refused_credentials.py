@@ -12,6 +12,8 @@ from spec.exchange import Exchange
 FOR_EVERY_KEY = "no header"
 """Tried with every code and every key."""
 OF_AN_OPERATION = MOST_WRONG_TOKENS // 2
+MOST_CREDENTIALS = OF_AN_OPERATION + len(WITHOUT_A_TOKEN)
+"""Credentials that are refused by an operation whose token is documented."""
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""
 _MOST_NAMED = 6

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Request
 from spec.rules import Judgement, deviates, holds, inconclusive
 from tests.traffic.existence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
-from tests.traffic.registrar import PATIENCE_S, Registrar, is_refused_outright, is_understood
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar, is_refused_outright, is_understood
 
 MOST_EXPLAINED = 2
 """For how many refused kinds it is tried what else would be accepted; for the others, only what helped before."""
@@ -82,7 +82,7 @@ def _helps_for_sure(
 
 
 def _refused_on_and_on(registrar: Registrar, key: PixKey, refusal: Exchange) -> bool:
-    for wait in (0.0, *PATIENCE_S):
+    for wait in (0.0, *RETRY_WAITS_S):
         time.sleep(wait)
         if not indistinguishable(registrar.register(key), refusal):
             return False
@@ -105,7 +105,7 @@ def _refused_between(registrar: Registrar, key: PixKey) -> Judgement:
     """
     before = [answer for answer in registrar.found.accepted if kind_sent(answer) != key.type]
     control = next((answer for answer in before if registrar.deletes or kind_sent(answer) == "RANDOM"), None)
-    refused = _refused_again(registrar, key, PATIENCE_S if control else ())
+    refused = _refused_again(registrar, key, RETRY_WAITS_S if control else ())
     if is_understood(refused):
         registrar.settle(refused, key)
         return holds(refused)
@@ -135,3 +135,13 @@ def _refused_again(registrar: Registrar, key: PixKey, waits: Sequence[float]) ->
 
 def kind_sent(exchange: Exchange) -> str:
     return str(json.loads(exchange.request.body)["pixKeyType"])
+
+
+def most_explained(keys: Sequence[PixKey], account: str) -> int:
+    """How many registrations explain refused key types at most. A refusal may name fields, which are tried in three
+    ways, and two members may be numbers."""
+    refusal = Exchange(0, "registerPixKey", Request("POST", "", ()))
+    tried = list(alternatives(keys[0], account, refusal))
+    differences = len(tried) + sum(each.unless is not None for each in tried) + 5
+    in_the_end = 1 + len(RETRY_WAITS_S) + 1
+    return MOST_EXPLAINED * differences + (3 * MOST_EXPLAINED + len(CONTROLS) + in_the_end) * len(keys)

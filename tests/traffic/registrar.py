@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -33,10 +34,21 @@ if TYPE_CHECKING:
 from tests.traffic.extras import FORM, Alternative, registration
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 
-PATIENCE_S = (0.2, 0.5)
+RETRY_WAITS_S = (0.2, 0.5)
 """How long a deletion that is refused right after the registration is waited with, in all of a run; and a kind that
 is refused, where the account may be busy."""
 _SENT = {"type": "pixKeyType", "key": "pixKey"}
+
+
+class Attempted(Enum):
+    """Registrations that must not be granted, or need not be, by what is unusual about them."""
+
+    UNDOCUMENTED_TYPE = "a type that is not documented"
+    OTHER_NAME = "another name of RANDOM"
+    LOWER_CASE = "a type in lower-case letters"
+    NUMERIC = "a number as type"
+    OTHER_SCHEME = "the token under another scheme"
+    WITHOUT_A_TOKEN = "no valid token"
 
 
 @dataclass
@@ -48,13 +60,8 @@ class Registrations:
     repeated: list[Exchange] = field(default_factory=list)
     fresh: list[Exchange] = field(default_factory=list)
     deletions: list[Exchange] = field(default_factory=list)
-    refusals: list[Exchange] = field(default_factory=list)
-    other_schemes: list[Exchange] = field(default_factory=list)
-    undocumented: list[Exchange] = field(default_factory=list)
-    other_names: list[Exchange] = field(default_factory=list)
-    lower_case: list[Exchange] = field(default_factory=list)
-    numeric: list[Exchange] = field(default_factory=list)
-    kinds: dict[str, Judgement] = field(default_factory=dict)
+    tried: dict[Attempted, list[Exchange]] = field(default_factory=lambda: {what: [] for what in Attempted})
+    key_types: dict[str, Judgement] = field(default_factory=dict)
     broken: dict[str, Judgement] = field(default_factory=dict)
     effects: list[Exchange] = field(default_factory=list)
     suspected: list[Exchange] = field(default_factory=list)
@@ -68,13 +75,18 @@ class Registrations:
     @property
     def declined(self) -> list[Exchange]:
         """Registration results that were given to a kind that is not documented: a 200 with code 0 and Success."""
-        others = (*self.undocumented, *self.other_names, *self.lower_case, *self.numeric)
-        return [seen for seen in others if is_judged_as_success(seen)]
+        types = (Attempted.UNDOCUMENTED_TYPE, Attempted.OTHER_NAME, Attempted.LOWER_CASE, Attempted.NUMERIC)
+        return [seen for what in types for seen in self.tried[what] if is_judged_as_success(seen)]
 
     @property
     def accepted(self) -> list[Exchange]:
         """The good registrations that were granted."""
         return [answer for answer in self.answers if registered(answer)]
+
+
+def deletes_keys(profile: Profile) -> bool:
+    """Whether the profile says how a key is deleted, and permits it."""
+    return "delete-keys" in profile.allow and "deletePixKey" in profile.requests
 
 
 class Registrar:
@@ -89,10 +101,9 @@ class Registrar:
         self.found = Registrations(self.account)
         self.explained = 0
         self.helped: set[str] = set()
-        self._patience = list(PATIENCE_S)
+        self._waits = list(RETRY_WAITS_S)
         self._may_list = "read" in profile.allow
-        body = profile.requests.get("deletePixKey")
-        self._deletion = body.json if body and "delete-keys" in profile.allow else None
+        self._deletion = profile.requests["deletePixKey"].json if deletes_keys(profile) else None
 
     @property
     def deletes(self) -> bool:
@@ -141,8 +152,8 @@ class Registrar:
             return self._settle_made(exchange)
         self.keys.learn_value(exchange, made.key)
         deletion = self.delete(made, valid=True)
-        while is_refused(deletion) and self._patience:
-            time.sleep(self._patience.pop(0))
+        while is_refused(deletion) and self._waits:
+            time.sleep(self._waits.pop(0))
             deletion = self.delete(made, valid=True)
         self.found.deletions.append(deletion)
         return not is_refused(deletion)

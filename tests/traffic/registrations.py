@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 from uuid import uuid4
 
-from environments.door.authorization import OTHER_SCHEMES
+from environments.door.authorization import OTHER_SCHEMES, VALID
 from environments.door.client import Client
 from environments.door.door import UnreachableError
 from environments.door.touched_keys import State
@@ -17,19 +19,43 @@ from spec.interface import MARK
 from spec.rules import inconclusive
 from tests.traffic.effects import look_for_effect, settle_suspicions
 from tests.traffic.extras import registration
-from tests.traffic.refused_credentials import OfKeys
-from tests.traffic.refused_kinds import explained
-from tests.traffic.registrar import Registrar, Registrations, is_refused_outright
+from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
+from tests.traffic.refused_kinds import explained, most_explained
+from tests.traffic.registrar import (
+    RETRY_WAITS_S,
+    Attempted,
+    Registrar,
+    Registrations,
+    deletes_keys,
+    is_refused_outright,
+)
 
-UNDOCUMENTED_KINDS = ("EVP", "IBAN", "PASSPORT", "CELLPHONE", f"{MARK}kind")
+UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
 OTHER_NAME_OF_RANDOM = "EVP"
+NUMERIC_TYPES = ("1", "3")
 NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
-NUMERIC_KINDS = ("1", "3")
 ROUNDS = 2
 _STAYS = (State.THERE_BEFORE, State.LISTED)
 """A key that is still there is no new one."""
+_LOOKS = 6
+"""Before the first registration and the first valid one, and when all is cleaned up."""
+_LOOKS_FOR_A_KEY = 8
+"""After it is registered, or twice after it is refused; where its type is refused, and where it cannot be deleted; and
+as for a key that the service makes."""
+_LOOKS_FOR_A_MADE_KEY = 4
+"""Before a registration of a key that the service makes, twice after it, and after its deletion."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A registration that must not be granted, or need not be."""
+
+    what: Attempted
+    key: PixKey
+    type: str
+    credential: str = VALID
 
 
 def register_all(client: Client, profile: Profile, token: str, *, to_delete: bool = False) -> Registrations:
@@ -38,109 +64,124 @@ def register_all(client: Client, profile: Profile, token: str, *, to_delete: boo
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=f"nothing to register: supply {what}")
-    registrar = Registrar(client, profile)
-    first = {key.type: key for key in reversed(profile.pix_keys)}
-    registrar.found.kinds = {kind: inconclusive("not reached") for kind in first}
+    registrar, keys = Registrar(client, profile), profile.pix_keys
+    first = {key.type: key for key in reversed(keys)}
+    registrar.found.key_types = {name: inconclusive("not reached") for name in first}
     with suppress(UnreachableError):  # what was learned until then is judged
         if to_delete:
-            _register_to_delete(registrar, profile.pix_keys)
+            _register_to_delete(registrar, keys)
         else:
-            _register(registrar, profile.pix_keys, token)
-        for kind, key in first.items():
-            registrar.found.kinds[kind] = explained(registrar, key)
+            _register(registrar, keys, token)
+        for name, key in first.items():
+            registrar.found.key_types[name] = explained(registrar, key)
         registrar.clean_up()
     return registrar.found
 
 
+def most_registrations(profile: Profile, *, to_delete: bool) -> Counter[str]:
+    """The requests that `register_all` sends at most."""
+    keys, deletes = profile.pix_keys, deletes_keys(profile)
+    if not profile.accounts or not keys:
+        return Counter()
+    own = len(_own(keys))
+    made = (len(keys) - own) * len(list(_forms_of_random({})))
+    sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes)
+    sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
+    deletions = (sent + len(keys) * ROUNDS + len(RETRY_WAITS_S)) * deletes
+    looks = _LOOKS + _LOOKS_FOR_A_KEY * len(keys) + _LOOKS_FOR_A_MADE_KEY * made
+    return Counter({"registerPixKey": sent, "deletePixKey": deletions, "listPixKeys": looks})
+
+
+def _most_refused(keys: tuple[PixKey, ...], *, deletes: bool) -> int:
+    attempts = (*undocumented(keys), *_other_schemes(keys), *_spellings(keys))
+    return len([each for each in attempts if deletes or each.what in _UNDOCUMENTED]) + len(keys) + MOST_CREDENTIALS
+
+
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
-    send_undocumented(registrar, keys)
-    free, rounds = [key for key in keys if key.type != "RANDOM"], ROUNDS if registrar.deletes else 1
+    free, rounds = _own(keys), ROUNDS if registrar.deletes else 1
     wrong = OfKeys(token, keys, registrations=rounds * len(free))
-    _without_token(registrar, keys, wrong)
+    send(registrar, undocumented(keys))
+    send(registrar, _without_token(wrong.first))
+    if registrar.deletes:
+        send(registrar, _other_schemes(keys))
     registrar.look()
     for turn in range(rounds):
-        free = [key for key in free if _good(registrar, key, wrong, repeat=turn == 0)]
-    _probe(registrar, [(keys[0], name) for name in wrong.rest()])
-    _other_spellings(registrar, keys)
-    for key in keys:  # last, as a key that the service made may be beyond deletion
-        if key.type == "RANDOM":
-            _random(registrar, key)
+        free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
+    send(registrar, _without_token((keys[0], name) for name in wrong.rest()))
+    if registrar.deletes:
+        send(registrar, _spellings(keys))
+    _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
     settle_suspicions(registrar)
 
 
 def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
-    free = [key for key in keys if key.type != "RANDOM"]
+    free = _own(keys)
     for _ in range(ROUNDS if registrar.deletes else 1):
-        free = [key for key in free if _registered_and_freed(registrar, key)]
+        free = [key for key in free if _register_and_free(registrar, key)]
+    _register_random(registrar, keys)
+
+
+def _own(keys: Iterable[PixKey]) -> list[PixKey]:
+    """The keys that the service does not make."""
+    return [key for key in keys if key.type != "RANDOM"]
+
+
+# -- what must be refused, or may be ------------------------------------------------------------------------------
+
+
+def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
+    """Send registrations; what is granted is deleted at once."""
+    for attempt in attempts:
+        key = replace(attempt.key, type=attempt.type)
+        exchange = registrar.register(key, credential=attempt.credential, valid=False)
+        registrar.found.tried[attempt.what].append(exchange)
+        registrar.settle(exchange, attempt.key)
+
+
+def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+    """Types that are not documented; EVP, the Central Bank's own name for RANDOM, is one of them."""
+    own = _own(keys) or list(keys)
+    yield Attempt(Attempted.OTHER_NAME, own[0], OTHER_NAME_OF_RANDOM)
+    for index, name in enumerate(UNDOCUMENTED_TYPES, 1):
+        yield Attempt(Attempted.UNDOCUMENTED_TYPE, own[index % len(own)], name)
     for key in keys:
         if key.type == "RANDOM":
-            _random(registrar, key)
+            yield Attempt(Attempted.OTHER_NAME, key, OTHER_NAME_OF_RANDOM)
 
 
-# -- what must be refused ---------------------------------------------------------------------------------------
+_UNDOCUMENTED = (Attempted.OTHER_NAME, Attempted.UNDOCUMENTED_TYPE)
 
 
-def send_undocumented(registrar: Registrar, keys: Iterable[PixKey]) -> None:
-    """Registrations of types that are not documented."""
-    own = [key for key in keys if key.type != "RANDOM"] or list(keys)
-    for index, kind in enumerate(UNDOCUMENTED_KINDS):
-        key = own[index % len(own)]
-        exchange = registrar.register(replace(key, type=kind), valid=False)
-        found = registrar.found.other_names if kind == OTHER_NAME_OF_RANDOM else registrar.found.undocumented
-        found.append(exchange)
-        registrar.settle(exchange, key)
-    for key in keys:
-        if key.type == "RANDOM":
-            exchange = registrar.register(replace(key, type=OTHER_NAME_OF_RANDOM), valid=False)
-            registrar.found.other_names.append(exchange)
-            registrar.settle(exchange, key)
+def _without_token(probes: Iterable[tuple[PixKey, str]]) -> Iterator[Attempt]:
+    return (Attempt(Attempted.WITHOUT_A_TOKEN, key, key.type, credential) for key, credential in probes)
 
 
-def _without_token(registrar: Registrar, keys: tuple[PixKey, ...], wrong: OfKeys) -> None:
-    _probe(registrar, wrong.first)
-    own = next((key for key in keys if key.type != "RANDOM"), keys[0])
-    if registrar.deletes:
-        for scheme in OTHER_SCHEMES:
-            exchange = registrar.register(own, credential=scheme, valid=False)
-            registrar.found.other_schemes.append(exchange)
-            registrar.settle(exchange, own)
+def _other_schemes(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+    key = next(iter(_own(keys)), keys[0])
+    return (Attempt(Attempted.OTHER_SCHEME, key, key.type, scheme) for scheme in OTHER_SCHEMES)
 
 
-def _probe(registrar: Registrar, probes: Iterable[tuple[PixKey, str]]) -> None:
-    for key, name in probes:
-        exchange = registrar.register(key, credential=name, valid=False)
-        registrar.found.refusals.append(exchange)
-        registrar.settle(exchange, key)
-
-
-def _other_spellings(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
-    """Kinds in lower case and as digits: the document does not say that they are refused, nor accepted."""
-    own = [key for key in keys if key.type != "RANDOM"]
-    if not own or not registrar.deletes:
-        return
-    lower = registrar.register(replace(own[0], type=own[0].type.lower()), valid=False)
-    registrar.found.lower_case.append(lower)
-    registrar.settle(lower, own[0])
-    for kind in NUMERIC_KINDS:
-        numeric = registrar.register(replace(own[0], type=kind), valid=False)
-        registrar.found.numeric.append(numeric)
-        registrar.settle(numeric, own[0])
+def _spellings(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+    """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
+    for key in _own(keys)[:1]:
+        yield Attempt(Attempted.LOWER_CASE, key, key.type.lower())
+        yield from (Attempt(Attempted.NUMERIC, key, number) for number in NUMERIC_TYPES)
 
 
 # -- what must be accepted --------------------------------------------------------------------------------------
 
 
-def _good(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> bool:
-    """Register the key as a new one, between wrong tokens, and delete it. Whether it may be registered anew.
+def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> bool:
+    """Register the key as a new one, between wrong tokens, and delete it. True where it may be registered anew.
 
     A key that is there already is the operator's, who receives payments with it: it is left alone.
     """
     before = registrar.listing
-    _probe(registrar, [(key, name) for name in wrong.take()])
+    send(registrar, _without_token((key, name) for name in wrong.take()))
     exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
     if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
-        _probe(registrar, [(other, name) for name in wrong.take()])
+        send(registrar, _without_token((other, name) for name in wrong.take()))
     if registered(exchange) and repeat:
         registrar.look()
         registrar.found.repeated.append(registrar.register(key))
@@ -149,22 +190,27 @@ def _good(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> 
     return registrar.settle(exchange, key) and registrar.keys.state(key.key) not in _STAYS
 
 
-def _registered_and_freed(registrar: Registrar, key: PixKey) -> bool:
+def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
     exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
     return registrar.settle(exchange, key) and not registrar.keys.was_there_before(key.key)
 
 
-def _random(registrar: Registrar, key: PixKey) -> None:
+def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
+    for key in (key for key in keys if key.type == "RANDOM"):
+        for form in _forms_of_random(registration(key, registrar.account)):
+            before = registrar.look()
+            exchange = registrar.register(key, json=form)
+            registrar.found.fresh.append(exchange)
+            made = replace(key, key=form.get("pixKey", ""))
+            registrar.settle(exchange, made)
+            look_for_effect(registrar, made, exchange, before)
+            if not is_refused_outright(exchange):
+                break
+
+
+def _forms_of_random(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """How a RANDOM key is asked for is not shown: as the profile does, with a UUID, or without pixKey."""
-    body = registration(key, registrar.account)
-    without = {name: value for name, value in body.items() if name != "pixKey"}
-    for form in (body, {**body, "pixKey": str(uuid4())}, without):
-        before = registrar.look()
-        exchange = registrar.register(key, json=form)
-        registrar.found.fresh.append(exchange)
-        made = replace(key, key=form.get("pixKey", ""))
-        registrar.settle(exchange, made)
-        look_for_effect(registrar, made, exchange, before)
-        if not is_refused_outright(exchange):
-            return
+    yield body
+    yield {**body, "pixKey": str(uuid4())}
+    yield {name: value for name, value in body.items() if name != "pixKey"}

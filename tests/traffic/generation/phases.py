@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,31 +11,22 @@ from environments.door.client import Client
 from environments.door.door import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from spec.interface import operations
-from tests.traffic import invalid
-from tests.traffic.case import Case, as_bytes, form_of, synthetic_text
+from tests.traffic.case import HARMLESS, Case, as_bytes, form_of, places_of
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.positive import READ, REGISTERED, good_reads, good_registrations
+from tests.traffic.generation.coverage import coverage
+from tests.traffic.generation.positive import valid_reads, valid_registrations
 from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.reach import PREREQUISITES, READS, permits
 from tests.traffic.registrar import Registrar
 
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
-POSITIVE = (REGISTERED, *READ)
-"""Operations whose success is harmless."""
-_HARDEST = {
-    "registerPixKey": "pixKey", "deletePixKey": "pixKey", "createPix": "message",
-    "transferExternal": "to", "transferInternal": "description", "transferP2p": "description",
-}  # fmt: skip
-"""The member that gets the texts that are hard to hold."""
-
-_OF_EVERY_CREDENTIAL = (REGISTERED, "listAccounts")
-"""One that writes and one that reads: a service reads the header in one place, or in one for each."""
 
 
 def items() -> Iterator[tuple[str, str]]:
     """Every operation with each phase that it has. The list of accounts takes no input but a query."""
     for operation in operations():
         for phase in (EXAMPLES, COVERAGE, FUZZING):
-            if phase != EXAMPLES or operation in POSITIVE:
+            if phase != EXAMPLES or operation in HARMLESS:
                 yield operation, phase
 
 
@@ -58,9 +50,9 @@ class Generation:
 
     def _run(self, operation: str, phase: str, findings: Findings) -> None:
         if phase == EXAMPLES:
-            self._good(operation, findings)
+            self._send_valid(operation, findings)
         elif phase == COVERAGE:
-            for case in self.cases_of(operation):
+            for case in coverage(operation, self.profile):
                 if findings.cut:
                     break
                 self._send(case, findings)
@@ -75,49 +67,15 @@ class Generation:
             self.registrar.settle_mistake(exchange)
         return findings.take(case, exchange)
 
-    def _good(self, operation: str, findings: Findings) -> None:
-        if operation in READ:
-            for case in good_reads(operation, self.profile, self.settings.examples):
+    def _send_valid(self, operation: str, findings: Findings) -> None:
+        if operation in READS:
+            for case in valid_reads(operation, self.profile, self.settings.examples):
                 self._send(case, findings)
         elif self.registrar is not None:
-            for case, exchange in good_registrations(self.registrar, self.profile, self.settings.examples):
+            for case, exchange in valid_registrations(self.registrar, self.profile, self.settings.examples):
                 findings.take(case, exchange)
                 if findings.cut:
                     return
-
-    def cases_of(self, operation: str) -> Iterator[Case]:
-        from tests.traffic.generation.schema import coverage_cases
-
-        place = next(iter(self._places(operation)), None)
-        form = form_of(operation, self.profile)
-        body = as_bytes(form) if form else None
-        yield from invalid.query_cases(operation, place, body)
-        if operations()[operation].argument:
-            names = invalid.ARGUMENTS if operation == "executePix" else invalid.EVERYWHERE
-            yield from invalid.argument_cases(operation, body, names)
-        credentials = invalid.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else invalid.COMMON_CREDENTIALS
-        yield from invalid.credential_cases(operation, place, body, credentials)
-        if form:
-            yield from self._body_classes(operation, place, form)
-        yield from coverage_cases(operation, place if form else None, form)
-
-    def _body_classes(self, operation: str, place: str | None, form: Mapping[str, Any]) -> Iterator[Case]:
-        registers, deletes = operation == REGISTERED, operation == "deletePixKey"
-        yield from invalid.text_cases(operation, place, invalid.TEXTS if registers else invalid.ANYWHERE)
-        yield from invalid.missing_cases(operation, place, form)
-        yield from invalid.value_cases(operation, place, form)
-        own = self.profile.accounts[0] if deletes and self.profile.accounts else place
-        if own != place:
-            yield from invalid.text_cases(operation, own, invalid.UNREADABLE)
-        texts = invalid.STRINGS if registers or deletes else invalid.HARDEST
-        yield from invalid.string_cases(operation, own, form, _HARDEST[operation], texts)
-        for name in (name for name, good in form.items() if isinstance(good, str) and name != _HARDEST[operation]):
-            yield from invalid.string_cases(operation, place, form, name, invalid.OVERFLOWING)
-        yield from invalid.shape_cases(operation, own, form)
-        if registers:
-            yield from invalid.kind_cases(operation, place, form)
-        types = tuple(invalid.CONTENT_TYPES) if registers else invalid.COMMON_TYPES
-        yield from invalid.content_type_cases(operation, place, as_bytes(form), types)
 
     def _search(self, operation: str, findings: Findings) -> None:
         from hypothesis import strategies as st
@@ -125,7 +83,7 @@ class Generation:
         from tests.traffic.generation import drawn, schema
         from tests.traffic.generation.search import Search
 
-        places = self._places(operation)
+        places = places_of(operation, self.profile)
         form = form_of(operation, self.profile)
         strategies = [schema.fuzzing_cases(operation, places if form else (), form)]
         if operations()[operation].argument:
@@ -140,9 +98,24 @@ class Generation:
         search.run()
         findings.kept = search.kept
 
-    def _places(self, operation: str) -> list[str]:
-        """Path arguments that a mistaken request may go to: where it can harm nothing."""
-        if operations()[operation].argument is None:
-            return []
-        own = list(self.profile.accounts[:1]) if operation in POSITIVE else []
-        return [*own, synthetic_text("account")]
+
+def most_generated(profile: Profile, settings: GenerationSettings, phases: Collection[tuple[str, str]]) -> Counter[str]:
+    """The requests that `Generation` sends at most in these phases: its cases, and what is drawn, kept and shrunk. Each
+    registration may need a look at the list and a deletion."""
+    counts: Counter[str] = Counter()
+    for operation, phase in phases:
+        if "fuzz" in profile.allow and permits(profile, operation):
+            counts[operation] += _most(operation, phase, profile, settings)
+    for cleaning in PREREQUISITES["registerPixKey"]:
+        counts[cleaning] += counts["registerPixKey"] * permits(profile, cleaning)
+    return +counts
+
+
+def _most(operation: str, phase: str, profile: Profile, settings: GenerationSettings) -> int:
+    if phase == EXAMPLES:
+        return settings.examples
+    if phase == COVERAGE:
+        return sum(1 for _ in coverage(operation, profile))
+    from tests.traffic.generation.search import SHRINKING_SENDS
+
+    return 2 * settings.drawn + SHRINKING_SENDS

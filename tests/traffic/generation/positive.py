@@ -1,4 +1,4 @@
-"""Good requests, where a success is harmless: reads of the profile's accounts, registrations of its keys."""
+"""Valid requests, where a success is harmless: reads of the profile's accounts, registrations of its keys."""
 
 from __future__ import annotations
 
@@ -30,29 +30,27 @@ SPELLINGS: tuple[Spelling, ...] = (
     lambda body: _escaped(json.dumps(body)).encode(),
 )
 """The same JSON value as four texts (RFC 8259: white space, order of members, escapes)."""
-READ = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
-REGISTERED = "registerPixKey"
 
 
-def good_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
+def valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
     """Reads of the profile's accounts in turn."""
     if operations()[operation].argument is None:
-        yield from (Case(operation, "", "good", valid=True) for _ in range(most))
+        yield from (Case(operation, "", "valid", valid=True) for _ in range(most))
         return
     for account in islice(cycle(profile.accounts), most if profile.accounts else 0):
-        yield Case(operation, "", "good", account, valid=True)
+        yield Case(operation, "", "valid", account, valid=True)
 
 
-def good_registrations(registrar: Registrar, profile: Profile, most: int) -> Iterator[tuple[Case, Exchange]]:
+def valid_registrations(registrar: Registrar, profile: Profile, most: int) -> Iterator[tuple[Case, Exchange]]:
     """Register the profile's keys in turn, in every spelling of JSON, and delete each at once where that is known."""
     keys = [key for key in profile.pix_keys if key.type != "RANDOM"]
     for index, key in enumerate(islice(cycle(keys), most if keys else 0)):
         spelled = SPELLINGS[(index // len(keys)) % len(SPELLINGS)]
         body = spelled(registration(key, registrar.account))
-        case = Case(REGISTERED, "", "good", registrar.account, body, valid=True)
+        case = Case("registerPixKey", "", "valid", registrar.account, body, valid=True)
         before = len(registrar.found.deletions)
         exchange = registrar.register(key, json=NOTHING, body=body)
         registrar.settle(exchange, key)
         yield case, exchange
         for deletion in registrar.found.deletions[before:]:
-            yield Case("deletePixKey", "", "good", registrar.account, deletion.request.body, valid=True), deletion
+            yield Case("deletePixKey", "", "valid", registrar.account, deletion.request.body, valid=True), deletion

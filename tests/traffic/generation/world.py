@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,12 +18,15 @@ from spec.exchange import Exchange
 from spec.rules import Judgement, Outcome, inconclusive
 from tests.traffic.case import Case
 from tests.traffic.generation.collecting import Findings
+from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
 from tests.traffic.preparing import codes_of, prepare
 from tests.traffic.reach import Reach, may_execute_twice
-from tests.traffic.registrar import Registrar
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar
 
 MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
+BALANCES = 3
+"""Readings around a transfer that is executed twice: before, between and after."""
 Numbers = Mapping[str, Decimal]
 P = ParamSpec("P")
 
@@ -192,3 +196,27 @@ def _told(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> 
         return Judgement(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
     told = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
     return inconclusive(f"{answer}, {told}", first, second)
+
+
+def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:
+    """The requests that the state machine sends at most to the operations that it reaches."""
+    if "fuzz" not in profile.allow or not profile.accounts:
+        return Counter()
+    steps, keys = MOST_SEQUENCES * STEPS, len(profile.pix_keys)
+    tidied = MOST_SEQUENCES + 1
+    twice = executes_twice(profile, reach)
+    counts = {
+        "registerPixKey": steps + 1,
+        "deletePixKey": steps + tidied * keys + len(RETRY_WAITS_S),
+        "listPixKeys": steps + 2 * tidied,
+        "getBalance": steps + BALANCES * len(profile.accounts[:3]) * twice,
+        "executePix": 2 * twice,
+    }
+    if twice and profile.transactions.prepare:
+        counts[profile.transactions.prepare.operation] = 1
+    return +Counter({name: count for name, count in counts.items() if name in reach.operations})
+
+
+def executes_twice(profile: Profile, reach: Reach) -> bool:
+    """Whether the state machine executes a transfer that it prepares."""
+    return "fuzz" in profile.allow and bool(profile.transactions.prepare) and may_execute_twice(reach)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from environments.door.budget import shares
 from environments.profiles.profile import Profile
 
 
@@ -21,20 +20,20 @@ class Spending:
 
 
 def spending(profile: Profile, sent_before: Collection[str] = ()) -> Spending:
-    """What of the profile's transactions a run executes."""
+    """How limits.executions is shared out: first to the supplied codes that no earlier run sent, then to transfers that
+    the run prepares."""
+    limit, prepare = profile.limits.executions, profile.transactions.prepare
     supplied = tuple(dict.fromkeys(profile.transactions.codes))
     usable = tuple(code for code in supplied if code not in sent_before)
-    share = shares(profile, len(usable))
-    spent = tuple(code for code in supplied if code in sent_before)
-    return Spending(usable[: share.codes], spent, share.prepared, share.left_out)
-
-
-def spending_lines(spent: Spending) -> Iterator[str]:
-    """What is executed and what is not, for people."""
-    executed = [*spent.codes, *[f"{spent.prepared} that the run prepares"] * bool(spent.prepared)]
-    if executed:
-        yield f"each once: {', '.join(executed)}"
-    if spent.sent_before:
-        yield f"not again, as the journal says that an earlier run sent it: {', '.join(spent.sent_before)}"
-    if spent.left_out:
-        yield spent.left_out
+    wanted, codes = prepare.count if prepare else 0, usable[:limit]
+    prepared = min(wanted, limit - len(codes))
+    cut = [
+        f"{total - taken} of {total} {what}"
+        for total, taken, what in (
+            (len(usable), len(codes), "transaction codes"),
+            (wanted, prepared, "transfers to prepare"),
+        )
+        if taken < total
+    ]
+    left_out = f"limits.executions ({limit}) leaves out {' and '.join(cut)}" if cut else ""
+    return Spending(codes, tuple(code for code in supplied if code in sent_before), prepared, left_out)
