@@ -23,7 +23,7 @@ from environments.cleanup import (
     left_by_runs,
     refuse_wrong_use,
 )
-from environments.door.door import UnreachableError
+from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys
 from environments.door.record import JournalError
 from environments.profiles.loading import load

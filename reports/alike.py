@@ -8,6 +8,7 @@ from typing import Any
 
 from reports.deviations import Deviation, seen_together
 from spec.interface import KEY_TYPES
+from spec.rules import ROBUSTNESS
 
 _MANY = 3
 """Fields, key types or endpoints that are broken alike have one cause from here on; two of them are two."""
@@ -72,16 +73,13 @@ def _share(one: Set[Any], other: Set[Any]) -> float:
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
-_STANDING = ("serverError", "stackTrace", "connection")
-
-
 def _in_several(one: Group, other: Group) -> bool:
     """The same rule broken alike in different operations."""
     first, second = one[0], other[0]
     family = _family(first)
     if not family or family != _family(second) or {d.operation for d in one} & {d.operation for d in other}:
         return False
-    if family in _STANDING:
+    if family in ROBUSTNESS:
         return bool(first.inputs) and _share(first.inputs, second.inputs) >= 0.5
     ways = [{way for deviation in group for way in _ways(deviation)} for group in (one, other)]
     return _share(*ways) > 0.5 if family == "envelope" else bool(ways[0] & ways[1])
@@ -89,7 +87,7 @@ def _in_several(one: Group, other: Group) -> bool:
 
 def _family(deviation: Deviation) -> str:
     """What the rules look at that every operation has; empty for others. The shape of an envelope is its members."""
-    if deviation.what in ("status", "fields.extra", "token.required", "token.scheme", *_STANDING):
+    if deviation.what in ("status", "fields.extra", "token.required", "token.scheme", *ROBUSTNESS):
         return deviation.what
     if deviation.what.startswith("envelope."):
         return deviation.what if deviation.what in ("envelope.result", "envelope.code.example") else "envelope"

@@ -19,19 +19,20 @@ _MANY = 3
 
 def said_first(door: Door) -> Iterator[str]:
     """The lines of one process, the most important one first."""
-    for number in door.unknown_outcomes:
+    for number in door.guard.unknown:
         yield (
             f"{UNKNOWN} of exchange {number}: an execution was sent and not answered; "
             "it is never sent again, look the transfer up"
         )
     yield from _token_refused_an_execution(door)
     yield from door.guard.notes
+    yield from door.lockout.notes
     if door.guard.journal_trouble:
         yield f"executions were stopped: {door.guard.journal_trouble}"
     yield from _sent_before(door)
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_monitor.notes or _token_refused_at_last(mine)
-    preflight = "read" in door.allow
+    preflight = "read" in door.permission.allow
     yield from _certificate_refused(door.exchanges, said=preflight)
     yield from () if preflight else (line for seen in door.exchanges[:1] for line in skewed(seen))
     if any(seen.response and not is_refusal(seen.response) for seen in mine):
@@ -54,8 +55,9 @@ def _sent_before(door: Door) -> Iterator[str]:
     refused = list(sent.values()).count(REFUSED)
     told = f" ({refused} of them {REFUSED}: the token was at fault)" if refused else ""
     if sent:
+        known = len(door.secrets.codes)
         yield (
-            f"{len(sent)} of {len(door.codes)} transaction codes were sent by an earlier run, as the journal says, and "
+            f"{len(sent)} of {known} transaction codes were sent by an earlier run, as the journal says, and "
             f"not again{told}: prepare new ones, or use --resend-code"
         )
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from environments.door.permission import MONEY
 from environments.door.spending import Spending
 from environments.profiles.profile import Profile, is_loopback
 from reports.redaction import Redactor
-from spec.interface import KEY_TYPES, MARK, operations
+from spec.interface import KEY_TYPES, MARK, MONEY, operations
 
 UNDOCUMENTED = ""
 """Stands for the paths beside the documented ones, which show what an unknown path looks like."""

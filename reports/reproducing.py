@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from environments.door.authorization import VALID
-from environments.door.permission import MONEY
 from reports.redaction import Redactor
 from spec.exchange import Exchange
-from spec.interface import operations
+from spec.interface import MONEY, operations
 
 _CODE = re.compile(r"\$\{(CODE(?:_[0-9]+)?):\?([^}]*)\}")
 MOVES_MONEY = "# this line moves money: "

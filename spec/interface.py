@@ -17,6 +17,12 @@ import yaml
 
 OPENAPI = Path(__file__).with_name("openapi.yaml")
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
+READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
+"""The operations that only read."""
+PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
+"""The operations that may prepare a transfer, and give its transaction code."""
+MONEY = frozenset({"create-pix", "transfer", "execute"})
+"""The permissions of the operations that move money, or may."""
 KEY_TYPES = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
 MARK = "pixconf-"
 """Every identifier that the suite invents starts with it, so that it names nobody's account, key or code."""

@@ -11,9 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-
-class OverBudgetError(Exception):
-    """A limit of the profile is spent. The text names the limit."""
+from environments.door.sending import LimitError, Sending
 
 
 class Budget:
@@ -25,27 +23,33 @@ class Budget:
         self._counts: dict[str, float] = {}
         self._guard = threading.Lock()
 
-    def take_request(self) -> None:
-        """Count one request and wait for its turn. Raises OverBudgetError when none is left."""
+    def take_request(self, sending: Sending) -> None:
+        """Count one request. Raises LimitError when none is left."""
+        self._take("requests", self._requests)
+
+    def wait_for_turn(self, sending: Sending) -> None:
+        """Wait until limits.rate permits the next request."""
+        if not self._rate:
+            return
         with self._state() as counts:
-            if counts.get("requests", 0) >= self._requests:
-                raise OverBudgetError(f"limits.requests ({self._requests}) is spent")
-            counts["requests"] = counts.get("requests", 0) + 1
             turn = max(time.time(), counts.get("turn", 0.0))
-            counts["turn"] = turn + (1 / self._rate if self._rate else 0.0)
+            counts["turn"] = turn + 1 / self._rate
         time.sleep(max(0.0, turn - time.time()))
 
     def reserve_execution(self) -> None:
-        """Take the room of one execution. Raises OverBudgetError when none is left."""
-        with self._state() as counts:
-            if counts.get("executions", 0) >= self._executions:
-                raise OverBudgetError(f"limits.executions ({self._executions}) is spent")
-            counts["executions"] = counts.get("executions", 0) + 1
+        """Take the room of one execution. Raises LimitError when none is left."""
+        self._take("executions", self._executions)
 
     def release_execution(self) -> None:
         """Give the room of one execution back: nothing was executed."""
         with self._state() as counts:
-            counts["executions"] = counts.get("executions", 0) - 1
+            counts["executions"] -= 1
+
+    def _take(self, what: str, limit: int) -> None:
+        with self._state() as counts:
+            if counts.get(what, 0) >= limit:
+                raise LimitError(f"limits.{what} ({limit}) is spent")
+            counts[what] = counts.get(what, 0) + 1
 
     @property
     def executions_left(self) -> int:

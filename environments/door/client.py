@@ -11,8 +11,9 @@ from urllib.parse import quote
 import requests
 
 from environments.door.authorization import VALID, authorization
-from environments.door.door import Door, Intent
+from environments.door.door import Door
 from environments.door.permission import synthetic
+from environments.door.sending import Intent
 from spec.exchange import Exchange
 from spec.interface import operations
 
@@ -38,7 +39,7 @@ class Client:
         self._base_url, self._token = base_url, token
         self._headers = tuple(headers)
         self._correlation_header = correlation_header
-        door.harmless = self._harmless
+        door.lockout.harmless = self._harmless
 
     def send(
         self,

@@ -21,20 +21,46 @@ _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then; an open one is looked for after that."""
 
 
+Result = tuple[requests.Response | None, Response | Failure]
+
+MOST_KEPT = 100_000_000
+"""Bytes of large bodies, compressed, that a process keeps in memory."""
+
+
+class Memory:
+    """Bounds what answers take: past MOST_KEPT a large one is not kept, and that is said."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def keep(self, result: Response | Failure) -> Response | Failure:
+        """The result, or the limit that it exceeds."""
+        if not isinstance(result, Response) or not result.kept[1]:
+            return result
+        size = len(result.kept[0])
+        if self._size + size > MOST_KEPT:
+            return Failure(FailureKind.LIMIT, f"more answers than the suite keeps ({MOST_KEPT} bytes of large ones)")
+        self._size += size
+        return result
+
+
 class Connections:
     """The connections of one door. Nothing below it sends a request twice, on whatever connection."""
 
     def __init__(self, settings: WireSettings) -> None:
         self._settings = settings
+        self._memory = Memory()
         self._kept = Wire(settings)
         self._keeps_codes = settings.proxy is None  # a proxy may send again what it loses on a connection of its own
         self._first_code = ""
         self._answered_at = float("-inf")
 
-    def attempt(
-        self, request: requests.PreparedRequest, code: str | None
-    ) -> tuple[requests.Response | None, Response | Failure]:
+    def attempt(self, request: requests.PreparedRequest, code: str | None) -> Result:
         """Send once. `code` is the transaction code that the request carries."""
+        raw, result = self._attempt(request, code)
+        return raw, self._memory.keep(result)
+
+    def _attempt(self, request: requests.PreparedRequest, code: str | None) -> Result:
         if code and not self._may_be_kept(code):
             self._first_code = self._first_code or code
             return self._attempt_afresh(request)
@@ -60,7 +86,7 @@ class Connections:
         later = self._first_code not in ("", code)
         return self._keeps_codes and later and time.monotonic() - self._answered_at < _DIRECTLY_S
 
-    def _attempt_afresh(self, request: requests.PreparedRequest) -> tuple[requests.Response | None, Response | Failure]:
+    def _attempt_afresh(self, request: requests.PreparedRequest) -> Result:
         wire = Wire(self._settings)
         try:
             return wire.attempt(request)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 
 from environments.door.budget import Budget
 from environments.door.journal import NOT_SENT, REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
 from environments.door.prepared_transfers import Prepared
+from environments.door.sending import NotSentError, Sending
 from spec.answers import RefusalKind, gives_result, is_refusal, refusal_kind, refuses_the_token
 from spec.exchange import Exchange, FailureKind
 
@@ -16,15 +17,11 @@ _GRANTED, _TOKEN_REFUSED = "granted to a bad credential", "token refused"
 """What all processes of a run remember together."""
 
 
-class KeptBackError(Exception):
-    """A code is not sent, and can be used later. The text says why."""
-
-
 class ExecutionGuard:
     """Decides whether a real code may be sent, counts executions by effect, and writes the journal.
 
-    `executed` are the exchanges that confirmed a transfer, `unknown` those of which nobody knows, and `token_refused`
-    is the first execution that was answered 401. `notes` are said first.
+    `executed` are the exchanges that confirmed a transfer, `unknown` those whose outcome is unknown, and
+    `token_refused` is the first execution that was answered 401. `notes` are said first.
     """
 
     def __init__(self, budget: Budget, journal: Journal, token: Callable[[], str]) -> None:
@@ -41,22 +38,30 @@ class ExecutionGuard:
         self._once_more: set[str] = set()
         self._asked_twice: set[str] = set()
 
+    @property
+    def sent(self) -> int:
+        """How many codes this process spent, with whatever credential, those with an unknown outcome included."""
+        return len(self.executed) + len(self.unknown)
+
     # -- whether it may be sent -------------------------------------------------------------------------------
 
-    def turn(self) -> AbstractContextManager[None]:
-        """While a real code is sent, no other process of the run sends one."""
-        return self._journal.turn()
+    def take_turn(self, sending: Sending) -> None:
+        """Until the answer to a real code stands, no other process of the run sends one. NotSentError for a code that
+        was sent before, or is kept back; JournalError."""
+        if sending.code:
+            sending.held.enter_context(self._journal.turn())
+            self.refuse(sending.code, executes=sending.executes)
 
     def refuse(self, code: str, *, executes: bool) -> None:
-        """Raises AlreadySentError for a code that was sent, KeptBackError for one that is kept; JournalError."""
+        """Raises AlreadySentError for a code that was sent, NotSentError for one that is kept back; JournalError."""
         if code in self._spent:
             raise AlreadySentError(
                 "this code is spent: it was executed, or its outcome is unknown; it is not sent again"
             )
         if self.keeps_codes_back:
-            raise KeptBackError("an execution was answered 401: no more codes are sent with this token")
-        if self.has_proof and not executes:
-            raise KeptBackError("a code was executed with a bad credential: one proof is enough")
+            raise NotSentError("an execution was answered 401: no more codes are sent with this token")
+        if self._budget.is_marked(_GRANTED) and not executes:
+            raise NotSentError("a code was executed with a bad credential: one proof is enough")
         try:
             self._journal.refuse_if_sent_before(code, in_this_run=code not in self._once_more)
         except AlreadySentError as error:
@@ -67,7 +72,7 @@ class ExecutionGuard:
     def usable(self, codes: Iterable[str]) -> list[str]:
         """The codes that no earlier run sent. Where the journal cannot be used, each send says so."""
         for code in codes:
-            with suppress(JournalError, OSError, KeptBackError):
+            with suppress(JournalError, OSError, NotSentError):
                 self.refuse(code, executes=True)
         return [code for code in codes if code not in self.refused_by_journal]
 
@@ -77,11 +82,6 @@ class ExecutionGuard:
         if self._refused_token is None and self._budget.is_marked(_TOKEN_REFUSED):
             self._refused_token = self._token()
         return self._refused_token is not None and self._refused_token == self._token()
-
-    @property
-    def has_proof(self) -> bool:
-        """Whether a code was granted to a bad credential."""
-        return self._budget.is_marked(_GRANTED)
 
     @property
     def room(self) -> int:
@@ -94,10 +94,10 @@ class ExecutionGuard:
         return self._journal.across_runs
 
     def permit_once_more(self, code: str) -> bool:
-        """Let a code be executed a second time, to see whether money moves again. Whether that is permitted: only at a
-        loopback target, and only after an answer. For a code that the run prepared itself; the caller sees to that."""
-        settled = code in self._spent and code not in self._asked_twice and not self.unknown
-        if self._journal.across_runs or not settled:
+        """Let a code be executed a second time, to see whether money moves again. False where that is not permitted:
+        only at a loopback target, only after an answer. The caller sees to it that the run prepared the code itself."""
+        answered = code in self._spent and code not in self._asked_twice and not self.unknown
+        if self._journal.across_runs or not answered:
             return False
         self._asked_twice.add(code)
         self._once_more.add(code)
@@ -106,50 +106,58 @@ class ExecutionGuard:
 
     # -- while it is sent -------------------------------------------------------------------------------------
 
-    def claim(self, code: str, *, executes: bool) -> None:
+    def claim(self, sending: Sending) -> None:
         """Take the room of an execution, which a bad credential may turn out to be, and write it down.
 
-        Raises OverBudgetError, JournalError or OSError.
+        Raises LimitError, NotSentError, JournalError or OSError.
         """
+        if not sending.code:
+            return
         self._budget.reserve_execution()
         try:
-            if executes:
-                self._journal.claim(code, once_more=self._takes_once_more(code))
-            else:
-                self._journal.try_out(code)
+            self._write_claim(sending.code, executes=sending.executes)
         except BaseException:
             self._budget.release_execution()
             raise
+        sending.claimed = True
+        sending.held.callback(self._withdraw, sending)
 
-    def _takes_once_more(self, code: str) -> bool:
-        permitted = code in self._once_more
-        self._once_more.discard(code)
-        return permitted
+    def _write_claim(self, code: str, *, executes: bool) -> None:
+        if executes:
+            self._journal.claim(code, once_more=code in self._once_more)
+            self._once_more.discard(code)
+        else:
+            self._journal.try_out(code)
+
+    def _withdraw(self, sending: Sending) -> None:
+        """Take back the claim of a request that was stopped before it was sent."""
+        if sending.claimed:
+            self._close_claim(sending)
+
+    def _close_claim(self, sending: Sending) -> None:
+        self._journal.settle(sending.code or "", NOT_SENT if sending.executes else TURNED_AWAY)
+        self._budget.release_execution()
 
     @contextmanager
-    def sending(self, code: str, number: int, executes: bool, answer: Callable[[], Exchange]) -> Iterator[None]:
+    def watching(self, sending: Sending, number: int) -> Iterator[None]:
         """While a real code is on the wire its outcome is unknown, whatever stops us."""
+        if not sending.code:
+            yield
+            return
+        sending.claimed = False
         self.unknown.append(number)
-        self._spent.add(code)
+        self._spent.add(sending.code)
         try:
             yield
         except BaseException:
-            self._journal.settle(code, _UNKNOWN)
+            self._journal.settle(sending.code, _UNKNOWN)
             raise
-        exchange = answer()
-        if _is_unknown(exchange):
-            self._journal.settle(code, _UNKNOWN)
-            self.prepared.settle(code, "")
+        if _is_unknown(sending.exchange):
+            self._journal.settle(sending.code, _UNKNOWN)
+            self.prepared.settle(sending.code, "")
             return
         self.unknown.remove(number)
-        self._settle(code, exchange, executes)
-
-    def release(self, code: str, exchange: Exchange, *, executes: bool) -> None:
-        """Give back the room that a refused bad credential had, and in the journal a code that was never sent."""
-        if executes and exchange.failure is not None and exchange.failure.kind is FailureKind.NO_CONNECTION:
-            self._journal.settle(code, NOT_SENT)
-        if not executes and exchange.response is not None and not _is_unknown(exchange) and not gives_result(exchange):
-            self._budget.release_execution()
+        self._settle(sending, sending.code, sending.exchange)
 
     def unanswered(self) -> int:
         """How many codes of the run, all its processes taken together, were sent without a known outcome."""
@@ -158,10 +166,11 @@ class ExecutionGuard:
         except (JournalError, OSError):  # a journal that cannot be read stops every execution
             return 0
 
-    def _settle(self, code: str, exchange: Exchange, executes: bool) -> None:
-        """Remember what the answer says: granted, or refused."""
-        response = exchange.response
-        granted = gives_result(exchange) or (executes and response is not None and not is_refusal(response))
+    def _settle(self, sending: Sending, code: str, exchange: Exchange) -> None:
+        """Remember what the answer says: granted, refused, or never sent."""
+        response, executes = exchange.response, sending.executes
+        gives = gives_result(exchange)
+        granted = gives or (executes and response is not None and not is_refusal(response))
         if granted:
             self.executed.append(exchange.number)
             self.prepared.settle(code, "")
@@ -169,15 +178,15 @@ class ExecutionGuard:
             self.prepared.settle(code, f"its execution was refused ({exchange.summary})")
         if granted and not executes:
             self._budget.mark(_GRANTED)
-        if executes and response is not None and refuses_the_token(response):
+        if not gives:
+            self._spent.discard(code)
+        if response is None or not (executes or granted):
+            self._close_claim(sending)
+        elif executes and refuses_the_token(response):
             self._refuse_the_token(exchange)
             self._journal.settle(code, REFUSED)
-        elif executes or granted:
-            self._journal.settle(code, exchange.summary)
         else:
-            self._journal.settle(code, TURNED_AWAY)
-        if not gives_result(exchange):
-            self._spent.discard(code)
+            self._journal.settle(code, exchange.summary)
 
     def _refuse_the_token(self, exchange: Exchange) -> None:
         self._refused_token = self._token()

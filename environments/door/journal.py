@@ -12,6 +12,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from environments.door.record import JournalError, Record
+from environments.door.sending import NotSentError
 
 __all__ = ["NOT_SENT", "REFUSED", "TURNED_AWAY", "AlreadySentError", "Journal", "JournalError"]
 
@@ -30,7 +31,7 @@ NOT_SENT = "not sent"
 """The event that closes an execution for which there was no connection."""
 
 
-class AlreadySentError(JournalError):
+class AlreadySentError(NotSentError):
     """A code was sent, and is not sent again. The text says when and what to do; `earlier` is what came of it in an
     earlier run, as the journal says, and empty where this one sent it."""
 

@@ -1,40 +1,70 @@
-"""When a target, or one operation of it, says nothing any more."""
+"""When a target, or one operation of it, does not answer any more."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from spec.exchange import Exchange, FailureKind
+from environments.door.sending import LimitError, Sending
+from spec.answers import is_refusal
+from spec.exchange import FailureKind, Response
 
-_MOST_SILENT = 2
+if TYPE_CHECKING:
+    import requests
+
+    from environments.door.sending import Intent
+
+GONE = "the target cannot be reached any more: {}"
+_MOST_TIMEOUTS = 2
 _MOST_FAILED_IN_A_ROW = 5
 
 
+class UnreachableError(Exception):
+    """The target cannot be reached any more. The text says why."""
+
+
 class Liveness:
-    """Keeps count, so that a dead target ends the run and a dead operation is left alone."""
+    """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
+    the target is gone; empty while it is there."""
 
     def __init__(self) -> None:
         self.unreachable = ""
-        self._silent: Counter[str] = Counter()
+        self._timeouts: Counter[str] = Counter()
         self._failed_in_a_row = 0
+        self._answered: tuple[requests.PreparedRequest, Intent] | None = None
 
-    def is_dead(self, operation: str) -> bool:
-        """Whether the operation gave no answer in time twice running."""
-        return self._silent[operation] >= _MOST_SILENT
+    def refuse_the_dead(self, sending: Sending) -> None:
+        """Raises UnreachableError where the target is gone, LimitError where the operation timed out twice running."""
+        if self.unreachable:
+            raise UnreachableError(self.unreachable)
+        operation = sending.intent.operation
+        if self._timeouts[operation] >= _MOST_TIMEOUTS:
+            raise LimitError(f"{operation} gave no answer twice and is not asked again")
 
-    def notice(self, exchange: Exchange, still_answers: Callable[[], bool]) -> None:
-        """Take note of an answer, or of none. After several of none, ask whether the target answers anything."""
-        failure = exchange.failure
+    def notice(self, sending: Sending) -> None:
+        """Take note of an answer, or of none. After several of none, send a request that was answered before."""
+        failure, response = sending.exchange.failure, sending.exchange.response
+        if response is not None:
+            self._failed_in_a_row = self._timeouts[sending.intent.operation] = 0
+            self._remember(sending, response)
         if failure is None:
-            self._failed_in_a_row = self._silent[exchange.operation] = 0
             return
         self._failed_in_a_row += 1
-        if failure.kind is FailureKind.TIMEOUT:
-            self._silent[exchange.operation] += 1
+        self._timeouts[sending.intent.operation] += failure.kind is FailureKind.TIMEOUT
         gone = failure.kind in (FailureKind.NO_CONNECTION, FailureKind.TLS)
         if not gone and self._failed_in_a_row < _MOST_FAILED_IN_A_ROW:
             return
-        if gone or not still_answers():
+        if gone or not self._resend_answered(sending):
             self.unreachable = failure.message
         self._failed_in_a_row = 0
+
+    def _remember(self, sending: Sending, response: Response) -> None:
+        """Keep the last request that was answered and changes nothing: it only reads, or was refused."""
+        if sending.repeatable and (sending.request.method == "GET" or is_refusal(response)):
+            self._answered = sending.request, sending.intent
+
+    def _resend_answered(self, sending: Sending) -> bool:
+        """Resend the last request that got an answer. A target that still answers it is up; it only drops invalid
+        requests."""
+        exchange = sending.send_beside(*self._answered) if self._answered else None
+        return exchange is not None and exchange.response is not None

@@ -9,10 +9,10 @@ from urllib.parse import unquote, urlsplit
 
 import requests
 
+from environments.door.sending import Sending
+from environments.secrets import Secrets
 from spec.interface import MARK, arguments_reached, operations, operations_reached
 
-MONEY = frozenset({"create-pix", "transfer", "execute"})
-"""The permissions of the operations that move money, or may."""
 _EXECUTION = "executePix"
 
 
@@ -27,13 +27,15 @@ class ForbiddenError(Exception):
 
 @dataclass(frozen=True)
 class Permission:
-    """The address and the permissions of a profile."""
+    """The address and the permissions of a profile. `secrets` knows the real transaction codes."""
 
     base_url: str
     allow: Set[str]
+    secrets: Secrets
 
-    def check(self, request: requests.PreparedRequest, codes: Set[str]) -> None:
+    def check(self, sending: Sending) -> None:
         """Raises ForbiddenError for another origin, a missing permission, or a code that nobody supplied."""
+        request, codes = sending.request, self.secrets.codes
         path = self.path(request)
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:
             raise ForbiddenError("a request to another origin than base_url")
@@ -42,17 +44,17 @@ class Permission:
         if missing:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
         if not reached and MARK not in unquote(path):
-            raise ForbiddenError("a path that nobody documented, without the mark of the suite")
-        if _EXECUTION in reached and not _is_execution_of(path, codes) and not _invented(path):
-            raise ForbiddenError("a transaction code that nobody supplied, without the mark of the suite")
+            raise ForbiddenError("an undocumented path that is not synthetic")
+        if _EXECUTION in reached and not _is_execution_of(path, codes) and not _is_synthetic(path):
+            raise ForbiddenError("a transaction code that nobody supplied, and that is not synthetic")
 
     def path(self, request: requests.PreparedRequest) -> str:
         """The path below base_url, as it goes over the wire."""
         return urlsplit(request.url or "").path.removeprefix(urlsplit(self.base_url).path.rstrip("/"))
 
-    def code_named(self, request: requests.PreparedRequest, codes: Set[str]) -> str | None:
+    def code_in(self, request: requests.PreparedRequest) -> str | None:
         """The real transaction code that stands in the path, in whatever segment."""
-        path = self.path(request)
+        path, codes = self.path(request), self.secrets.codes
         segments = [*map(unquote, reversed(path.split("/"))), *unquote(path).split("/")]
         return next((segment for segment in segments if segment in codes), None)
 
@@ -63,6 +65,6 @@ def _is_execution_of(path: str, codes: Set[str]) -> bool:
     return f"{before}/{{transactionId}}" == operations()[_EXECUTION].path and unquote(last) in codes
 
 
-def _invented(path: str) -> bool:
+def _is_synthetic(path: str) -> bool:
     """Whether the code carries the mark, however a server reads the path."""
     return all(MARK in code for code in arguments_reached(_EXECUTION, path))

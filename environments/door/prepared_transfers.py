@@ -9,7 +9,7 @@ from typing import Any
 
 from spec.answers import is_refusal
 from spec.exchange import Exchange, FailureKind
-from spec.interface import operations
+from spec.interface import PREPARING
 from spec.json_text import folded
 
 _NAMES_A_CODE = re.compile(r"id|.*transa.*|.*tx.*id|.*endtoend.*|e2e.*|codigo.*|.*code")
@@ -68,8 +68,7 @@ def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
     Whoever reads it can execute the transfer. Where it stands is not shown: it is sought under names that say so, and
     under the last name of `code_at`.
     """
-    operation = operations().get(exchange.operation)
-    if operation is None or operation.permission not in ("create-pix", "transfer") or exchange.response is None:
+    if exchange.operation not in PREPARING or exchange.response is None:
         return
     for name, value in _members([exchange.response.json.value]):
         plain, text = folded(name[:_LONGEST_NAME]), str(value)

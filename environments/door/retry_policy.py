@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from environments.door.authorization import VALID
+from environments.door.sending import NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 
@@ -19,27 +21,56 @@ _MOST_NAMED = 3
 LONGEST_WAIT_S = 60.0
 WHOLE_RUN_S = 300.0
 """How long one process waits in all, so that a service that always asks for patience ends a run, too."""
-_WRONG = "wrong tokens"
+_LAST = "the last answer, of whatever operation"
 
 
 class RetryPolicy:
     """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far, and `given_up`
     has the operations that were not waited for any longer, by the limit that was reached.
 
-    A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to right requests, too. That is
+    A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to valid requests, too. That is
     waited for like 429. Wrong tokens may take half of the time in all: when it is spent, no more of them are sent, so
-    that right requests are let in again.
+    that valid requests are let in again.
     """
 
     def __init__(self) -> None:
         self.waited_s = 0.0
+        self.given_up: dict[str, set[str]] = {}
+        self._between_executions_s = 0.0
         self._locks = False
-        self._in_vain: set[str] = set()
-        self._has_waited = False
         self._locked: dict[str, int] = {}
         self._plain_refusals: set[int] = set()
-        self.between_executions_s = 0.0
-        self.given_up: dict[str, set[str]] = {}
+        self._wrong_tokens_in_vain = False
+
+    # -- policies ---------------------------------------------------------------------------------------------
+
+    def spare_wrong_tokens(self, sending: Sending) -> None:
+        """Raises NotSentError for a wrong token that would keep the service from answering the right one."""
+        if sending.intent.credential != VALID and self._locks and not self._wrong_tokens_have_time:
+            raise NotSentError("the service locks its callers out: no more wrong tokens are sent")
+
+    def slow_executions(self, sending: Sending) -> None:
+        """Wait before an execution, where the service has limited the rate."""
+        if sending.executes:
+            wait = min(self._between_executions_s, max(0.0, WHOLE_RUN_S - self.waited_s))
+            self.waited_s += wait
+            time.sleep(wait)
+
+    def repeat(self, sending: Sending) -> None:
+        """Wait and send the request again, as long as the service asks for it and nothing was done."""
+        attempt, wait = 0, self._wait(sending, 0)
+        while wait is not None:
+            time.sleep(wait)
+            attempt += 1
+            wait = self._wait(sending, attempt) if sending.send_again() else None
+        if sending.exchange.response is not None:
+            self._learn(sending.exchange, sending.exchange.response, waited=attempt > 0)
+
+    # -- how long ---------------------------------------------------------------------------------------------
+
+    def _wait(self, sending: Sending, attempt: int) -> float | None:
+        repeatable, executes = sending.repeatable, sending.executes
+        return self.wait_before(sending.exchange, attempt, repeatable=repeatable, executes=executes)
 
     def wait_before(
         self, exchange: Exchange, attempt: int, *, repeatable: bool, executes: bool = False
@@ -49,121 +80,81 @@ class RetryPolicy:
         A refused connection, a 429 and a lock say that nothing was done, so they count for every request but an
         execution: that goes again only where it never left. The executions after a 429 are slowed down.
         """
-        wait = None if attempt >= ATTEMPTS - 1 else self._wanted(exchange, attempt, repeatable)
-        if executes and exchange.response is not None:
-            return None
-        if wait is None:
+        wait = self._wanted(exchange, attempt, repeatable)
+        if wait is None or attempt >= ATTEMPTS - 1 or (executes and exchange.response is not None):
             return None
         if over := _over(wait, self.waited_s):
             self.given_up.setdefault(over, set()).add(exchange.operation)
             return None
         self.waited_s += wait
-        self._has_waited = True
         return wait
 
     def _wanted(self, exchange: Exchange, attempt: int, repeatable: bool) -> float | None:
-        if exchange.response is None:
-            kind = exchange.failure.kind if exchange.failure else None
-            if kind is FailureKind.NO_CONNECTION:
-                return 0.3 if attempt < 2 else None
-            return 0.0 if kind is FailureKind.DROPPED and attempt == 0 and repeatable else None
-        refusal = refusal_kind(exchange.response)
+        response = exchange.response
+        if response is None:
+            return _after_a_failure(exchange, attempt, repeatable)
+        refusal = refusal_kind(response)
         if refusal in LATER:
-            return self._put_off(exchange, exchange.response, attempt)
-        if attempt >= _FEW_ATTEMPTS - 1:
+            return self._put_off(exchange, response, attempt)
+        if refusal is not RefusalKind.GATEWAY or not repeatable or attempt >= _FEW_ATTEMPTS - 1:
             return None
-        if refusal is not RefusalKind.GATEWAY or not repeatable:
-            return None
-        asked, mistaken = retry_after(exchange.response), exchange.credential == VALID and not exchange.valid
-        if asked is None and mistaken and attempt:
-            return None  # a gateway may give up on every mistake of a sort
+        asked, invalid = retry_after(response), exchange.credential == VALID and not exchange.valid
+        if asked is None and invalid and attempt:
+            return None  # a gateway may give up on every invalid request of a sort
         return _or(asked, 0.1 * 2**attempt)
 
     def _put_off(self, exchange: Exchange, response: Response, attempt: int) -> float | None:
         asked = retry_after(response)
         wait = _or(asked, 0.5 * 2**attempt)
-        limited = refusal_kind(response) is RefusalKind.RATE_LIMIT
-        if limited:
-            self._slow_down(wait)
+        rate_limited = refusal_kind(response) is RefusalKind.RATE_LIMIT
+        if rate_limited:
+            self._between_executions_s = max(self._between_executions_s, min(wait, LONGEST_WAIT_S))
         if exchange.credential != VALID:
             return self._of_a_wrong_token(wait, attempt, named=asked is not None)
-        if limited:
+        if rate_limited:
             return wait if attempt < _FEW_ATTEMPTS - 1 else None
         if response.status in self._plain_refusals or (not exchange.valid and attempt >= _INVALID_ATTEMPTS):
             return None
         self._locks = True
-        in_vain = {exchange.operation, ""} & self._in_vain or (asked is not None and attempt >= _MOST_NAMED)
+        in_vain = {exchange.operation, _LAST} & self._locked.keys() or (asked is not None and attempt >= _MOST_NAMED)
         return None if in_vain else wait
 
     def _of_a_wrong_token(self, wait: float, attempt: int, *, named: bool) -> float | None:
         """It is refused anyway; that it was seen while the caller was locked out shows nothing, so it goes again once,
         where no time is named twice. A service that refuses every wrong token so is not waited for each time."""
         most = 1 if named else 2
-        return wait if attempt < most and _WRONG not in self._in_vain and self._wrong_tokens_have_time else None
-
-    def notice(self, exchange: Exchange) -> None:
-        """See what came of waiting: whoever was put off until the end need not wait so long again."""
-        has_waited, self._has_waited = self._has_waited, False
-        if exchange.response is None:
-            return
-        if exchange.credential == VALID:
-            self._tell_a_refusal_from_a_lock(exchange.operation, exchange.response, has_waited)
-        wrong, refusal = exchange.credential != VALID, refusal_kind(exchange.response)
-        if refusal is RefusalKind.LOCK or (wrong and refusal is RefusalKind.RATE_LIMIT):
-            self._in_vain |= {_WRONG} if wrong else {exchange.operation, ""}
-        else:
-            self._in_vain -= {_WRONG} if wrong else {exchange.operation, ""}
-
-    def _tell_a_refusal_from_a_lock(self, operation: str, response: Response, has_waited: bool) -> None:
-        """A lock that outlasted all waiting and does not hold for the next request to the operation was none: some
-        services refuse with that status, and it is not waited for any more."""
-        locked = self._locked.pop(operation, 0)
-        refusal = refusal_kind(response)
-        if refusal is RefusalKind.LOCK:
-            self._locked[operation] = response.status
-        elif locked and not has_waited and refusal not in LATER:
-            self._plain_refusals.add(locked)
-            self._locks = False
-
-    @property
-    def spares_wrong_tokens(self) -> bool:
-        """Whether no more wrong tokens are sent: they keep the service from answering the right one."""
-        return self._locks and not self._wrong_tokens_have_time
+        return wait if attempt < most and not self._wrong_tokens_in_vain and self._wrong_tokens_have_time else None
 
     @property
     def _wrong_tokens_have_time(self) -> bool:
         return self.waited_s < WHOLE_RUN_S / 2
 
-    def _slow_down(self, wait: float) -> None:
-        self.between_executions_s = max(self.between_executions_s, min(wait, LONGEST_WAIT_S))
+    # -- what came of waiting ---------------------------------------------------------------------------------
 
-    def before_execution(self) -> float:
-        """Seconds to wait before an execution, where the service has limited the rate."""
-        wait = min(self.between_executions_s, max(0.0, WHOLE_RUN_S - self.waited_s))
-        self.waited_s += wait
-        return wait
+    def _learn(self, exchange: Exchange, response: Response, *, waited: bool) -> None:
+        """An operation that stayed locked until the end is not waited for again, nor is the next request to any other.
+
+        A lock that outlasted all waiting and does not hold for the next request to the operation was none: some
+        services refuse with that status, and it is not waited for any more.
+        """
+        refusal = refusal_kind(response)
+        if exchange.credential != VALID:
+            self._wrong_tokens_in_vain = refusal in LATER
+            return
+        before = self._locked.pop(exchange.operation, 0)
+        self._locked.pop(_LAST, 0)
+        if refusal is RefusalKind.LOCK:
+            self._locked[exchange.operation] = self._locked[_LAST] = response.status
+        elif before and not waited and refusal not in LATER:
+            self._plain_refusals.add(before)
+            self._locks = False
 
 
-class Admission:
-    """Whether the execution lets the token in. `let_in`: it said something of a code that nobody has; `wrong_tokens`
-    were sent since it last did; `put_off` is the status of an execution that was put off where it never did."""
-
-    def __init__(self) -> None:
-        self.let_in, self.wrong_tokens, self.put_off = False, False, 0
-        self._always_off = False
-
-    def notice(self, exchange: Exchange, *, valid: bool) -> None:
-        """See how a request was answered, to whatever operation: a lock may be by address."""
-        if not valid:
-            self.wrong_tokens = True
-        elif exchange.operation == "executePix" and exchange.response is not None:
-            off = refusal_kind(exchange.response) in LATER
-            self.wrong_tokens &= off
-            if exchange.valid:
-                self.put_off = exchange.response.status if off and self._always_off else 0
-            else:
-                self.let_in |= not off
-                self._always_off = not self.let_in
+def _after_a_failure(exchange: Exchange, attempt: int, repeatable: bool) -> float | None:
+    kind = exchange.failure.kind if exchange.failure else None
+    if kind is FailureKind.NO_CONNECTION:
+        return 0.3 if attempt < 2 else None
+    return 0.0 if kind is FailureKind.DROPPED and attempt == 0 and repeatable else None
 
 
 def _over(wait: float, waited: float) -> str:

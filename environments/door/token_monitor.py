@@ -3,133 +3,178 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-
-import requests
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import TYPE_CHECKING
 
 from environments.door.authorization import VALID
+from environments.door.sending import Intent, Sending
 from environments.profiles.credentials import CredentialError
 from spec.answers import ABOUT_THE_CALLER, ABOUT_THE_REQUEST, RefusalKind, is_page, refusal_kind, turns_away
-from spec.exchange import Exchange
-from spec.interface import MARK
+from spec.exchange import Exchange, Response
+from spec.interface import MARK, READS
+
+if TYPE_CHECKING:
+    import requests
 
 REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
 EXPIRED = "the token expired in the middle of the run (exchange {}): get one that lasts longer, or use token_command"
 MAY_HAVE_EXPIRED = "from exchange {} on the token is refused (401), and it was accepted before: it may have expired"
-READS = ("listAccounts", "getBalance", "listEntries", "listPixKeys")
 _MOST_QUESTIONS = 2
-"""For each operation that a good request was sent to, and for all mistakes together."""
+"""For each operation that a valid request was sent to, and for all invalid requests together."""
 
 
-Ask = Callable[[requests.PreparedRequest, str], Exchange | None]
-"""Sends a request to an operation once more."""
+class State(Enum):
+    """What is known of the access token."""
+
+    UNTRIED = "no answer shows that it was accepted"
+    ACCEPTED = "accepted, and nothing was granted yet"
+    GRANTED = "a request with it was granted"
+    EXPIRED = "it was accepted before, and is refused now"
+
+
+class Sign(Enum):
+    """What an answer shows of the access token."""
+
+    ACCEPTED = "not refused for the token"
+    GRANTED = "granted"
+    LOST = "refused, and so is the witness, and no other token can be fetched"
+
+
+_NEXT = {
+    (State.UNTRIED, Sign.ACCEPTED): State.ACCEPTED,
+    (State.UNTRIED, Sign.GRANTED): State.GRANTED,
+    (State.ACCEPTED, Sign.GRANTED): State.GRANTED,
+    (State.ACCEPTED, Sign.LOST): State.EXPIRED,
+    (State.GRANTED, Sign.LOST): State.EXPIRED,
+    (State.EXPIRED, Sign.GRANTED): State.GRANTED,  # it only seemed to have expired
+}
+"""The transitions; every other sign leaves the state as it is."""
 
 
 class TokenMonitor:
-    """Watches how the valid token is received. `notes` are said first; `accepted` says that it was valid, in this
-    process or the one that started it, `expired` that it lasts no more, and `excused` has the numbers of the exchanges
-    that were refused for that. `witness` is a harmless request: asked
-    again, it shows whether the token is still accepted."""
+    """Watches how the access token is received. `witness` is a harmless request that was accepted: sent again, it shows
+    whether the token still is. `excused` has the numbers of the exchanges that were refused for the token."""
 
     def __init__(self, token: Callable[[], str], refresh: Callable[[], bool], *, accepted: bool = False) -> None:
-        self.notes: list[str] = []
+        self.state = State.ACCEPTED if accepted else State.UNTRIED
+        self.witness: tuple[requests.PreparedRequest, Intent] | None = None
         self.excused: set[int] = set()
-        self.accepted, self.expired = accepted, False
-        self._granted = self._pages = False
-        self.witness: requests.PreparedRequest | None = None
-        self._operation = ""
         self._token, self._refresh = token, refresh
         self._questions: Counter[str] = Counter()
+        self._fetched_after = self._expired_at = 0
+        self._fetch_error = ""
+        self._wrong_token_gets_a_page = False
 
-    def watch(self, request: requests.PreparedRequest, exchange: Exchange, ask: Ask) -> bool:
-        """See how a request with the valid token was received. Whether it has another token now, fetched again.
+    @property
+    def accepted(self) -> bool:
+        """Whether the token was accepted, in this process or in the one that started it."""
+        return self.state is not State.UNTRIED
 
-        Where the token was accepted before and seems to be refused now, the witness is asked; then the token is fetched
-        again, once, or it has expired.
-        """
-        self._remember(request, exchange)
-        if not self._suspects(exchange):
-            return False
-        asked = self._asked(exchange, ask)
-        if not self._confirms(exchange, asked):
-            return False
-        before = self._token()
-        if self._fetch_again(exchange):
-            request.headers["Authorization"] = str(request.headers["Authorization"]).replace(before, self._token())
-            return True
-        if asked:
-            self.expired = True
-            self.notes.append(EXPIRED.format(exchange.number))
-        return False
+    @property
+    def notes(self) -> list[str]:
+        """What is said first of the token."""
+        return list(self._notes())
 
-    def conclude(self, exchange: Exchange) -> None:
-        """Conclude from an exchange: that a gateway answers a bad credential with a page to log in, or that the token
-        explains why this one was refused."""
-        if exchange.credential != VALID:
-            self._pages |= exchange.response is not None and is_page(exchange.response)
-        elif self._explains(exchange):
-            self.excused.add(exchange.number)
+    def _notes(self) -> Iterator[str]:
+        if self._fetched_after:
+            yield REFRESHED.format(self._fetched_after)
+        if self._fetch_error:
+            yield self._fetch_error
+        if self.state is State.EXPIRED:
+            yield EXPIRED.format(self._expired_at)
 
-    def _explains(self, exchange: Exchange) -> bool:
-        """Whether the exchange was refused because the token has expired, or because it was wrong from the start and is
-        answered with a page like a bad credential: the document promises it nothing."""
-        if exchange.response is None:
-            return False
-        wrong = self._pages and not self._granted and is_page(exchange.response)
-        return wrong or (self.expired and turns_away(exchange.response))
-
-    def _remember(self, request: requests.PreparedRequest, exchange: Exchange) -> None:
-        """A read that was granted is the witness; without one, an invented code that was not refused for the token."""
-        if exchange.response is None:
+    def watch(self, sending: Sending) -> None:
+        """See how a request was received. Where the token seems to be refused, send the witness; where that is refused,
+        too, fetch the token again, once, and send the request again."""
+        if sending.intent.credential != VALID:
+            response = sending.exchange.response
+            self._wrong_token_gets_a_page |= response is not None and is_page(response)
             return
-        accepted = bool(exchange.operation) and refusal_kind(exchange.response) in (None, *ABOUT_THE_REQUEST)
-        self.accepted |= accepted
-        granted = accepted and not turns_away(exchange.response)
-        self._granted |= granted
-        if granted and self.expired:  # what is granted after it seemed to have expired was granted with it
-            self.expired = False
-            self.notes.pop()
-        granted_read = granted and exchange.operation in READS
-        if granted_read or (accepted and self.witness is None and _names_an_invented_code(exchange)):
-            self.witness, self._operation = request.copy(), exchange.operation
+        self._learn(sending)
+        if self._seems_refused(sending.exchange):
+            self._send_witness(sending)
+        if self._is_to_blame(sending.exchange):
+            self.excused.add(sending.exchange.number)
 
-    def _suspects(self, exchange: Exchange) -> bool:
-        """Whether a token that was accepted before seems to be refused: with 401, or by whatever form of refusal a good
-        request gets."""
-        if exchange.response is None or not self.accepted or self.expired:
+    def _learn(self, sending: Sending) -> None:
+        """A read that was granted is the witness; without one, a synthetic code that was not refused for the token."""
+        exchange = sending.exchange
+        if exchange.response is None or not exchange.operation or not _accepts(exchange.response):
+            return
+        granted = not turns_away(exchange.response)
+        self._take(Sign.GRANTED if granted else Sign.ACCEPTED)
+        names_nobody = exchange.operation == "executePix" and exchange.request.last_segment.startswith(MARK)
+        if (granted and exchange.operation in READS) or (names_nobody and self.witness is None):
+            self.witness = sending.request.copy(), Intent(exchange.operation)
+
+    def _take(self, sign: Sign) -> None:
+        self.state = _NEXT.get((self.state, sign), self.state)
+
+    def _seems_refused(self, exchange: Exchange) -> bool:
+        """Whether a token that was accepted before may be refused: with 401, or as valid requests are refused."""
+        if exchange.response is None or self.state in (State.UNTRIED, State.EXPIRED):
             return False
         refused = refusal_kind(exchange.response) is RefusalKind.TOKEN
         return refused or (exchange.valid and turns_away(exchange.response))
 
-    def _asked(self, exchange: Exchange, ask: Ask) -> Exchange | None:
-        """What the witness is answered; a service that refuses for other reasons is not asked each time."""
-        asked_for = exchange.operation if exchange.valid else ""
-        self._questions[asked_for] += 1
-        if self.witness is None or self._questions[asked_for] > _MOST_QUESTIONS:
-            return None
-        self.witness.headers["Authorization"] = f"Bearer {self._token()}"
-        return ask(self.witness, self._operation)
-
-    def _confirms(self, refused: Exchange, witness: Exchange | None) -> bool:
-        """Whether the token is refused: what was granted is refused now; or it was a 401, and nothing can be asked."""
-        if witness is None or witness.response is None:
+    def _send_witness(self, sending: Sending) -> None:
+        """Send the witness, and fetch another token where it is refused."""
+        refused = sending.exchange
+        answer = self._answer_to_witness(sending)
+        if answer is None or answer.response is None:
             by_status = refused.response is not None and refusal_kind(refused.response) is RefusalKind.TOKEN
-            return by_status and self.witness is None
-        if witness.operation in READS:
-            return turns_away(witness.response)
-        return refusal_kind(witness.response) in ABOUT_THE_CALLER
+            confirmed = by_status and self.witness is None
+        else:
+            confirmed = _refuses_the_token(answer.operation, answer.response)
+        if not confirmed:
+            return
+        before = self._token()
+        if self._fetch_again(refused):
+            sending.replace_token(before, self._token())
+            if not sending.code:
+                sending.send_again()
+        elif answer:
+            self._expired_at = refused.number
+            self._take(Sign.LOST)
 
-    def _fetch_again(self, exchange: Exchange) -> bool:
-        """Fetch the token again where its source allows it, once. Whether there is another one now."""
+    def _answer_to_witness(self, sending: Sending) -> Exchange | None:
+        """A service that refuses for other reasons is not sent the witness each time."""
+        about = sending.intent.operation if sending.intent.valid else ""
+        self._questions[about] += 1
+        if self.witness is None or self._questions[about] > _MOST_QUESTIONS:
+            return None
+        request, intent = self.witness
+        request.headers["Authorization"] = f"Bearer {self._token()}"
+        return sending.send_beside(request, intent)
+
+    def _fetch_again(self, refused: Exchange) -> bool:
+        """Fetch the token again where its source allows it, once. False where there is no other one now."""
         try:
             if not self._refresh():
                 return False
         except CredentialError as error:
-            self.notes.append(str(error))
+            self._fetch_error = str(error)
             return False
-        self.notes.append(REFRESHED.format(exchange.number))
+        self._fetched_after = refused.number
         return True
 
+    def _is_to_blame(self, exchange: Exchange) -> bool:
+        """Whether the exchange was refused because the token expired, or was wrong from the start and gets the page
+        that a wrong token gets: the interface document promises it nothing."""
+        if exchange.response is None:
+            return False
+        if self.state is State.EXPIRED:
+            return turns_away(exchange.response)
+        return self.state is not State.GRANTED and self._wrong_token_gets_a_page and is_page(exchange.response)
 
-def _names_an_invented_code(exchange: Exchange) -> bool:
-    return exchange.operation == "executePix" and exchange.request.last_segment.startswith(MARK)
+
+def _accepts(response: Response) -> bool:
+    return refusal_kind(response) in (None, *ABOUT_THE_REQUEST)
+
+
+def _refuses_the_token(operation: str, response: Response) -> bool:
+    """Whether the answer to the witness shows it: a read was granted before; a synthetic code was not."""
+    if operation in READS:
+        return turns_away(response)
+    return refusal_kind(response) in ABOUT_THE_CALLER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -12,9 +12,10 @@ from urllib.parse import unquote_plus
 
 from environments.door.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
 from environments.door.record import JournalError
+from environments.door.sending import Sending
 from environments.profiles.profile import PixKey
 from spec.answers import is_refusal, may_be_registered, registered
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Request
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place
 
@@ -117,10 +118,11 @@ class Keys:
     # -- what the door sees -----------------------------------------------------------------------------------
 
     @contextmanager
-    def watching(self, operation: str, account: str, body: bytes, answer: Callable[[], Exchange]) -> Iterator[None]:
+    def watching(self, sending: Sending) -> Iterator[None]:
         """While a request is on the wire. A registration is written down before it; JournalError or OSError."""
-        owned = self._owned_key(account, body) if operation == "registerPixKey" else None
-        if operation == "registerPixKey":
+        registers = sending.intent.operation == "registerPixKey"
+        owned = self._owned_key(sending.sent) if registers else None
+        if owned is not None:
             self._claim(owned)
         try:
             yield
@@ -128,11 +130,11 @@ class Keys:
             if owned is not None and owned.state not in (*NOT_CLEANED_UP, State.THERE_BEFORE):
                 owned.state = State.MAYBE
             raise
-        self._take(answer(), owned)
+        self._take(sending.exchange, owned)
 
-    def _claim(self, key: Touched | None) -> None:
-        self._started |= key is not None
-        if key is None or self.was_there_before(key.value):
+    def _claim(self, key: Touched) -> None:
+        self._started = True
+        if self.was_there_before(key.value):
             return
         if self.before is not None:
             self._write(key, ABSENT)
@@ -206,14 +208,14 @@ class Keys:
 
     # -- which key --------------------------------------------------------------------------------------------
 
-    def _owned_key(self, account: str, body: bytes) -> Touched | None:
+    def _owned_key(self, request: Request) -> Touched | None:
         """The key of the profile that a registration names, in whatever form."""
-        strings = set(_strings(body))
+        strings = set(_strings(request.body))
         value = next((value for value in self._owned if value in strings), "")
         if value and value not in self._touched:
             place = self._owned[value]
             name, kind = name_of(self._profile_keys, place), self._profile_keys[place].type
-            self._touched[value] = Touched(name, kind, value, account, owned=True)
+            self._touched[value] = Touched(name, kind, value, request.last_segment, owned=True)
         return self._touched.get(value)
 
     def _new(self, exchange: Exchange, value: str) -> Touched:

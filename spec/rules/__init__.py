@@ -14,7 +14,15 @@ from spec.rules import envelope, members, robustness
 from spec.rules.envelope import AnswerRule, of_data, of_envelope, of_json, of_success
 from spec.rules.judgement import Judgement, Outcome, Rule, deviates, holds, inconclusive
 
-__all__ = ["RULES", "Judgement", "Outcome", "Rule", "deviates", "holds", "inconclusive", "judge"]
+__all__ = ["ROBUSTNESS", "RULES", "Judgement", "Outcome", "Rule", "deviates", "holds", "inconclusive", "judge"]
+
+
+ROBUSTNESS: Mapping[str, Rule] = {
+    "serverError": robustness.server_error,
+    "stackTrace": robustness.stack_trace,
+    "connection": robustness.dropped,
+}
+"""What every exchange of an operation answers for, by the name behind the operation in the requirement id."""
 
 
 def judge(requirement_id: str, exchange: Exchange) -> Judgement:
@@ -70,9 +78,8 @@ def _table() -> Iterator[tuple[str, Rule]]:
         rules = _described(operation) if operation.described else _undescribed()
         for what, rule in rules:
             yield f"{operation.id}.{what}", of_success(rule, operation.id)
-        yield f"{operation.id}.serverError", robustness.server_error
-        yield f"{operation.id}.stackTrace", robustness.stack_trace
-        yield f"{operation.id}.connection", robustness.dropped
+        for what, robust in ROBUSTNESS.items():
+            yield f"{operation.id}.{what}", robust
     for requirement_id, rule in _SINGLE.items():
         yield requirement_id, of_success(rule, requirement_id.split(".")[0])
     yield "executePix.id.matches", members.id_matches

@@ -8,10 +8,8 @@ import pytest
 
 from environments.door.authorization import VALID
 from spec.answers import RefusalKind, code_of, is_refusal, refusal_kind
-from spec.interface import operations
+from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import NotExercised, each, observe, requirement
-from tests.traffic.operations import PREPARING
-from tests.traffic.reach import READS
 
 
 @pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))

@@ -6,7 +6,7 @@ import pytest
 
 from spec.answers import code_of, data_of, gives_result, registered
 from spec.interface import KEY_TYPES
-from spec.rules import deviates, holds, inconclusive
+from spec.rules import ROBUSTNESS, deviates, holds, inconclusive
 from tests.harness.judging import (
     NotExercised,
     OutOfScope,
@@ -24,7 +24,6 @@ from tests.traffic.refused_credentials import MOST_CITED, credentials_of, of_a_g
 from tests.traffic.refused_kinds import kind_sent
 from tests.traffic.registrar import Attempted
 
-STANDING = ("serverError", "stackTrace", "connection")
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (
     "Success.type",
@@ -37,7 +36,7 @@ OF_ANY_RESULT = (
 
 
 def _of_good_answers(what):
-    return what not in ("status", *STANDING, *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)
+    return what not in ("status", *ROBUSTNESS, *OF_A_FIRST_REGISTRATION, *OF_ANY_RESULT)
 
 
 @pytest.mark.parametrize("row", rows("registerPixKey", _of_good_answers))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from environments.door.door import UnreachableError
+from environments.door.liveness import UnreachableError
 from environments.door.opening import BUDGET, Share
 from environments.door.preflight import Preflight, probe
 from environments.profiles.profile import Profile

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from environments.door.client import Client
-from environments.door.door import GONE, Door, UnreachableError
+from environments.door.door import Door
+from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from tests.harness.judging import turn_of
 from tests.harness.recorder import NotExercised

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from environments.door.door import GONE, STANDING, Door, UnreachableError
+from environments.door.door import Door
+from environments.door.liveness import GONE, UnreachableError
 from environments.door.prepared_transfers import codes_told
 from environments.profiles.profile import Profile, today
 from environments.secrets import POSSIBLE_CODE, Secrets, listed_secrets
@@ -23,8 +24,8 @@ from reports.run import missing_permission
 from reports.verdicts import Verdict, deviation
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
-from spec.rules import judge
 from tests.harness.recorder import NotExercised, OutOfScope, Recording, RequirementsFailError, current
+from tests.harness.robustness import Robustness, robustness_of
 
 _LEARNED_FROM = 65_536
 _MOST_CODES = 50
@@ -56,6 +57,9 @@ class Watcher:
         self.secrets = secrets or listed_secrets(profile)
         self.redactor = redactor_of(profile, self.secrets)
         self.door = door
+        self.robustness = Robustness()
+        if door:
+            door.listeners.append(self.robustness.listen)
         self.generated = Generated()
         self._seen = 0
 
@@ -64,8 +68,8 @@ class Watcher:
         door = self.door
         return {
             "requests": len(door.exchanges) if door else 0,
-            "executions": door.executions if door else 0,
-            "unreachable": self.redactor.text(door.unreachable) if door else "",
+            "executions": door.guard.sent if door else 0,
+            "unreachable": self.redactor.text(door.liveness.unreachable) if door else "",
             "first": [self.redactor.text(line) for line in (said_first(door) if door else ())],
             "not_cleaned_up": list(self._not_cleaned_up()),
             "left_behind": [self.redactor.text(line) for line in self._not_executed()],
@@ -192,7 +196,7 @@ class Watcher:
         ]
         for exchange in new:
             if exchange.number not in recording.judged:
-                results += self._standing(exchange)
+                results += self._robust(exchange)
         return {
             "results": results,
             "error": redact(recording.error),
@@ -235,21 +239,16 @@ class Watcher:
             self.secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
         self.redactor.learn_from(body[:_LEARNED_FROM])
 
-    def _standing(self, exchange: Exchange) -> Iterator[tuple[str, str, str, list[int]]]:
-        """The rows that every exchange of an operation answers for."""
-        if not exchange.operation or self.door is None:
-            return
-        certain = exchange.number in self.door.reproduced
-        for what in STANDING:
-            row = ledger()[f"{exchange.operation}.{what}"]
-            judgement = judge(row.id, exchange)
+    def _robust(self, exchange: Exchange) -> Iterator[tuple[str, str, str, list[int]]]:
+        """The robustness requirements, which every exchange of an operation answers for."""
+        for requirement_id in robustness_of(exchange.operation):
+            judgement = self.robustness.judge(requirement_id, exchange)
             if judgement.holds:
-                yield row.id, Verdict.PASS.value, "", []
-            elif judgement.deviates and certain:
-                verdict = deviation(row.level, self.profile.fail_on)
-                yield row.id, verdict.value, judgement.message, [exchange.number]
+                cited = [exchange.number] if judgement.message else []
+                yield requirement_id, Verdict.PASS.value, judgement.message, cited
             elif judgement.deviates:
-                yield row.id, Verdict.PASS.value, f"seen once and not again: {judgement.message}", [exchange.number]
+                verdict = deviation(ledger()[requirement_id].level, self.profile.fail_on)
+                yield requirement_id, verdict.value, judgement.message, [exchange.number]
 
 
 def _unsent(door: Door) -> dict[str, list[str]]:

@@ -73,7 +73,7 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service, 
 
     assert [exchange.response.status for exchange in exchanges] == [200, 200, 200]
     assert [code for code, _ in real_codes(service)] == list(CODES)
-    assert a_run.door.unknown_outcomes == []
+    assert a_run.door.guard.unknown == []
 
 
 @pytest.mark.parametrize("service", [*WITHOUT_READING, *AFTER_READING], ids=lambda lie: lie.__name__, indirect=True)
@@ -87,7 +87,7 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, tmp_pat
     assert service.torn + service.carried.count(OTHER) == 1
     assert service.executions.count(OTHER) == service.carried.count(OTHER)
     assert (first.response.status, last.response.status) == (200, 200)
-    assert a_run.door.unknown_outcomes == [lost.number]
+    assert a_run.door.guard.unknown == [lost.number]
     assert judge("executePix.connection", lost).outcome is Outcome.INCONCLUSIVE
     assert "is not sent again" in again.failure.message
     assert a_run.events[2:4] == ["sent", "outcome unknown"]
@@ -104,7 +104,7 @@ def test_a_refusal_probe_that_is_lost_burns_its_code(service, tmp_path):
     a_run.execute(OTHER)
 
     assert [code for code, _ in real_codes(service)] == [CODE, OTHER]
-    assert a_run.door.unknown_outcomes == [probe.number]
+    assert a_run.door.guard.unknown == [probe.number]
 
 
 def test_a_lone_code_has_fresh_connections(tmp_path):
@@ -148,5 +148,5 @@ def test_a_connection_over_tls_that_is_closed_under_a_code_sends_it_once(lie, tm
 
     assert [code for code, _ in real_codes(service)] == list(CODES)
     assert (first.response.status, lost.response, last.response.status) == (200, None, 200)
-    assert a_run.door.unknown_outcomes == [lost.number]
-    assert not a_run.door.unreachable
+    assert a_run.door.guard.unknown == [lost.number]
+    assert not a_run.door.liveness.unreachable

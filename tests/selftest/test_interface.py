@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from environments.door import capture as recording
+from environments.door import connections
 from spec.exchange import FailureKind, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json
@@ -129,12 +129,12 @@ def test_bodies_of_any_size_come_out_as_they_went_in(size):
 
 def test_a_run_keeps_a_bounded_amount_of_answers(monkeypatch):
     """What no longer fits is over a limit of the suite; small answers always fit."""
-    monkeypatch.setattr(recording, "MOST_KEPT", 100_000)
-    keeper, large, small = recording.Keeper(), Response(200, (), os.urandom(LARGE + 1)), Response(200, (), b"{}")
+    monkeypatch.setattr(connections, "MOST_KEPT", 100_000)
+    memory, large, small = connections.Memory(), Response(200, (), os.urandom(LARGE + 1)), Response(200, (), b"{}")
 
-    assert keeper.keep(large) is large
-    assert keeper.keep(large).kind is FailureKind.LIMIT
-    assert keeper.keep(small) is small
+    assert memory.keep(large) is large
+    assert memory.keep(large).kind is FailureKind.LIMIT
+    assert memory.keep(small) is small
 
 
 @pytest.mark.parametrize("text", [b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0"])

@@ -76,7 +76,7 @@ def test_a_lock_that_does_not_end_keeps_the_codes(tmp_path, waits):
         a_run.execute_all(profile_of(tmp_path, CODES))
 
     assert service.executions == []
-    assert set(a_run.door.guard.notes) == {
+    assert set(a_run.door.lockout.notes) == {
         "the service locks its callers out (423), longer than the suite waits: codes were kept back, and can be used later"
     }
     assert a_run.events == []

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from environments.door.authorization import VALID
-from environments.door.door import ForbiddenError
+from environments.door.permission import ForbiddenError
 from spec.exchange import Failure, FailureKind
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run
@@ -66,7 +66,7 @@ def test_an_execution_without_an_answer_is_seen_once(silent, proxied, tmp_path):
     again = a_run.execute()
 
     assert silent.executions == [CODE]
-    assert a_run.door.unknown_outcomes == [exchange.number]
+    assert a_run.door.guard.unknown == [exchange.number]
     assert a_run.events == ["sent", "outcome unknown"]
     assert "is not sent again" in again.failure.message
 
@@ -99,7 +99,7 @@ def test_an_execution_that_is_put_off_is_not_sent_again(tmp_path):
         first, again, other = a_run.execute(), a_run.execute(), a_run.execute(OTHER)
 
     assert [exchange.response and exchange.response.status for exchange in (first, again, other)] == [429, None, 200]
-    assert (service.executions, a_run.door.unknown_outcomes) == ([CODE, OTHER], [])
+    assert (service.executions, a_run.door.guard.unknown) == ([CODE, OTHER], [])
 
 
 def test_a_refusal_probe_without_an_answer_burns_the_code(tmp_path):
@@ -110,7 +110,7 @@ def test_a_refusal_probe_without_an_answer_burns_the_code(tmp_path):
         a_run.execute()
         Run(service, tmp_path, name="two").execute()
 
-    assert a_run.door.unknown_outcomes == [probe.number]
+    assert a_run.door.guard.unknown == [probe.number]
     assert service.executions == []
 
 
@@ -122,7 +122,8 @@ class _KilledError(Exception):
 def test_a_run_that_was_killed_burns_the_code(credential, service, tmp_path, monkeypatch):
     """It is written down before the send, with whatever credential: nobody knows what the service did."""
     killed = Run(service, tmp_path)
-    monkeypatch.setattr(killed.door.guard, "sending", _killed)
+    monkeypatch.setattr(killed.door._connections, "attempt", _killed)
+    monkeypatch.setattr(killed.door.guard._journal, "settle", lambda *_: None)
     with pytest.raises(_KilledError):
         killed.execute(credential=credential)
     later = Run(service, tmp_path, name="two")

@@ -8,10 +8,12 @@ from collections import Counter
 from urllib.parse import unquote
 
 import pytest
+import requests
 
 from environments.door.budget import Budget
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
+from environments.door.sending import Intent, Sending
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response
 from environments.sandbox.double_entry import Ledger, Transfer
@@ -214,9 +216,10 @@ def test_second_execution_is_for_loopback_targets_only(across_runs, permitted, t
     journal = Journal(tmp_path / "journal.jsonl", origin="http://service", run="1", across_runs=across_runs)
     guard = ExecutionGuard(Budget(requests=9, executions=9, rate=None), journal, lambda: "token")
     before_any = guard.permit_once_more("TX1")
-    guard.claim("TX1", executes=True)
-    with guard.sending("TX1", 1, True, lambda: DONE):
-        pass
+    sending = Sending(requests.Request("GET", DONE.request.url).prepare(), Intent("executePix"), print, "TX1", True)
+    guard.claim(sending)
+    with guard.watching(sending, DONE.number):
+        sending.exchange = DONE
 
     assert not before_any
     assert guard.permit_once_more("TX1") is permitted

@@ -38,7 +38,7 @@ def test_a_code_that_becomes_known_is_guarded_and_hidden(tmp_path):
         a_run.execute("PREPARED-77")
 
     assert before == "PREPARED-77"
-    assert a_run.door.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
+    assert a_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
     assert a_run.events[0] == "sent"
     assert redactor.text("PREPARED-77") == "<code 3>"
 
@@ -49,8 +49,8 @@ def test_the_door_has_no_codes_of_its_own(tmp_path):
         door = Run(service, tmp_path).door
 
     with pytest.raises(AttributeError):
-        door.codes = {"PREPARED-77"}
-    assert not hasattr(door.codes, "add")
+        door.secrets.codes = {"PREPARED-77"}
+    assert not hasattr(door.secrets.codes, "add")
 
 
 def test_a_possible_code_is_hidden_and_never_executed(secrets):

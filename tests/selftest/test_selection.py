@@ -14,18 +14,17 @@ from dataclasses import replace
 import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
-from environments.door.permission import MONEY
 from environments.profiles.loading import load
 from environments.sandbox.service import Service
 from reports.plan import UNDOCUMENTED
-from spec.interface import operations, operations_reached
+from spec.interface import MONEY, READS, operations, operations_reached
 from spec.requirements import ledger
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.running import ROOT, run, write_profile
 from tests.selftest.services.serving import Raw
-from tests.traffic.reach import PREREQUISITES, READS, reach_of
+from tests.traffic.reach import PREREQUISITES, reach_of
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 SANDBOX = load("sandbox", folder=ROOT / "environments")

@@ -145,7 +145,7 @@ def test_one_proof_is_enough(tmp_path):
 
     assert [code for code, _ in real_codes(service)] == list(CODES)
     assert service.executions == [OTHER, THIRD]
-    assert a_run.door.executions == 3
+    assert a_run.door.guard.sent == 3
 
 
 def test_executions_without_a_token_are_counted(tmp_path):
@@ -166,7 +166,7 @@ def test_an_execution_counts_by_its_effect(service_class, counted, tmp_path):
         a_run.secrets.learn("code", "SBX-UNKNOWN")
         a_run.execute("SBX-UNKNOWN")
 
-    assert a_run.door.executions == counted
+    assert a_run.door.guard.sent == counted
 
 
 @pytest.mark.parametrize(("limit", "executed"), [(1, [CODE]), (2, [CODE, OTHER])])

@@ -15,8 +15,7 @@ from environments.door.authorization import VALID
 from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
-from spec.interface import KEY_TYPES, MARK, operations
-from tests.traffic.reach import READS
+from spec.interface import KEY_TYPES, MARK, READS, operations
 
 JSON = "application/json"
 HARMLESS = ("registerPixKey", *READS)

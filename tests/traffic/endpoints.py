@@ -13,7 +13,7 @@ from environments.profiles.profile import Profile
 from reports.plan import UNDOCUMENTED
 from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange
-from spec.interface import operations
+from spec.interface import PREPARING, READS, operations
 from spec.rules import Judgement, Outcome, inconclusive
 from tests.harness.recorder import NotExercised
 from tests.traffic import invalid
@@ -28,8 +28,8 @@ from tests.traffic.existence import (
     is_passing,
 )
 from tests.traffic.malformed import malformed
-from tests.traffic.operations import PREPARING, Traffic
-from tests.traffic.reach import READS, Reach
+from tests.traffic.operations import Traffic
+from tests.traffic.reach import Reach
 from tests.traffic.registrar import Attempted
 from tests.traffic.registrations import NOTHING_TO_DELETE, send, undocumented
 

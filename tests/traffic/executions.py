@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from environments.door.authorization import OTHER_SCHEMES
 from environments.door.client import Client, synthetic
-from environments.door.door import UnreachableError
+from environments.door.liveness import UnreachableError
 from environments.door.spending import Spending, spending
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, gives_result, refusal_kind, succeeded

@@ -5,11 +5,11 @@ from __future__ import annotations
 from environments.door.authorization import VALID
 from spec.answers import is_judged_as_success, is_refusal, succeeded
 from spec.exchange import Exchange
+from spec.interface import READS
 from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, judge
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.existence import indistinguishable
-from tests.traffic.reach import READS
 
 
 def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:

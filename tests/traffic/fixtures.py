@@ -83,7 +83,7 @@ def generation(
     """Sends generated traffic."""
     may_register = "register-keys" in profile.allow and profile.accounts
     registrar = Registrar(client, profile) if may_register else None
-    return Generation(client, profile, registrar, generation_settings)
+    return Generation(client, profile, registrar, generation_settings, watcher.robustness)
 
 
 @pytest.fixture(scope="session")
@@ -91,6 +91,7 @@ def world(
     request: pytest.FixtureRequest,
     client: Client,
     profile: Profile,
+    watcher: Watcher,
     generation_settings: GenerationSettings,
 ) -> World:
     """What the state machine saw."""
@@ -100,6 +101,6 @@ def world(
 
     reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
     registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None
-    seen = World(client, profile, registrar, Findings(client.door), reach)
+    seen = World(client, profile, registrar, Findings(client.door, watcher.robustness), reach)
     run_sequences(seen, generation_settings)
     return seen

@@ -10,16 +10,14 @@ from environments.door.client import Client
 from environments.door.spending import Spending
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions, fill
 from spec.exchange import Exchange
-from spec.interface import operations
+from spec.interface import PREPARING, READS, operations
 from tests.harness.recorder import NotExercised
 from tests.traffic.executions import Executions, execute, spending_of
 from tests.traffic.malformed import incomplete
 from tests.traffic.preparing import codes_of, prepare, prepare_one
-from tests.traffic.reach import READS, Reach, permits
+from tests.traffic.reach import Reach, permits
 from tests.traffic.registrar import Registrar, Registrations
 from tests.traffic.registrations import register_all
-
-PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 
 
 class Traffic:

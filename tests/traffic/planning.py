@@ -12,7 +12,7 @@ from environments.door.preflight import MOST_ACCOUNTS
 from environments.door.spending import Spending, spending
 from environments.profiles.profile import Profile
 from reports.plan import UNDOCUMENTED, Plan
-from spec.interface import operations
+from spec.interface import READS, operations
 from spec.requirements import ledger
 from tests.harness.selection import requirements, uses, uses_any
 from tests.traffic.endpoints import most_comparisons
@@ -22,7 +22,7 @@ from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import executes_twice, most_in_sequences
 from tests.traffic.malformed import malformed
 from tests.traffic.operations import most_visits, valid_bodies
-from tests.traffic.reach import READS, Reach, permits, reach_of
+from tests.traffic.reach import Reach, permits, reach_of
 from tests.traffic.refused_credentials import OF_AN_OPERATION
 from tests.traffic.registrations import most_registrations
 

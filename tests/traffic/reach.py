@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from environments.profiles.profile import Profile
-from spec.interface import operations
+from spec.interface import READS, operations
 from spec.requirements import ledger
 
-READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
 PREPARE = "transactions.prepare"
 """Stands for the operation that the profile names there."""
 PREREQUISITES: Mapping[str, tuple[str, ...]] = {

@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from environments.door.door import STANDING, Door
+from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import is_refusal, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
-from spec.rules import RULES, judge
+from spec.rules import RULES
+from tests.harness.robustness import Robustness, robustness_of
 from tests.traffic.case import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
@@ -49,6 +50,7 @@ class Findings:
     """Judges exchanges by the rules of their operation, softly: every finding is kept, none ends the run."""
 
     door: Door
+    robustness: Robustness
     shown: dict[Sign, Shown] = field(default_factory=dict)
     held: dict[str, list[int]] = field(default_factory=dict)
     numbers: set[int] = field(default_factory=set)
@@ -128,11 +130,10 @@ class Findings:
 
     def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
         for row in _rows(case.operation, case.valid):
-            judgement = judge(row, exchange)
-            standing = row.rpartition(".")[2] in STANDING
+            judgement = self.robustness.judge(row, exchange)
             if judgement.holds:
                 self.held.setdefault(row, []).append(exchange.number)
-            elif judgement.deviates and (not standing or exchange.number in self.door.reproduced):
+            elif judgement.deviates:
                 yield Sign(row, case.where, judgement.message)
         if _names_an_undocumented_kind(case):
             if registered(exchange):
@@ -144,9 +145,8 @@ class Findings:
 @cache
 def _rows(operation: str, valid: bool) -> tuple[str, ...]:
     """The rows that an exchange answers for; the examples are those of a first registration."""
-    standing = [f"{operation}.{what}" for what in STANDING]
     mine = [row for row in RULES if row.startswith(f"{operation}.") and ledger()[row].level != "example"]
-    return tuple(mine if valid else standing)
+    return tuple(mine if valid else robustness_of(operation))
 
 
 def _names_an_undocumented_kind(case: Case) -> bool:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from environments.door.client import Client
-from environments.door.door import GONE, UnreachableError
+from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
-from spec.interface import operations
+from spec.interface import READS, operations
+from tests.harness.robustness import Robustness
 from tests.traffic.case import HARMLESS, Case, as_bytes, form_of, places_of
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.coverage import coverage
 from tests.traffic.generation.positive import valid_reads, valid_registrations
 from tests.traffic.generation.settings import GenerationSettings
-from tests.traffic.reach import PREREQUISITES, READS, permits
+from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
 
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
@@ -38,10 +39,11 @@ class Generation:
     profile: Profile
     registrar: Registrar | None
     settings: GenerationSettings
+    robustness: Robustness = field(default_factory=Robustness)
 
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent."""
-        findings = Findings(self.client.door)
+        findings = Findings(self.client.door, self.robustness)
         try:
             self._run(operation, phase, findings)
         except UnreachableError as error:  # what was learned until then is judged

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from environments.door.client import Client
-from environments.door.door import GONE, UnreachableError
+from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
