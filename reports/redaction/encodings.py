@@ -28,10 +28,11 @@ _CORE = 5
 
 
 class _Fold(dict[int, str]):
-    """Letter case folded one character at a time, so that positions stay what they are."""
+    """Letter case folded one character at a time, so that positions stay what they are. A lone surrogate, which no
+    automaton reads, is the character that stands for what cannot be shown."""
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
+        character = chr(code) if not 0xD800 <= code < 0xE000 else "\ufffd"
         folded = next((form for form in (character.casefold(), character.lower()) if len(form) == 1), character)
         self[code] = folded
         return folded

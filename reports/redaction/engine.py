@@ -11,7 +11,7 @@ from reports.redaction import masks
 from reports.redaction.detectors import detect
 from reports.redaction.encodings import Reading, fold, readings
 from reports.redaction.knowledge import DETECTED, PERSONAL, Knowledge
-from reports.redaction.values import GRAM
+from reports.redaction.spellings import LEAST
 from spec.interface import MARK
 
 WINDOW = 32_000
@@ -50,7 +50,7 @@ class Engine:
 
     def redact(self, text: str) -> str:
         """Free text without known values, personal pairs (`"name": "…"`) and what looks personal."""
-        if len(text) < GRAM:
+        if len(text) < LEAST:
             return text
         if len(text) > masks.LONGEST:
             return self._redacted(text)
@@ -70,7 +70,7 @@ class Engine:
         Written with an escape for each character, a value takes at most 12 times its length.
         """
         shown = self.redact(text)
-        margin = 0 if complete else 12 * self.knowledge.index.longest
+        margin = 0 if complete else 12 * self.knowledge.spellings.longest
         return Redacted(shown[: max(0, len(shown) - margin)], complete)
 
     def whole(self, text: str) -> str:
@@ -92,7 +92,7 @@ class Engine:
 
     def number(self, text: str, personal: bool) -> str:
         """A JSON number; its digits are hidden where its field or what stands in it asks for it."""
-        if not personal and len(text) < GRAM:
+        if not personal and len(text) < LEAST:
             return text
         hidden = personal or any(
             find.rank < PERSONAL or find.end - find.start >= 8 for find in self._finds(text[: 8 * masks.LONGEST])
@@ -121,7 +121,7 @@ class Engine:
             if not any(first <= start and end <= last for first, last in kept):
                 yield _Find(reading.position(start), reading.position(end), rank, shown)
 
-        for start, end, sought in self.knowledge.index.find(text, fold(text)):
+        for start, end, sought in self.knowledge.spellings.find(text, fold(text)):
             found = text[start:end]
             yield from find(start, end, sought.rank, sought.name(found) or masks.mask(found))
         for start, end, kind in detect(text):

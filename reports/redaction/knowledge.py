@@ -11,7 +11,7 @@ from environments.secrets import ANOTHER, TOKEN, Known, Secrets
 from reports.redaction.detectors import NAMES
 from reports.redaction.encodings import fold, packed, spellings
 from reports.redaction.masks import LONGEST, is_masked
-from reports.redaction.values import GRAM, Beside, Index, Sought
+from reports.redaction.spellings import LEAST, Beside, Sought, Spellings
 from spec.interface import KEY_TYPES, MARK
 
 SECRET, VALUE, DETECTED, PERSONAL = range(4)
@@ -35,7 +35,7 @@ class Knowledge:
     """Secrets, values of the profile, personal values seen, and the names of personal members."""
 
     def __init__(self, secrets: Secrets, fields: Iterable[str]) -> None:
-        self.index = Index()
+        self.spellings = Spellings()
         self.exact_secrets: dict[str, str] = {}
         self.plain: dict[str, str] = {}
         self.version = 0
@@ -108,7 +108,7 @@ class Knowledge:
         parts = form.split(".")
         for part in parts if sought.shown == sought.inexact else [form]:
             if part not in self._in_pieces:
-                self.index.add_pieces(fold(part), sought)
+                self.spellings.add_pieces(fold(part), sought)
         self._in_pieces.update((form, *parts))
 
     def add_value(self, known: Known) -> None:
@@ -125,7 +125,7 @@ class Knowledge:
         for form in spellings(value):
             beside = Beside.DIGIT if form.isdigit() and len(form) < 8 else Beside.ANYTHING
             self._add(form, Sought(shown, VALUE, beside=beside))
-        if len(value) >= GRAM:
+        if len(value) >= LEAST:
             for form in {form for case in {value, value.lower(), value.upper()} for form in packed(case)}:
                 self._add(form, Sought(shown, VALUE, packed=True))
 
@@ -141,14 +141,14 @@ class Knowledge:
                 self._add(form, sought)
 
     def _worth_hiding(self, value: str) -> bool:
-        if len(value) < GRAM or is_masked(value) or value.startswith(MARK):
+        if len(value) < LEAST or is_masked(value) or value.startswith(MARK):
             return False
         plain = fold(value.strip()) in _PLAIN_WORDS or _normal(value[:LONGEST]) in self._fields
         return not plain and sum(map(str.isalnum, value[:LONGEST])) >= 2
 
     def _add(self, form: str, sought: Sought, least: int | None = None) -> None:
-        if len(form) >= GRAM and not (sought.shown is None and is_masked(form)):
-            self.index.add(fold(form), sought, least)
+        if len(form) >= LEAST and not (sought.shown is None and is_masked(form)):
+            self.spellings.add(fold(form), sought, least)
 
 
 def _normal(name: str) -> str:

@@ -14,7 +14,6 @@ from reports.redaction.knowledge import Knowledge
 from reports.redaction.sending import Sending
 from reports.redaction.shell import Shell, curl_line
 from reports.redaction.shell_values import shell_of
-from reports.redaction.tree import redact_tree
 from spec.interface import personal_fields
 
 _SHELL = Shell()
@@ -75,10 +74,6 @@ class Redactor:
             (masks.printable(name), masks.printable(value))
             for name, value in http_parts.redact_headers(headers, self._engine)
         )
-
-    def json(self, value: object) -> object:
-        """A JSON value as Python has it, in the same shape; other objects as redacted text."""
-        return redact_tree(value, self._engine)
 
     def curl(
         self,

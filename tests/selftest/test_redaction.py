@@ -9,7 +9,6 @@ import shutil
 import string
 import subprocess
 import time
-from decimal import Decimal
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -622,36 +621,6 @@ class TestHeaders:
     def test_credentials_are_replaced_whole(self, pen, name, value, shown):
         """The scheme stays, and whether it was the token; other headers are redacted by value."""
         assert pen.headers([(name, value)]) == ((name, shown),)
-
-
-class TestTree:
-    def test_python_values_keep_their_shape(self, pen):
-        """Members, lengths and types of a value are kept."""
-        value = {"name": ["Ana", 12, 1.5, None, True], "n": 7, "note": f"for {ACCOUNT}", "d": {"key": Decimal("12.50")}}
-
-        shown = pen.json(value)
-
-        assert shown == {
-            "name": ["Aaa", 99, 9.9, None, True],
-            "n": 7,
-            "note": "for <account>",
-            "d": {"key": Decimal("99.99")},
-        }
-
-    def test_no_value_raises(self, pen):
-        """Deep, huge and foreign values are noted."""
-        deep: list = []
-        for _ in range(100_000):
-            deep = [deep]
-
-        shown = pen.json({"deep": deep, "big": 10**9000, "nan": float("nan"), 3: object, "name": 1e308})
-
-        assert "nested deeper than 100 levels" in str(shown)
-        assert list(shown) == ["deep", "big", "nan", "3", "name"]
-
-    def test_members_that_become_the_same_are_all_kept(self, pen):
-        """Two values that are shown alike do not hide one another."""
-        assert len(pen.json({"390.533.447-05": 1, "111.222.333-44": 2})) == 2
 
 
 class TestCurl:
