@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from reports.redaction.engine import WINDOW, Engine, Redacted
+from reports.redaction.engine import Engine, Redacted
 from reports.redaction.json_scan import redact_json
 from reports.redaction.markup import redact_fields
 
@@ -23,7 +23,7 @@ def decoded(body: bytes, content_type: str = "") -> str:
 
 def is_json_like(text: str) -> bool:
     """Whether a text starts as a JSON object, array or string does."""
-    return text.lstrip(" \t\r\n\ufeff")[:1] in ("{", "[", '"')
+    return text[:100].lstrip(" \t\r\n\ufeff")[:1] in ("{", "[", '"')
 
 
 def redact_body(text: str, content_type: str, engine: Engine, limit: int) -> Redacted:
@@ -34,4 +34,4 @@ def redact_body(text: str, content_type: str, engine: Engine, limit: int) -> Red
     start = text[:100].lstrip(" \t\r\n\ufeff")[:1]
     if is_json_like(text) or ("json" in content_type.lower() and start != "<"):
         return redact_json(text, engine, limit)
-    return engine.start(redact_fields(text[:WINDOW], engine), len(text) <= WINDOW)
+    return engine.start(redact_fields(text[: engine.window], engine), len(text) <= engine.window)

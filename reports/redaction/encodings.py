@@ -138,7 +138,7 @@ def spellings(value: str) -> set[str]:
     if not value.isascii():
         forms |= {unicodedata.normalize(form, each) for form in ("NFC", "NFD") for each in tuple(forms)}
         forms |= {_wide(each) for each in forms} | {_narrow(each) for each in forms}
-    for _ in range(_DEEPEST):
+    for _ in range(_DEEPEST if _ESCAPE.search(value) else 0):
         forms |= {unescape(form) for form in forms}
     return forms
 

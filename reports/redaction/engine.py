@@ -14,8 +14,8 @@ from reports.redaction.knowledge import DETECTED, PERSONAL, Knowledge
 from reports.redaction.spellings import LEAST
 from spec.interface import MARK
 
-WINDOW = 32_000
-"""Characters of a long text that are looked at, where only its start is shown."""
+_WINDOW = 8_000
+"""Characters of a long text that are looked at, where only its start is shown; the margin where it is cut apart."""
 
 _PASSES = 4
 _REMEMBERED = 5_000
@@ -64,13 +64,20 @@ class Engine:
                 self._memory[text] = shown
         return shown
 
-    def start(self, text: str, complete: bool) -> Redacted:
-        """The text redacted; of one that was cut, what stands near the cut and could be half a value is left off.
+    @property
+    def _margin(self) -> int:
+        """Written with an escape for each character, a value takes at most 12 times its length."""
+        return 12 * self.knowledge.spellings.longest
 
-        Written with an escape for each character, a value takes at most 12 times its length.
-        """
+    @property
+    def window(self) -> int:
+        """Characters of a long text that are looked at."""
+        return _WINDOW + self._margin
+
+    def start(self, text: str, complete: bool) -> Redacted:
+        """The text redacted; of one that was cut, what stands near the cut and could be half a value is left off."""
         shown = self.redact(text)
-        margin = 0 if complete else 12 * self.knowledge.spellings.longest
+        margin = 0 if complete else self._margin
         return Redacted(shown[: max(0, len(shown) - margin)], complete)
 
     def whole(self, text: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reports.redaction import masks
 from reports.redaction.encodings import unescape
-from reports.redaction.engine import WINDOW, Engine, Redacted
+from reports.redaction.engine import Engine, Redacted
 from reports.redaction.knowledge import Knowledge
 from reports.redaction.markup import redact_fields
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"""(?P<name>(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|[^\s"'{}\[\],:]++)(?=\s*+:))
     | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))
     | (?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')
-    | (?P<open>[\[{]\s*+) | (?P<close>[\]}]\s*+) | (?P<comma>,\s*+)
+    | (?P<open>[\[{][\[{\s]*+) | (?P<close>[\]}][\]}\s]*+) | (?P<comma>,\s*+)
     | (?P<word>[^\s"'{}\[\],:]++)
     | (?P<space>[\s:]++)
     | (?P<odd>.)""",
@@ -45,13 +45,17 @@ def tokens(text: str, knowledge: Knowledge) -> Iterator[Token]:
         if kind == "name":
             personal = holders[-1] or knowledge.is_personal(content(token))
         elif kind == "open":
-            holders.append(personal)
+            holders.extend([personal] * _brackets(token))
         elif kind == "close":
-            del holders[max(1, len(holders) - 1) :]
+            del holders[max(1, len(holders) - _brackets(token)) :]
             personal = holders[-1]
         elif kind == "comma":
             personal = holders[-1]
         yield Token(kind, token, personal)
+
+
+def _brackets(token: str) -> int:
+    return len(token) - sum(map(str.isspace, token)) if len(token) > 1 else 1
 
 
 def content(token: str) -> str:
@@ -72,7 +76,7 @@ def redact_json(text: str, engine: Engine, limit: int) -> Redacted:
     length = 0
     valid = complete = True
     for token in tokens(text, engine.knowledge):
-        if length > limit + WINDOW:
+        if length > limit + engine.window * (not valid):
             complete = False
             break
         if token.kind in LAYOUT:
@@ -124,7 +128,7 @@ def redacted(token: Token, engine: Engine) -> str:
 def _string(token: Token, engine: Engine) -> str:
     text = content(token.text)
     if token.kind == "name":
-        shown = engine.start(text[:WINDOW], len(text) <= WINDOW).text
+        shown = engine.start(text[: engine.window], len(text) <= engine.window).text
     else:
         shown = engine.mask(text) if token.personal else _shown(text, engine)
     if shown == text:
@@ -135,6 +139,6 @@ def _string(token: Token, engine: Engine) -> str:
 
 
 def _shown(text: str, engine: Engine) -> str:
-    if len(text) <= WINDOW:
+    if len(text) <= engine.window:
         return engine.whole(text)
-    return f"{engine.start(text[:WINDOW], complete=False).text}…({len(text)} characters)"
+    return f"{engine.start(text[: engine.window], complete=False).text}…({len(text)} characters)"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from reports.redaction.bodies import redact_body
-from reports.redaction.engine import WINDOW, Engine
+from reports.redaction.engine import Engine
 from reports.redaction.http_parts import redact_headers, redact_url
 from reports.redaction.json_scan import LAYOUT, Token, content, redacted, tokens
 from reports.redaction.markup import redact_fields
@@ -75,7 +75,7 @@ class Sending:
         return kept if all(self._engine.redact(redact_fields(text, self._engine)) == text for text in texts) else None
 
     def _token(self, token: Token, names: _Names) -> Iterator[Part]:
-        long = token.kind == "string" and len(token.text) > WINDOW and not token.personal
+        long = token.kind == "string" and len(token.text) > self._engine.window and not token.personal
         hidden = token.text if long and _is_filler(token.text) else redacted(token, self._engine)
         if hidden in (token.text, printable_json(token.text)) or _said(hidden) == content(token.text):
             yield token.text
