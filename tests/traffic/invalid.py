@@ -113,6 +113,7 @@ OTHER_TYPES: Mapping[bool, tuple[str, ...]] = {
 """What stands in place of a text, and of anything else."""
 STRINGS: Mapping[str, str] = {
     "an over-long text": synthetic_text("x" * LONG),
+    "a long text": synthetic_text("x" * LONGER),
     "a very long text": synthetic_text("x" * LONGEST),
     "text outside ASCII": f"{MARK}ação-π",
     "text outside the basic plane": f"{MARK}🏦",
