@@ -21,7 +21,7 @@ from tests.harness.judging import (
 from tests.traffic.effects import mention_suspected
 from tests.traffic.findings import token_accepted
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of, of_a_guessable_token
-from tests.traffic.refused_kinds import kind_sent
+from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registrar import Attempted
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
@@ -56,7 +56,7 @@ def test_a_registration_is_answered_with_200(registrations):
 
 
 def _registered_nevertheless(effects):
-    refused = ", ".join(dict.fromkeys(f"{kind_sent(seen)}: {seen.summary}" for seen in effects))
+    refused = ", ".join(dict.fromkeys(f"{type_sent(seen)}: {seen.summary}" for seen in effects))
     return f"refused, and the list shows the key afterwards like one that was accepted ({refused})"
 
 

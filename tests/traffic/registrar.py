@@ -208,11 +208,6 @@ class Registrar:
         if isinstance(key, str) and MARK in key and self.keys.state(key) is State.REGISTERED:
             self.settle(exchange, PixKey(str(sent.get("pixKeyType")), key))
 
-    def lists(self, key: PixKey) -> bool:
-        """Whether the list of keys, where it may be read, shows the key: its shape is not shown."""
-        listing = self.look() if key.key else None
-        return listing is not None and listing.shows(key.key)
-
     def delete(self, key: PixKey, *, valid: bool) -> Exchange:
         """Delete a key as the profile says. `valid` where it was registered just now."""
         body = fill(self._deletion, account=self.account, key=key.key, type=key.type)

@@ -20,7 +20,7 @@ from spec.rules import inconclusive
 from tests.traffic.effects import look_for_effect, settle_suspicions
 from tests.traffic.extras import registration
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
-from tests.traffic.refused_kinds import explained, most_explained
+from tests.traffic.refused_key_types import explain, most_explained
 from tests.traffic.registrar import (
     RETRY_WAITS_S,
     Attempted,
@@ -73,7 +73,7 @@ def register_all(client: Client, profile: Profile, token: str, *, to_delete: boo
         else:
             _register(registrar, keys, token)
         for name, key in first.items():
-            registrar.found.key_types[name] = explained(registrar, key)
+            registrar.found.key_types[name] = explain(registrar, key)
         registrar.clean_up()
     return registrar.found
 

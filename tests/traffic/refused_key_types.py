@@ -1,0 +1,227 @@
+"""Whether a documented key type is accepted, and where it is refused, whether that is surely wrong.
+
+What the answers show is decided by one table, which names the question that comes next where they do not decide. The
+questions below it send registrations until the table decides.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from environments.profiles.profile import PixKey
+from spec.answers import RefusalKind, refusal_kind, registered
+from spec.exchange import Exchange, Request
+from spec.rules import Judgement, deviates, holds, inconclusive
+from tests.traffic.existence import indistinguishable
+from tests.traffic.extras import Alternative, alternatives
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar, is_refused_outright, is_understood
+
+MOST_EXPLAINED = 2
+"""For how many refused key types it is tried what else would be accepted; for the others, only what helped before."""
+CONTROLS = (True, True, False, True, False)
+"""After a difference helped: whether the documented body is sent, or the one with the difference."""
+
+
+class Question(Enum):
+    """What must be asked before the evidence decides."""
+
+    DIFFERENCE = "is a registration with one difference accepted?"
+    AGAIN = "is the documented registration refused again, after a while?"
+    LISTED = "is the key registered already?"
+    CONTROL = "is a key of another type still accepted?"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run knows of one key type; None stands for what was not asked yet.
+
+    `tried` are the first registrations, `effects` those that were refused and listed nevertheless. `broken` is the
+    requirement whose breach explains the refusal, empty where none does, and `breach` says how it is broken. `again` is
+    the last registration, `accepted` one of another type, and `accepted_again` the same after it.
+    """
+
+    key_type: str
+    tried: tuple[Exchange, ...]
+    effects: tuple[Exchange, ...] = ()
+    accepted: Exchange | None = None
+    broken: str | None = None
+    breach: Judgement | None = None
+    again: Exchange | None = None
+    listed: bool | None = None
+    accepted_again: Exchange | None = None
+
+    @property
+    def understood(self) -> tuple[Exchange, ...]:
+        """Registrations that show that the type is understood."""
+        again = (self.again,) if self.again else ()
+        return (*(seen for seen in (*self.tried, *again) if is_understood(seen)), *self.effects)[:1]
+
+    @property
+    def last(self) -> Exchange:
+        """The last registration."""
+        return self.again or self.tried[-1]
+
+    @property
+    def refused_for_its_type(self) -> bool:
+        """Whether the last refusal may be about the type."""
+        kind = refusal_kind(self.last.response) if self.last.response else None
+        return kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+
+
+def _unsure(seen: Evidence) -> Judgement:
+    return inconclusive(f"refused ({seen.last.summary}), which may have another reason", seen.last)
+
+
+def _refused_wrongly(seen: Evidence) -> Judgement:
+    assert seen.accepted is not None
+    assert seen.accepted_again is not None
+    other = f"{type_sent(seen.accepted)} is accepted before and after"
+    message = f"{seen.last.summary} for a key of the type {seen.key_type}; {other}"
+    return deviates(message, seen.last, seen.accepted, seen.accepted_again)
+
+
+_TABLE: Sequence[tuple[Callable[[Evidence], object], Question | Callable[[Evidence], Judgement]]] = (
+    (lambda seen: seen.understood, lambda seen: holds(*seen.understood)),
+    (
+        lambda seen: not any(map(is_refused_outright, seen.tried)),
+        lambda seen: inconclusive(f"no {seen.key_type} key was registered: {seen.last.summary}", seen.last),
+    ),
+    (lambda seen: seen.broken is None, Question.DIFFERENCE),
+    (lambda seen: seen.breach, lambda seen: seen.breach or _unsure(seen)),
+    (lambda seen: seen.broken, lambda seen: inconclusive(f"refused, which {seen.broken} answers for", seen.last)),
+    (lambda seen: seen.again is None, Question.AGAIN),
+    (lambda seen: not seen.refused_for_its_type or seen.accepted is None, _unsure),
+    (lambda seen: seen.listed is None, Question.LISTED),
+    (lambda seen: seen.listed, lambda seen: holds(seen.last)),
+    (lambda seen: seen.accepted_again is None, Question.CONTROL),
+    (lambda seen: seen.accepted_again and not registered(seen.accepted_again), _unsure),
+    (lambda seen: True, _refused_wrongly),
+)
+"""What evidence says of the requirement, or what must be asked next. The first line that applies counts."""
+
+
+def conclude(evidence: Evidence) -> Judgement | Question:
+    """Whether the key type is accepted, or what must be asked first."""
+    result = next(result for applies, result in _TABLE if applies(evidence))
+    return result if isinstance(result, Question) else result(evidence)
+
+
+# -- the questions ----------------------------------------------------------------------------------------------
+
+
+def explain(registrar: Registrar, key: PixKey) -> Judgement:
+    """Find out whether the type of the key is accepted."""
+    found = registrar.found
+    others = [answer for answer in found.accepted if type_sent(answer) != key.type]
+    evidence = Evidence(
+        key.type,
+        tuple(answer for answer in found.fresh if type_sent(answer) == key.type),
+        tuple(answer for answer in found.effects if type_sent(answer) == key.type),
+        next((answer for answer in others if registrar.deletes or type_sent(answer) == "RANDOM"), None),
+    )
+    while isinstance(concluded := conclude(evidence), Question):
+        evidence = _QUESTIONS[concluded](registrar, key, evidence)
+    return concluded
+
+
+def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+    """Register with one difference after the other, until one is accepted that is not accepted without it."""
+    registrar.explained += 1
+    for alternative in _worth_trying(registrar, key, evidence.last):
+        if alternative.unless is not None:
+            without = registrar.try_alternative(replace(alternative, body=alternative.unless))
+            registrar.settle(without, key)
+            if registered(without):
+                continue
+        exchange = registrar.try_alternative(alternative)
+        if registered(exchange):
+            return _confirm(registrar, key, alternative, evidence, exchange)
+    return replace(evidence, broken="")
+
+
+def _worth_trying(registrar: Registrar, key: PixKey, refusal: Exchange) -> Iterator[Alternative]:
+    for alternative in alternatives(key, registrar.account, refusal):
+        if registrar.explained <= MOST_EXPLAINED or alternative.what in registrar.helped:
+            yield alternative
+
+
+def _confirm(
+    registrar: Registrar, key: PixKey, alternative: Alternative, evidence: Evidence, accepted: Exchange
+) -> Evidence:
+    """Register on, to see that the difference decides and not the moment: an account may be busy right after a
+    registration. Where the key could not be deleted, the documented body is to be refused on and on."""
+    if registrar.settle(accepted, key) or key.type == "RANDOM":
+        decides = _alternate(registrar, key, alternative)
+    else:
+        decides = all(indistinguishable(again, evidence.last) for again in _register_on_and_on(registrar, key))
+    if not decides:
+        return replace(evidence, broken="")
+    message = f"a key of the type {key.type} is refused as documented and accepted with {alternative.what}"
+    breach = deviates(message, evidence.last, accepted)
+    registrar.helped.add(alternative.what)
+    registrar.found.broken[alternative.row] = breach
+    own = alternative.row == f"registerPixKey.pixKeyType.{key.type}"
+    return replace(evidence, broken=alternative.row, breach=breach if own else None)
+
+
+def _alternate(registrar: Registrar, key: PixKey, alternative: Alternative) -> bool:
+    """Send the documented body and the other one in turn. True where only the other one is ever accepted."""
+    for documented in CONTROLS:
+        exchange = registrar.register(key) if documented else registrar.try_alternative(alternative)
+        registrar.settle(exchange, key)
+        if registered(exchange) is documented:
+            return False
+    return True
+
+
+def _register_on_and_on(registrar: Registrar, key: PixKey) -> Iterator[Exchange]:
+    for wait in (0.0, *RETRY_WAITS_S):
+        time.sleep(wait)
+        yield registrar.register(key)
+
+
+def _register_again(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+    """Register once more; where another type is accepted, after each wait, until the type is understood."""
+    for exchange in _register_on_and_on(registrar, key):
+        if is_understood(exchange) or evidence.accepted is None:
+            break
+    registrar.settle(exchange, key)
+    return replace(evidence, again=exchange)
+
+
+def _look(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+    """Read the list: a key that it shows is refused because it is there."""
+    listing = registrar.look() if key.key else None
+    return replace(evidence, listed=listing is not None and listing.shows(key.key))
+
+
+def _register_another(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+    assert evidence.accepted is not None
+    return replace(evidence, accepted_again=registrar.register_again(evidence.accepted))
+
+
+_QUESTIONS: Mapping[Question, Callable[[Registrar, PixKey, Evidence], Evidence]] = {
+    Question.DIFFERENCE: _seek_a_difference,
+    Question.AGAIN: _register_again,
+    Question.LISTED: _look,
+    Question.CONTROL: _register_another,
+}
+
+
+def most_explained(keys: Sequence[PixKey], account: str) -> int:
+    """How many registrations explain refused key types at most. A refusal may name fields, which are tried in three
+    ways, and two members may be numbers."""
+    refusal = Exchange(0, "registerPixKey", Request("POST", "", ()))
+    tried = list(alternatives(keys[0], account, refusal))
+    differences = len(tried) + sum(each.unless is not None for each in tried) + 5
+    in_the_end = 1 + len(RETRY_WAITS_S) + 1
+    return MOST_EXPLAINED * differences + (3 * MOST_EXPLAINED + len(CONTROLS) + in_the_end) * len(keys)
+
+
+def type_sent(exchange: Exchange) -> str:
+    """The key type that a registration names."""
+    return str(json.loads(exchange.request.body)["pixKeyType"])
