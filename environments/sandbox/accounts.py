@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from environments.sandbox.double_entry import Account, Entry, Ledger
 from environments.sandbox.messages import Data, Refusal, Request
-from environments.sandbox.protocol import Wire
+from environments.sandbox.protocol import HttpService
 
 
-class AccountOperations(Wire):
+class AccountOperations(HttpService):
     """GET /v1/accounts, GET /v1/accounts/balance/{accountId} and GET /v1/accounts/entries/{accountId}."""
 
     def list_accounts(self, request: Request) -> Data:

@@ -9,23 +9,21 @@ import hmac
 import json
 import re
 import secrets
+import socket
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
+from collections.abc import Callable
+from typing import ClassVar, NoReturn, cast
 from urllib.parse import unquote_to_bytes
 
 from environments.sandbox.database import Database
 from environments.sandbox.messages import MAX_BODY, Data, Headers, Refusal, Request, Response
 
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
-
 Route = tuple[str, str, str]
 """Method, path template, operationId. A template has at most one parameter, as a segment of its own."""
 
 
-class Wire:
-    """A WSGI application that answers each route with the method named after its operation."""
+class HttpService:
+    """Answers each route with the method that is named after its operation."""
 
     ROUTES: ClassVar[tuple[Route, ...]] = (
         ("GET", "/v1/execute/pix/{transactionId}", "executePix"),
@@ -45,10 +43,9 @@ class Wire:
         self.token = token or secrets.token_urlsafe()
         self.database = database or Database()
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        response = self.respond(Request.from_environ(environ))
-        start_response(response.status_line, list(response.headers))
-        return [response.body]
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        """The response that the server sends; None where a subclass has sent it over the connection itself."""
+        return self.respond(request)
 
     def respond(self, request: Request) -> Response:
         """The whole way from a request to its response."""
@@ -103,7 +100,7 @@ class Wire:
             raise Refusal(401, "A valid access token is required: Authorization: Bearer <ACCESS_TOKEN>.", challenge)
 
     def is_token(self, credential: str) -> bool:
-        """Whether this is the token; a WSGI server hands the bytes of a header over as Latin-1."""
+        """Whether this is the token. The server reads the bytes of a header as Latin-1."""
         return hmac.compare_digest(credential.encode("latin-1", "replace"), self.token.encode())
 
     def perform(self, operation: str, request: Request, argument: str | None) -> Data:

@@ -1,29 +1,25 @@
-"""Real HTTP/1.1 for a WSGI application, on a port of this machine, in a thread of this process.
+"""Real HTTP/1.1 for a service, on a port of this machine, in threads of this process: one for each connection.
 
-It is Werkzeug's threaded server with three differences: connections are kept alive (Werkzeug's own handler
-closes each), nothing is printed, and a message that is not HTTP is refused in JSON like everything else.
+It is http.server with three differences: connections are kept alive, nothing is printed, and a message that is not HTTP
+is refused in JSON like everything else.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import socket
+import socketserver
 import sys
 import threading
-from collections.abc import Iterable
 from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
+from typing import Any, Protocol, Self
+from urllib.parse import urlsplit
 
 from environments.sandbox.framing import read_body
-from environments.sandbox.messages import MAX_BODY
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
+from environments.sandbox.messages import MAX_BODY, Request, Response
 
 POLL_SECONDS = 0.005
 """How often the accepting thread looks whether to stop; half of it is the usual wait in `stop`."""
@@ -31,20 +27,25 @@ POLL_SECONDS = 0.005
 log = logging.getLogger(__name__)
 
 
-class Server:
-    """Serves a WSGI application from `start` to `stop`; a context manager. A port in use is an OSError."""
+class Answering(Protocol):
+    """What a server serves."""
 
-    def __init__(self, service: WSGIApplication, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.service = service
-        # Bound here, since Werkzeug ends the process where the port is in use.
-        with socket.create_server((host, port), backlog=128) as listener:
-            self._http = _HTTPServer(host, port, service, _Handler, fd=listener.fileno())
-        serve = self._http.serve_forever
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        """The response to send; None where the service has sent it over the connection itself."""
+
+
+class Server:
+    """Serves from `start` to `stop`; a context manager. A port in use is an OSError."""
+
+    def __init__(self, service: Answering, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._listener = _Listener((host, port), service)
+        serve = self._listener.serve_forever
         self._thread = threading.Thread(target=serve, args=(POLL_SECONDS,), name="pix-sandbox", daemon=True)
 
     @property
     def base_url(self) -> str:
-        return f"http://{self._http.host}:{self._http.port}"
+        host, port = self._listener.server_address[:2]
+        return f"http://{host!s}:{port}"
 
     def start(self) -> Self:
         self._thread.start()
@@ -53,10 +54,10 @@ class Server:
     def stop(self) -> None:
         """Stop accepting, and close what is open. Returns within about POLL_SECONDS."""
         if self._thread.is_alive():
-            self._http.shutdown()
+            self._listener.shutdown()
             self._thread.join()
-        self._http.server_close()
-        self._http.close_connections()
+        self._listener.server_close()
+        self._listener.close_connections()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -65,89 +66,92 @@ class Server:
         self.stop()
 
 
-class _HTTPServer(ThreadedWSGIServer):
+class _Listener(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._open: set[socket.socket] = set()
+    def __init__(self, address: tuple[str, int], service: Answering) -> None:
+        super().__init__(address, _Handler)
+        self.service = service
+        self.connections: set[socket.socket] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
+        self.connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
+        self.connections.discard(request)
         super().shutdown_request(request)
 
     def close_connections(self) -> None:
-        for connection in tuple(self._open):
+        for connection in tuple(self.connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 continue  # it is closed already
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Only a fault of the service is worth a trace; a client may go away at any time."""
+        """A fault of the service is worth a trace; a client may go away at any time."""
         if not isinstance(sys.exc_info()[1], OSError):
             log.exception("The sandbox failed")
 
 
-class _Handler(WSGIRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
+    server: _Listener
     protocol_version = "HTTP/1.1"
     default_request_version = "HTTP/1.1"  # so that the refusal of garbage has a status line, too
     disable_nagle_algorithm = True  # or a response waits 40 ms for a delayed acknowledgement
     timeout = 60  # seconds without a byte, after which the connection is closed
 
-    def run_wsgi(self) -> None:
-        """Answer one request."""
+    def __getattr__(self, name: str) -> Any:
+        """`do_GET` and all the others are one: the service knows which methods it has."""
+        if name.startswith("do_"):
+            return self._answer
+        raise AttributeError(name)
+
+    def _answer(self) -> None:
         try:
-            environ = self._environ()
+            request = self._request()
         except ValueError:
             self.send_error(HTTPStatus.BAD_REQUEST)
             return
-        head: list[Any] = []
-
-        def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
-            head[:] = status, headers
-
         try:
-            pieces = self.server.app(environ, start_response)
+            response = self.server.service.serve(request, self.connection)
         except Exception:
             log.exception("The sandbox failed")
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
             return
-        status, headers = head
-        self._send(status, headers, pieces)
+        if response is not None:
+            self._send(response)
 
-    def _environ(self) -> WSGIEnvironment:
-        """The WSGI environment, with the whole body; ValueError where the message is not HTTP."""
-        self.environ = self.make_environ()
+    def _request(self) -> Request:
+        """The request with its body; ValueError where the message is not HTTP."""
         body = read_body(self.rfile, self.headers)
         if len(body) > MAX_BODY:
             self.close_connection = True  # not all of it was read
-        return self.environ | {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+        path, _, query = self.path.partition("?")
+        if not path.startswith("/"):  # such as http://host/v1/accounts
+            path = urlsplit(path).path
+        names = {name.lower() for name in self.headers}
+        headers = {name: ",".join(self.headers.get_all(name, [])) for name in names}
+        return Request(self.command, path, query, headers, body)
 
-    def _send(self, status: str, headers: list[tuple[str, str]], pieces: Iterable[bytes]) -> None:
-        """Send a response. Where the application says how long it is, its pieces go out as they come."""
-        code, _, phrase = status.partition(" ")
-        bodiless = code in ("204", "304")
-        if not bodiless and not {"content-length", "transfer-encoding"} & {name.lower() for name, _ in headers}:
-            pieces = [b"".join(pieces)]
-            headers = [*headers, ("Content-Length", str(len(pieces[0])))]
-        self._send_head(int(code), phrase, headers)
-        if not bodiless and self.command != "HEAD":
-            for piece in pieces:
-                self.wfile.write(piece)
-
-    def _send_head(self, code: int, phrase: str, headers: list[tuple[str, str]]) -> None:
-        self.send_response(code, phrase)
-        for name, value in headers:
+    def _send(self, response: Response) -> None:
+        """Send a response; its length is added where no header says where it ends."""
+        self.send_response(response.status)
+        for name, value in response.headers:
             self.send_header(name, value)
+        names = {name.lower() for name, _ in response.headers}
+        bodiless = response.status in (204, 304)
+        if not bodiless and not names & {"content-length", "transfer-encoding"}:
+            self.send_header("Content-Length", str(len(response.body)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
+        if not bodiless and self.command != "HEAD":
+            self.wfile.write(response.body)
 
     def version_string(self) -> str:
         """The header Server."""
@@ -163,11 +167,7 @@ class _Handler(WSGIRequestHandler):
             status = HTTPStatus.BAD_REQUEST
         body = {"code": status.value, "data": {"error": f"{status.phrase}: {status.description}."}}
         self.close_connection = True
-        headers = [("Content-Type", "application/json")]
-        self._send(f"{status.value} {status.phrase}", headers, [json.dumps(body).encode()])
+        self._send(Response(status, json.dumps(body).encode(), (("Content-Type", "application/json"),)))
 
-    def log(self, type: str, message: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:
         """Nothing: what a service is sent is not printed."""
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Nothing; Werkzeug's own parses the path again, and fails where that is broken."""

@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 USED = {Requirement(line).name: Requirement(line) for line in PROJECT["project"]["dependencies"]}
 DEVELOPMENT = {Requirement(line).name for line in PROJECT["project"]["optional-dependencies"]["dev"]}
-OWN = {"conftest", "environments", "reports", "spec", "tests"}
+OWN = {"environments", "reports", "spec", "tests"}
+PACKAGES = packages_distributions()
 TYPES_ALONE = {"_typeshed"}
 """Modules that only a type checker knows."""
 
@@ -34,14 +35,14 @@ def imported(path):
 def distributions(files):
     """Canonical names of the packages that hold what the files import."""
     modules = {module for file in files for module in imported(file)}
-    return {canonicalize_name(packages_distributions()[module][0]) for module in modules}
+    return {canonicalize_name(PACKAGES[module][0]) for module in modules}
 
 
 def canonical(names):
     return {canonicalize_name(name) for name in names}
 
 
-FILES = [path for path in ROOT.rglob("*.py") if not path.relative_to(ROOT).parts[0].startswith(".")]
+FILES = [ROOT / "conftest.py", *(path for folder in OWN for path in (ROOT / folder).rglob("*.py"))]
 SELF_TESTS = [path for path in FILES if path.is_relative_to(ROOT / "tests/selftest")]
 SUITE = sorted(set(FILES) - set(SELF_TESTS))
 PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_options"]["addopts"] if name[0] != "-"}
@@ -49,7 +50,7 @@ PLUGINS = {name.partition(".")[0] for name in PROJECT["tool"]["pytest"]["ini_opt
 
 def test_a_run_imports_what_is_declared():
     """Every package that a run imports, or loads as a plugin, is a dependency."""
-    loaded = {canonicalize_name(packages_distributions()[plugin][0]) for plugin in PLUGINS}
+    loaded = {canonicalize_name(PACKAGES[plugin][0]) for plugin in PLUGINS}
 
     assert (distributions(SUITE) | loaded) - canonical(USED) == set()
 

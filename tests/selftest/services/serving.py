@@ -93,7 +93,7 @@ def read_request(stream) -> Request | None:
 def as_bytes(response: Response) -> bytes:
     """A response with its length, as it goes over the wire."""
     headers = [*response.headers, ("Content-Length", str(len(response.body)))]
-    lines = [f"HTTP/1.1 {response.status_line}", *(f"{name}: {value}" for name, value in headers), "", ""]
+    lines = [f"HTTP/1.1 {response.status} ", *(f"{name}: {value}" for name, value in headers), "", ""]
     return "\r\n".join(lines).encode("latin-1", "replace") + response.body
 
 

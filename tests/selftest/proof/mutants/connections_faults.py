@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from environments.sandbox import Request
+from environments.sandbox import Request, Response
 from environments.sandbox.double_entry import Transfer
 from environments.sandbox.service import Service
 from tests.selftest.proof.registry import broken
@@ -21,10 +21,10 @@ class KnowsItsConnections(Service):
         super().__init__()
         self.connection = threading.local()
 
-    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        answer = super().__call__(environ, start_response)
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        response = super().serve(request, connection)
         self.connection.carried = self.carried + 1
-        return answer
+        return response
 
     @property
     def carried(self) -> int:

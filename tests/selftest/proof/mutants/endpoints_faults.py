@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from environments.sandbox import Data, Refusal, Request
-from environments.sandbox.protocol import Wire
 from environments.sandbox.service import Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import DELETION
@@ -73,5 +72,5 @@ for _name, _prefix in {"NoPrefix": "", "VersionTwo": "/v2", "PrefixUnderApi": "/
         "general.versionPrefix",
         *(f"{operation}.exists" for operation in _KNOWN_WITHOUT_AN_ARGUMENT),
         hides=("*",),
-        ROUTES=tuple((method, path.replace("/v1", _prefix, 1), name) for method, path, name in Wire.ROUTES),
+        ROUTES=tuple((method, path.replace("/v1", _prefix, 1), name) for method, path, name in Service.ROUTES),
     )

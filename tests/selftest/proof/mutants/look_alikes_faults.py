@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -131,9 +132,9 @@ class LaxAfterGrants(LaxService):
         self.ports: set[str] = set()
         self._now = threading.local()
 
-    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        self._now.port = environ["REMOTE_PORT"]
-        return super().__call__(environ, start_response)
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        self._now.port = connection.getpeername()[1]
+        return super().serve(request, connection)
 
     @property
     def port(self) -> str:

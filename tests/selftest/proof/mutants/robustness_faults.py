@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -37,14 +37,12 @@ class Falls(Service):
     OPERATION: ClassVar[str] = ""
     FALL: ClassVar[Response] = DROPPED
 
-    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        def start(status: str, headers: Any) -> Any:
-            if status.startswith("0 "):
-                environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
-                status = "500 dropped"
-            return start_response(status, headers)
-
-        return super().__call__(environ, start)
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        response = self.respond(request)
+        if response != DROPPED:
+            return response
+        connection.shutdown(socket.SHUT_RDWR)
+        return None
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         return self.FALL if operation == self.OPERATION and self.trips(request) else response

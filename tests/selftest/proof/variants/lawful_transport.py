@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from environments.sandbox import Request, Response
@@ -53,17 +53,26 @@ for _name in ("Gzip", "Deflate"):
     lawful("coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, CODINGS=(CODINGS[_name],))
 
 
+def head_of(response: Response, *more: tuple[str, str]) -> bytes:
+    """The status line and the headers of a response, with more headers."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in (*response.headers, *more))
+    return f"HTTP/1.1 {response.status} \r\n{lines}\r\n".encode("latin-1")
+
+
 class Framed(Service):
     """The sandbox, where `pieces` frames the body and `FRAMING` are its headers."""
 
     FRAMING: tuple[tuple[str, str], ...] = (("Transfer-Encoding", "chunked"),)
 
-    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        response = self.respond(Request.from_environ(environ))
-        start_response(response.status_line, [*response.headers, *self.FRAMING])
-        return self.pieces(response.body, environ)
+    def serve(self, request: Request, connection: socket.socket) -> None:
+        response = self.respond(request)
+        connection.sendall(head_of(response, *self.FRAMING))
+        for piece in self.pieces(response.body):
+            connection.sendall(piece)
+        if ("connection", "close") in self.FRAMING:
+            connection.shutdown(socket.SHUT_WR)
 
-    def pieces(self, body: bytes, environ: Any) -> Iterator[bytes]:
+    def pieces(self, body: bytes) -> Iterator[bytes]:
         for at in range(0, len(body), 7):
             yield b"%x;name=value\r\n%s\r\n" % (len(body[at : at + 7]), body[at : at + 7])
         yield b"0\r\nX-Checksum: 17\r\n\r\n"
@@ -82,15 +91,12 @@ class OverTheSocket(Service):
     HEAD = "HTTP/1.0 {status} OK\r\n"
     BETWEEN = "\r\n"
 
-    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        response = self.respond(Request.from_environ(environ))
+    def serve(self, request: Request, connection: socket.socket) -> None:
+        response = self.respond(request)
         lines = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
         head = self.HEAD.format(status=response.status) + lines + self.BETWEEN
-        connection = environ["werkzeug.socket"]
         connection.sendall(head.encode("latin-1") + response.body)
         connection.shutdown(socket.SHUT_WR)
-        start_response("200 OK", [])  # the server finds the connection closed, and gives it up
-        return []
 
 
 @variant("connection")
@@ -110,20 +116,15 @@ class ClosesWithoutAWord(Service):
         super().__init__()
         self.connection = threading.local()
 
-    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
         """One thread serves a connection from first to last."""
+        response = self.respond(request)
         self.connection.carried = getattr(self.connection, "carried", 0) + 1
         if self.connection.carried < self.MOST:
-            return super().__call__(environ, start_response)
-        return self.last(self.respond(Request.from_environ(environ)), environ["werkzeug.socket"], start_response)
-
-    def last(self, response: Response, connection: socket.socket, start_response: Any) -> Iterable[bytes]:
-        headers = [*response.headers, ("Content-Length", str(len(response.body)))]
-        lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-        connection.sendall(f"HTTP/1.1 {response.status_line}\r\n{lines}\r\n".encode("latin-1") + response.body)
+            return response
+        connection.sendall(head_of(response, ("Content-Length", str(len(response.body)))) + response.body)
         connection.shutdown(socket.SHUT_RDWR)
-        start_response("200 OK", [])  # the server finds the connection closed, and gives it up
-        return []
+        return None
 
 
 for _most in (1, 2, 3):
@@ -164,7 +165,7 @@ class RegistersSlowly(Service):
 class TricklesExecutions(Framed):
     """The body of every answer comes in three parts, a few milliseconds apart."""
 
-    def pieces(self, body: bytes, environ: Any) -> Iterator[bytes]:
+    def pieces(self, body: bytes) -> Iterator[bytes]:
         for at in range(0, len(body), max(1, len(body) // 3)):
             part = body[at : at + max(1, len(body) // 3)]
             yield b"%x\r\n%s\r\n" % (len(part), part)
