@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reports.verdicts import RequirementResult, Verdict, listed
+from reports.verdicts import RequirementResult, Verdict
+from reports.wording import first_few
 from spec.interface import operations
 from spec.requirements import Requirement
 
-_MOST_NAMED = 3
 _WITHOUT_AN_ANSWER = re.compile(r"(no|not) [^0-9]*")
 """A message that names no answer: what was not sent explains it."""
 
@@ -36,7 +36,7 @@ class Cuts:
         for cut in self.data():
             sent = "were sent; raise it" if cut["why"].startswith("limits.") else "were sent"
             sent = "were sent again" if cut["why"].startswith("the suite waits") else sent
-            yield f"{cut['why']}: not all requests to {first_of(cut['operations'])} {sent}"
+            yield f"{cut['why']}: not all requests to {operations_of(cut)} {sent}"
 
     def explain(self, row: Requirement, result: RequirementResult) -> RequirementResult:
         """The result, whose message names what was cut where the row was not exercised for that."""
@@ -48,10 +48,9 @@ class Cuts:
         return result
 
 
-def first_of(names: Sequence[str]) -> str:
-    """The first few operations, and how many more there are."""
-    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    return listed([*names[:_MOST_NAMED], *more]) or "undocumented paths"
+def operations_of(cut: Mapping[str, Any]) -> str:
+    """The first few operations of an entry of `data`."""
+    return first_few(cut["operations"]) or "undocumented paths"
 
 
 def _named(names: set[str]) -> list[str]:

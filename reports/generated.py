@@ -28,7 +28,7 @@ class Generated:
             self.harmless.add(operation)
 
     def data(self) -> dict[str, Any]:
-        """As plain data, which `add` takes."""
+        """As plain data, which `of` takes."""
         return {
             "accepted": dict(self.accepted),
             "refused": {operation: dict(tally) for operation, tally in self.refused.items()},
@@ -36,12 +36,17 @@ class Generated:
             "cut": self.cut,
         }
 
-    def add(self, data: Mapping[str, Any]) -> None:
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Generated:
+        """From plain data."""
+        refused = {operation: Counter(tally) for operation, tally in data["refused"].items()}
+        return cls(Counter(data["accepted"]), refused, set(data["harmless"]), list(data["cut"]))
+
+    def add(self, other: Generated) -> None:
         """What another process sent."""
-        for operation, accepted in data.get("accepted", {}).items():
-            refused = data["refused"].get(operation, {})
-            self.take(operation, accepted, refused, harmless=operation in data["harmless"])
-        self.cut += data.get("cut", [])
+        for operation, refused in other.refused.items():
+            self.take(operation, other.accepted[operation], refused, harmless=operation in other.harmless)
+        self.cut += other.cut
 
     def notes(self, granted: Collection[str]) -> Iterator[str]:
         """The operations that generated traffic only knocked at, in one line; none where nothing was granted at all.

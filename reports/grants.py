@@ -32,14 +32,17 @@ class Grants:
     ready: bool = False
     certificate: bool = False
 
-    def see(self, exchanges: Iterable[Exchange]) -> None:
-        """Take note of the exchanges of one process."""
+    @classmethod
+    def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
+        """What the exchanges of one process show."""
+        grants = cls()
         seen = [exchange for exchange in exchanges if exchange.operation]
         refused = [one for one in seen if one.credential != VALID and one.response and not is_page(one.response)]
         told_apart = {exchange.operation for exchange in refused}
         for exchange in seen:
             if exchange.credential == VALID:
-                self._take(exchange, page_is_an_answer=exchange.operation in told_apart)
+                grants._take(exchange, page_is_an_answer=exchange.operation in told_apart)
+        return grants
 
     def _take(self, exchange: Exchange, *, page_is_an_answer: bool) -> None:
         operation, response = exchange.operation, exchange.response
@@ -56,7 +59,7 @@ class Grants:
             self.granted.add(operation)
 
     def data(self) -> dict[str, Any]:
-        """As plain data, which `add` takes."""
+        """As plain data, which `of` takes."""
         return {
             "answered": {operation: dict(tally) for operation, tally in self.answered.items()},
             "granted": sorted(self.granted),
@@ -65,14 +68,20 @@ class Grants:
             "certificate": self.certificate,
         }
 
-    def add(self, data: Mapping[str, Any]) -> None:
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Grants:
+        """From plain data."""
+        answered = {operation: Counter(tally) for operation, tally in data["answered"].items()}
+        return cls(answered, set(data["granted"]), set(data["promised"]), data["ready"], data["certificate"])
+
+    def add(self, other: Grants) -> None:
         """What another process saw."""
-        for operation, tally in data.get("answered", {}).items():
+        for operation, tally in other.answered.items():
             self.answered.setdefault(operation, Counter()).update(tally)
-        self.granted.update(data.get("granted", ()))
-        self.promised.update(data.get("promised", ()))
-        self.ready |= bool(data.get("ready"))
-        self.certificate |= bool(data.get("certificate"))
+        self.granted |= other.granted
+        self.promised |= other.promised
+        self.ready |= other.ready
+        self.certificate |= other.certificate
 
     def asked(self, selected: Collection[str]) -> list[str]:
         """Those of the operations that were sent anything with the valid token, in the document's order."""

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.cuts import first_of
-from reports.verdicts import RunVerdict, Verdict, by_level, listed
+from environments.profiles.profile import is_loopback
+from reports.cuts import operations_of
+from reports.verdicts import RunVerdict, Verdict
+from reports.wording import by_level, counted, listed
 from spec.requirements import ledger
 
 PERMISSIONS = {
@@ -95,9 +97,11 @@ def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{level:<12} {', '.join(parts)}"
 
 
-def counted(number: int, noun: str, *, none: str = "0") -> str:
-    """`1 request`, `2 requests`; `none` requests where there is none."""
-    return f"{number or none} {noun}{'' if number == 1 else 's'}"
+def remedy(document: Mapping[str, Any]) -> Iterator[str]:
+    """The command that deletes keys of the profile later; none where no record was kept for it."""
+    environment = document["environment"]
+    if any(key["of_the_profile"] for key in document["not_cleaned_up"]) and not is_loopback(environment["base_url"]):
+        yield f"python -m environments cleanup {environment['name']} removes the keys of the profile"
 
 
 def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
@@ -106,7 +110,7 @@ def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
     if document["granted_nothing"] and document["granted"]:
         yield f"nothing was granted by {listed(document['granted_nothing'])}"
     if document["cut"]:
-        cuts = [f"{cut['why']} ({first_of(cut['operations'])})" for cut in document["cut"]]
+        cuts = [f"{cut['why']} ({operations_of(cut)})" for cut in document["cut"]]
         yield f"cut short, as {listed(cuts)}"
 
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from reports import cleaning
-from reports.headline import counted, headline, known_failures, permitted, run_line
+from reports.headline import headline, known_failures, permitted, remedy, run_line
+from reports.notes import NoteKind
 from reports.run import Run
-from reports.verdicts import ON_THE_SERVICE, TESTED, Verdict, by_level, deviation
+from reports.verdicts import ON_THE_SERVICE, TESTED, Verdict, deviation
+from reports.wording import by_level, counted
 from spec.requirements import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -44,14 +42,13 @@ def summary_html(run: Run) -> str:
     rows: list[Row] = document["requirements"]
     robustness = [row for row in rows if row["level"] == "robustness"]
     conformance = [row for row in rows if row["level"] != "robustness"]
-    untouched = f"the target could not be spoken to: {run.unreachable}" if run.unreachable else "no test reached it"
     weightiest_first = sorted(rows, key=lambda row: row["level"] not in run.profile.fail_on)
     page = _template().render(
         document=document,
+        notes=_notes(run),
         headline=headline(document),
         run_line=run_line(document),
         permitted=permitted(document["environment"]["allow"]),
-        unreachable=run.unreachable,
         tiles={
             "Conformance": _tile(document, conformance, "documented"),
             "Robustness": _tile(document, robustness, "robustness"),
@@ -62,19 +59,28 @@ def summary_html(run: Run) -> str:
         findings=_findings(document["findings"]),
         causes=_causes(document["findings"]),
         fail_on=[level for level in LEVELS if level in run.profile.fail_on],
-        missing=_by_message(weightiest_first, Verdict.NOT_EXERCISED, untouched),
+        missing=_by_message(weightiest_first, Verdict.NOT_EXERCISED),
         tested=any(row["verdict"] in TESTED for row in rows),
-        out_of_scope=_by_message(rows, Verdict.OUT_OF_SCOPE, "the profile does not permit it"),
+        out_of_scope=_by_message(rows, Verdict.OUT_OF_SCOPE),
         sections=_by_heading(conformance),
         robustness=_by_heading(robustness),
         exchanges=run.exchanges,
-        left_besides=cleaning.besides_keys(document),
-        remedy=list(cleaning.remedy(document)),
+        not_executed=run.not_executed,
+        remedy=list(remedy(document)),
         shown=_shown(run, rows),
         deviating=_deviating(rows),
         counted_by_level=lambda found: by_level(row["level"] for row in found),
     )
     return visible(page)
+
+
+def _notes(run: Run) -> dict[str, list[str]]:
+    """The notes by their place on the page: above the verdict, below it, and beside what was observed."""
+    places: dict[str, list[str]] = {"above": [], "below": [], "observed": []}
+    for note in run.notes():
+        above = "above" if note.kind == NoteKind.OUTCOME_UNKNOWN else "below"
+        places["observed" if note.kind == NoteKind.GENERATED_TRAFFIC else above].append(note.text)
+    return places
 
 
 def visible(text: str) -> str:
@@ -150,12 +156,12 @@ def _causes(findings: list[Row]) -> dict[str, str]:
     return {row: finding["cause"] for finding in findings for row in (*finding["requirements"], *finding["follows"])}
 
 
-def _by_message(rows: list[Row], verdict: str, without: str) -> dict[str, list[Row]]:
+def _by_message(rows: list[Row], verdict: Verdict) -> dict[str, list[Row]]:
     """The rows of that verdict by what is missing."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         if row["verdict"] == verdict:
-            groups.setdefault(row["message"] or without, []).append(row)
+            groups.setdefault(row["message"], []).append(row)
     return groups
 
 
@@ -191,66 +197,3 @@ def _shown(run: Run, rows: list[Row]) -> set[int]:
     """The exchanges that are shown whole: the first WHOLE of them, and all that a statement cites."""
     cited = {number for row in rows for number in row["exchanges"]}
     return set(run.exchanges) & {*sorted(run.exchanges)[:WHOLE], *cited}
-
-
-class HtmlPage:
-    """pytest-html's hooks: our part before its table of tests, and requirement and evidence in each row of it."""
-
-    def __init__(self, run: Run, path: Path) -> None:
-        self.run = run
-        self.path = path
-        self._tests: dict[str, tuple[str, str, str, list[int]]] = {}
-        self._page: Any = None
-
-    def pytest_html_report_title(self, report: Any) -> None:
-        """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
-        self._page = report
-        report.set_data("environment", {})
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        found = getattr(report, "conformance", None)
-        if found is not None:
-            self._tests[report.nodeid] = found["results"][0]
-
-    def pytest_html_results_table_header(self, cells: list[str]) -> None:
-        cells[1:1] = [
-            '<th class="sortable" data-column-type="requirement">Requirement</th>',
-            '<th class="sortable" data-column-type="verdict">Verdict</th>',
-        ]
-        cells[-1] = "<th>Exchanges</th>"
-
-    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """Requirement, verdict and evidence of a test; pytest-html does not escape test ids."""
-        row_id, verdict, _, numbers = self._tests.get(report.nodeid, ("", "", "", []))
-        test_id = escape(visible(report.nodeid)).replace("::", "::<wbr>").replace("[", "<wbr>[")
-        cells[1] = f'<td class="col-testId">{test_id}</td>'
-        cells[1:1] = [
-            f'<td class="col-requirement">{row_id.replace(".", ".<wbr>")}</td>',
-            f'<td class="col-verdict">{verdict}</td>',
-        ]
-        links = [f'<a href="#exchange-{number}">{number}</a>' for number in numbers if number in self.run.exchanges]
-        cells[-1] = f'<td class="col-links">{" ".join(links)}</td>'
-
-    def pytest_html_results_summary(self, prefix: list[str]) -> None:
-        """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
-        self._page.title = visible(f"PIX conformance: {self.run.profile.name}: {self.run.result().verdict}")
-        prefix.append(summary_html(self.run))
-        self.path.touch(mode=0o600)
-        self.path.chmod(0o600)
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """A page that cannot be written does not take the verdict with it, and half of one is not left."""
-        try:
-            return (yield)
-        except OSError as error:
-            self.run.unwritten = self.run.unwritten or f"{self.path} cannot be written: {error.strerror}"
-            with suppress(OSError):  # a folder that cannot be written holds no half of a page
-                self.path.unlink()
-            session.exitstatus = session.exitstatus or 3
-            return None
-
-
-def add_html_page(session: pytest.Session, run: Run, path: Path) -> None:
-    """Put our part into the page that pytest-html writes to the path."""
-    session.config.pluginmanager.register(HtmlPage(run, path), "conformance-html")

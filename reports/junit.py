@@ -10,33 +10,33 @@ from junitparser.junitparser import SystemOut
 from reports.verdicts import ON_THE_SERVICE, Verdict
 
 
-def junit(document: dict[str, Any], unreachable: str = "") -> str:
+def junit(document: dict[str, Any]) -> str:
     """The text of junit.xml for the content of a conformance.json. Known failures count as skipped.
 
     Elements and attributes are those of junit-10.xsd of Jenkins, which GitLab reads too.
     """
     suite = TestSuite(f"pix-conformance {document['environment']['name']}")
     suite.timestamp = document["started"]
-    cases = [_case(row, unreachable) for row in document["requirements"]]
-    suite.add_testcases([_run_case(document, unreachable, fails=any(case.is_failure for case in cases)), *cases])
+    cases = [_case(row) for row in document["requirements"]]
+    suite.add_testcases([_run_case(document, fails=any(case.is_failure for case in cases)), *cases])
     xml = JUnitXml()
     xml.add_testsuite(suite)
     text = xml.tostring()
     return text.decode("utf-8") if isinstance(text, bytes) else str(text)
 
 
-def _run_case(document: dict[str, Any], unreachable: str, *, fails: bool) -> TestCase:
+def _run_case(document: dict[str, Any], *, fails: bool) -> TestCase:
     """The run: an error where its verdict is none on the service, and where no other case says why it is not green."""
     case = TestCase("run", classname="pix-conformance", time=document["duration_s"])
     verdict = document["verdict"]
     if verdict not in ON_THE_SERVICE or (document["exit_status"] and not fails):
         error = Error(document["headline"], verdict)
-        error.text = "\n".join(filter(None, [unreachable, *document["notes"]]))
+        error.text = "\n".join(document["notes"])
         case.result = [error]
     return case
 
 
-def _case(row: dict[str, Any], unreachable: str) -> TestCase:
+def _case(row: dict[str, Any]) -> TestCase:
     case = TestCase(row["id"], classname=row["operation"] or "general", time=0)
     verdict, message = row["verdict"], row["message"]
     if verdict == Verdict.FAIL and "known_failure" not in row:
@@ -46,14 +46,9 @@ def _case(row: dict[str, Any], unreachable: str) -> TestCase:
     elif verdict == Verdict.FAIL:
         case.result = [Skipped(f"known failure: {row['known_failure']}: {message}")]
     elif verdict in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
-        case.result = [Skipped(f"{verdict}: {message or _untold(verdict, unreachable)}")]
+        case.result = [Skipped(f"{verdict}: {message}")]
     elif verdict == Verdict.WARN or message:
         output = SystemOut()
         output.text = f"{verdict}: {message}"
         case.append(output)
     return case
-
-
-def _untold(verdict: str, unreachable: str) -> str:
-    """Why a requirement was not tested, where nothing was found for it."""
-    return "the profile does not permit it" if verdict == Verdict.OUT_OF_SCOPE else unreachable or "no test reached it"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from environments.profiles.profile import Profile, today
-from reports import cleaning
 from reports.causes import findings
 from reports.cuts import Cuts
-from reports.first import ordered
 from reports.generated import Generated
 from reports.grants import Grants
+from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observation
 from reports.headline import headline
+from reports.notes import Note, NoteKind, in_order
 from reports.proven import proof_line
 from reports.reproducing import MOVES_MONEY
 from reports.verdicts import (
@@ -44,11 +45,11 @@ class Run:
     narrowed: bool = False
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     results: list[RequirementResult] = field(default_factory=list)
-    observations: list[dict[str, Any]] = field(default_factory=list)
-    exchanges: dict[int, dict[str, Any]] = field(default_factory=dict)
-    left_behind: list[str] = field(default_factory=list)
-    not_cleaned_up: list[dict[str, Any]] = field(default_factory=list)
-    first: list[str] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+    exchanges: dict[int, Evidence] = field(default_factory=dict)
+    not_cleaned_up: list[LeftKey] = field(default_factory=list)
+    not_executed: list[str] = field(default_factory=list)
+    said: list[Note] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     selected: set[str] = field(default_factory=set)
     seed: int = 0
@@ -79,14 +80,19 @@ class Run:
             min_coverage=self.profile.min_coverage,
         )
 
-    def notes(self) -> tuple[str, ...]:
-        """What is said of the run as a whole, each line once, the most important first."""
-        token = () if self.unreachable else self.grants.notes(self.profile.auth)
-        lines = ordered([*self.errors, *token, *self.first, *self._final[1]])
-        if self.result().why == NOTHING_TESTED:
-            lines.append(f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow")
-        lines += [*self.cuts.notes(), *self.generated.notes(self.grants.granted)]
-        return tuple(dict.fromkeys(lines))
+    def notes(self) -> tuple[Note, ...]:
+        """What is said of the run as a whole."""
+        nothing_tested = f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow"
+        found = {
+            NoteKind.UNREACHABLE: [f"{self.base_url} cannot be reached: {self.unreachable}"] * bool(self.unreachable),
+            NoteKind.SUITE_FAILED: self.errors,
+            NoteKind.NOTHING_GRANTED: () if self.unreachable else self.grants.notes(self.profile.auth),
+            NoteKind.KNOWN_FAILURE: self._final[1],
+            NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().why == NOTHING_TESTED),
+            NoteKind.CUT: self.cuts.notes(),
+            NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
+        }
+        return in_order([*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)])
 
     @property
     def operations(self) -> set[str]:
@@ -94,33 +100,44 @@ class Run:
         named = {row.operation for row, _ in self.rows()}
         return set(operations()) if None in named else {operation for operation in named if operation}
 
-    def add(self, traffic: Mapping[str, Any]) -> None:
-        """What one process sent, as `Watcher.traffic` gives it."""
-        self.requests += traffic.get("requests", 0)
-        self.executions += traffic.get("executions", 0)
-        self.unreachable = self.unreachable or traffic.get("unreachable", "")
-        self.first += traffic.get("first", [])
-        self.exchanges.update({exchange["number"]: exchange for exchange in traffic.get("exchanges", [])})
-        self.not_cleaned_up += traffic.get("not_cleaned_up", [])
-        self.left_behind += [
-            *map(cleaning.sentence, traffic.get("not_cleaned_up", [])),
-            *traffic.get("left_behind", []),
-        ]
-        self.generated.add(traffic.get("generated", {}))
-        self.grants.add(traffic.get("grants", {}))
-        self.cuts.add(traffic.get("unsent", {}))
+    @property
+    def left_behind(self) -> list[str]:
+        """What was not cleaned up, in words."""
+        return [*map(str, self.not_cleaned_up), *self.not_executed]
+
+    def add_found(self, found: FoundByTest, test: str) -> None:
+        """Take over what a test found."""
+        self.selected.update(found.answers_for)
+        self.results += found.results
+        self.errors += [f"the suite failed at {test}: {found.error}"] * bool(found.error)
+        for seen in found.observations:
+            self.observations.insert(0 if seen.first else len(self.observations), seen)
+        self._add_exchanges(found.exchanges)
+
+    def add(self, handover: Handover) -> None:
+        """Take over what one process sent."""
+        self.requests += handover.requests
+        self.executions += handover.executions
+        self.unreachable = self.unreachable or handover.unreachable
+        self.said += handover.notes
+        self.not_cleaned_up += handover.not_cleaned_up
+        self.not_executed += handover.not_executed
+        self.generated.add(handover.generated)
+        self.grants.add(handover.grants)
+        self.cuts.add(handover.unsent)
+        self._add_exchanges(handover.exchanges)
+
+    def _add_exchanges(self, exchanges: Iterable[Evidence]) -> None:
+        self.exchanges |= {exchange["number"]: exchange for exchange in exchanges}
 
     def close(self) -> None:
         """The tests are over; the results stand."""
         self.finished = datetime.now(UTC)
-        self.__dict__.pop("_frozen", None)
+        self.__dict__.pop("_final", None)
 
-    @property
+    @cached_property
     def _final(self) -> tuple[dict[str, RequirementResult], list[str]]:
-        if "_frozen" not in self.__dict__:
-            self.__dict__["_frozen"] = with_known_failures(self._merged(), self.profile.known_failures, today())
-        final: tuple[dict[str, RequirementResult], list[str]] = self.__dict__["_frozen"]
-        return final
+        return with_known_failures(self._merged(), self.profile.known_failures, today())
 
     def _merged(self) -> dict[str, RequirementResult]:
         found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
@@ -134,7 +151,8 @@ class Run:
             return RequirementResult(row.id, Verdict.UNTESTABLE, row.untestable)
         if missing := missing_permission(row, self.profile.allow):
             return RequirementResult(row.id, Verdict.OUT_OF_SCOPE, missing)
-        return RequirementResult(row.id, Verdict.NOT_EXERCISED)
+        why = f"the target cannot be reached: {self.unreachable}" if self.unreachable else "no test reached it"
+        return RequirementResult(row.id, Verdict.NOT_EXERCISED, why)
 
     def document(self) -> dict[str, Any]:
         """The content of conformance.json."""
@@ -154,7 +172,7 @@ class Run:
             "incomplete": result.why,
             "exit_status": result.verdict.exit_status,
             "selection": self.selection,
-            "notes": list(self.notes()),
+            "notes": [note.text for note in self.notes()],
             "traffic": {"requests": self.requests, "executions": self.executions},
             "generated": {"seed": self.seed, "examples": self.examples, **self._generated()},
             "counts": counts(rows),
@@ -164,9 +182,9 @@ class Run:
             "granted_nothing": [name for name in self.grants.asked(self.operations) if name not in self.grants.granted],
             "findings": self._findings(shown),
             "requirements": shown,
-            "observations": self.observations,
+            "observations": [_observation(seen) for seen in self.observations],
             "left_behind": self.left_behind,
-            "not_cleaned_up": self.not_cleaned_up,
+            "not_cleaned_up": [{**vars(key), "exchanges": list(key.exchanges)} for key in self.not_cleaned_up],
             "exchanges": [_outline(self.exchanges[number]) for number in sorted(self.exchanges)],
         }
         return document | {"headline": str(headline(document))}
@@ -183,6 +201,10 @@ class Run:
 
     def _generated(self) -> dict[str, Any]:
         return {**self.generated.data(), "notes": list(self.generated.notes(self.grants.granted))}
+
+
+def _observation(seen: Observation) -> dict[str, Any]:
+    return {"id": seen.id, "value": seen.value, "exchanges": list(seen.exchanges)}
 
 
 def missing_permission(row: Requirement, allow: Collection[str]) -> str:

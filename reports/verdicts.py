@@ -9,6 +9,7 @@ from datetime import date
 from enum import StrEnum
 
 from environments.profiles.profile import KnownFailure
+from reports.wording import by_level
 from spec.requirements import LEVELS, Requirement
 
 NOTHING_TESTED = "nothing was tested"
@@ -167,18 +168,6 @@ def _below(documented: Mapping[str, int], least: float | None) -> str:
     if least is None or tested >= least * testable:
         return ""
     return f"min_coverage ({least:g}) is not reached"
-
-
-def by_level(levels: Iterable[str]) -> str:
-    """Requirements counted level by level, never together: `2 documented and 1 implied requirements`."""
-    tally = Counter(levels)
-    parts = [f"{tally[level]} {level}" for level in LEVELS if tally[level]]
-    return f"{listed(parts)} requirement{'' if sum(tally.values()) == 1 else 's'}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def with_known_failures(

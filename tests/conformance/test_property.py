@@ -20,13 +20,13 @@ def _item(operation: str, phase: str) -> object:
 
 
 @pytest.mark.parametrize(("operation", "phase"), [_item(*item) for item in items()])
-def test_generated_requests(operation: str, phase: str, generation: Generation, profile: Profile, watcher):
+def test_generated_requests(operation: str, phase: str, generation: Generation, profile: Profile, generated):
     """Good requests keep every rule of their operation, and a client's mistake breaks nothing."""
     findings = generation.run(operation, phase)
-    watcher.generated.take(operation, findings.accepted, findings.refused, harmless=phase == EXAMPLES)
-    watcher.generated.cut += [
-        f"{operation}.{phase} was cut after {len(findings.numbers)} requests: {findings.cut}"
-    ] * bool(findings.cut)
+    generated.take(operation, findings.accepted, findings.refused, harmless=phase == EXAMPLES)
+    generated.cut += [f"{operation}.{phase} was cut after {len(findings.numbers)} requests: {findings.cut}"] * bool(
+        findings.cut
+    )
     if not findings.numbers:
         raise NotExercised(findings.cut or "nothing to send: supply accounts and pix_keys")
 

@@ -10,21 +10,21 @@ from tests.harness.judging import NotExercised, cite, each
 
 
 @pytest.mark.parametrize("operation", each(operations(), "serverError"))
-def test_no_server_error(operation, endpoints, watcher):
+def test_no_server_error(operation, endpoints, robustness):
     """No request ends in a server error, good ones and malformed ones."""
-    _assert_never(f"{operation}.serverError", operation, endpoints.whole, watcher.robustness)
+    _assert_never(f"{operation}.serverError", operation, endpoints.whole, robustness)
 
 
 @pytest.mark.parametrize("operation", each(operations(), "stackTrace"))
-def test_no_stack_trace(operation, endpoints, watcher):
+def test_no_stack_trace(operation, endpoints, robustness):
     """No answer shows a stack trace or a debug page."""
-    _assert_never(f"{operation}.stackTrace", operation, endpoints.whole, watcher.robustness)
+    _assert_never(f"{operation}.stackTrace", operation, endpoints.whole, robustness)
 
 
 @pytest.mark.parametrize("operation", each(operations(), "connection"))
-def test_no_dropped_connection(operation, endpoints, watcher):
+def test_no_dropped_connection(operation, endpoints, robustness):
     """No connection is dropped without an answer."""
-    _assert_never(f"{operation}.connection", operation, endpoints.whole, watcher.robustness)
+    _assert_never(f"{operation}.connection", operation, endpoints.whole, robustness)
 
 
 def _assert_never(row, operation, exchanges: list[Exchange], robustness):

@@ -12,7 +12,9 @@ import pytest
 from environments.door.opening import codes_sent_before
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
+from environments.secrets import listed_secrets
 from reports.plan import Plan
+from reports.redaction import redactor_of
 from reports.writing import RUNS
 from spec.requirements import ledger
 from tests.harness.controller import open_controller
@@ -20,7 +22,6 @@ from tests.harness.interruption import Interruption
 from tests.harness.options import only_explains, only_shows, refuse_options
 from tests.harness.planner import Planner
 from tests.harness.selection import ROOT, only_selftests
-from tests.harness.watcher import Watcher
 from tests.harness.worker import open_worker
 
 EVERY_CODE = "*"
@@ -40,9 +41,7 @@ def configure(config: pytest.Config, planner_of: PlannerOf) -> None:
         if config.getoption("plan"):
             sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
             _configure_plan(config, profile, planner_of(config, profile, sent_before))
-        elif only_shows(config):
-            _register_watcher(config, profile)
-        else:
+        elif not only_shows(config):
             _configure_run(config, profile, resend)
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None
@@ -67,17 +66,11 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
     return supplied if EVERY_CODE in named else named
 
 
-def _register_watcher(config: pytest.Config, profile: Profile) -> Watcher:
-    watcher = Watcher(profile)
-    config.pluginmanager.register(watcher, "conformance-watcher")
-    return watcher
-
-
 def _configure_plan(config: pytest.Config, profile: Profile, planned: Callable[[Sequence[pytest.Item]], Plan]) -> None:
     """Nothing is sent, so there is no target, no token and no report, and no worker."""
     config.option.dist = "no"
-    watcher = _register_watcher(config, profile)
-    config.pluginmanager.register(Planner(profile, watcher.redactor, planned), "conformance-planner")
+    redactor = redactor_of(profile, listed_secrets(profile))
+    config.pluginmanager.register(Planner(profile, redactor, planned), "conformance-planner")
 
 
 def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str]) -> None:

@@ -16,9 +16,11 @@ from environments.door.opening import BUDGET, Share
 from environments.door.preflight import Preflight, probe
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
-from reports.first import ordered, unknown_to_all
+from reports.handover import Handover
+from reports.notes import Note, NoteKind
 from reports.run import Run
 from reports.writing import prepare, run_folder
+from tests.harness.door_notes import unknown_to_all
 from tests.harness.interruption import Interruption, stop_parallel_run
 from tests.harness.options import examples_of
 from tests.harness.reporter import Reporter
@@ -107,21 +109,21 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        self._run.add(getattr(node, "workeroutput", {}).pop("traffic", {}))
+        if plain := getattr(node, "workeroutput", {}).pop("handover", None):
+            self._run.add(Handover.of(plain))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Take over what this process sent, before the reports are written."""
         run = self._run
-        run.add(self._session.watcher.traffic())
-        unanswered = self._session.door.guard.unanswered()
-        run.first = ordered([*run.first, *unknown_to_all(unanswered, run.first)])
+        run.add(self._session.collector.handover())
+        run.said += unknown_to_all(self._session.door.guard.unanswered(), run.said)
         self._reporter.finish(session, exitstatus)
 
     def _check_target(self) -> None:
-        run, redact = self._run, self._session.watcher.redactor.text
+        run, redact = self._run, self._session.collector.redactor.text
         found = self._probe()
-        run.first += [redact(note) for note in found.notes]
+        run.said += [Note(NoteKind.SET_UP, redact(note)) for note in found.notes]
         if found.unreachable:
             run.unreachable = redact(found.unreachable)
             why = f"{run.base_url} cannot be spoken to: {found.unreachable}; this is no verdict on the service"

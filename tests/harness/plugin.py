@@ -11,10 +11,12 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
+from reports.generated import Generated
 from tests.harness.judging import turn_of
 from tests.harness.recorder import NotExercised
+from tests.harness.robustness import Robustness
 from tests.harness.session import SESSION
-from tests.harness.watcher import Watcher
+from tests.harness.watcher import requirement_of
 
 MARKERS = (
     "requirement(id): the requirement that a conformance test answers for",
@@ -34,6 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_metadata(metadata: dict[str, Any]) -> None:
     """With -v, pytest-metadata prints variables of CI, of which some name people and projects."""
     metadata.clear()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Its requirement selects a test with -k; targeted tests share the worker that moves money."""
+    requirement = requirement_of(item)
+    if requirement is not None:
+        item.extra_keyword_matches.add(requirement.id)
+        if item.get_closest_marker("property") is None:
+            item.add_marker(pytest.mark.xdist_group("targeted"))
 
 
 @pytest.hookimpl(trylast=True)
@@ -64,15 +75,21 @@ def client(pytestconfig: pytest.Config) -> Client:
 
 
 @pytest.fixture(scope="session")
-def watcher(pytestconfig: pytest.Config) -> Watcher:
-    """Takes what must be said first, and what a run leaves behind."""
-    return pytestconfig.stash[SESSION].watcher
+def generated(pytestconfig: pytest.Config) -> Generated:
+    """Takes what came of generated traffic."""
+    return pytestconfig.stash[SESSION].collector.generated
 
 
 @pytest.fixture(scope="session")
 def door(pytestconfig: pytest.Config) -> Door:
     """The way out, with every exchange of this process."""
     return pytestconfig.stash[SESSION].door
+
+
+@pytest.fixture(scope="session")
+def robustness(pytestconfig: pytest.Config) -> Robustness:
+    """Judges what every exchange answers for, and has reproduced it."""
+    return pytestconfig.stash[SESSION].collector.robustness
 
 
 @pytest.fixture(scope="session")

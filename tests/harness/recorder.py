@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from _pytest.outcomes import Skipped
 
+from reports.handover import Observation
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.requirements import Requirement
@@ -15,21 +16,14 @@ from spec.rules import Judgement, Outcome, judge
 
 
 class NotExercised(Skipped):
-    """The row is in scope, but something was missing. The text says what to supply."""
+    """The requirement is in scope, but something was missing. The text says what to supply."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why or "no answer that could show it")
 
 
 class OutOfScope(Skipped):
     """The profile does not permit what the row needs. The text says which permission would."""
-
-
-@dataclass(frozen=True)
-class Observation:
-    """Something that the document does not show, as the service does it."""
-
-    id: str
-    value: str
-    exchanges: tuple[int, ...]
-    first: bool = False
 
 
 class RequirementsFailError(AssertionError):
@@ -58,14 +52,19 @@ class Recording:
         return RequirementResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
 
     @property
+    def results(self) -> tuple[RequirementResult, ...]:
+        """What was found, the row of the test first."""
+        return self.own, *self.others
+
+    @property
     def cited(self) -> set[int]:
         """The exchanges that the findings name."""
-        return {number for result in (self.own, *self.others) for number in result.exchanges}
+        return {number for result in self.results for number in result.exchanges}
 
     @property
     def failing(self) -> list[RequirementResult]:
         """The rows that fail."""
-        return [result for result in (self.own, *self.others) if result.verdict == Verdict.FAIL]
+        return [result for result in self.results if result.verdict == Verdict.FAIL]
 
     def cite(self, exchanges: Iterable[Exchange]) -> None:
         """Name exchanges as evidence."""
@@ -118,7 +117,7 @@ def assert_holds(*exchanges: Exchange) -> None:
         cite(*judgement.exchanges)
     if not holding:
         reasons = dict.fromkeys(judgement.message for judgement in judged)
-        raise NotExercised("; ".join(list(reasons)[:3]) or "no answer that could show it")
+        raise NotExercised("; ".join(list(reasons)[:3]))
 
 
 def assert_requirements(results: Iterable[RequirementResult], *, judged: Collection[int]) -> None:

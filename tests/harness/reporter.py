@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from reports.explaining import Once, shorten
-from reports.html import add_html_page
+from reports.handover import FoundByTest
 from reports.junit import junit
 from reports.run import Run
 from reports.terminal import summary
-from reports.verdicts import RequirementResult, Verdict
 from reports.writing import point_latest, write
+from tests.harness.html_page import add_html_page
 
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
 """Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
@@ -35,17 +35,8 @@ class Reporter:
             add_html_page(session, self.run, self.folder / "report.html")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        found = getattr(report, "conformance", None)
-        if found is None:
-            return
-        self.run.selected.update(found["rows"])
-        for row_id, verdict, message, numbers in found["results"]:
-            self.run.results.append(RequirementResult(row_id, Verdict(verdict), message, tuple(numbers)))
-        if found["error"]:
-            self.run.errors.append(f"the suite failed at {report.nodeid}: {found['error']}")
-        for seen in found["observations"]:
-            self.run.observations.insert(0 if seen.pop("first") else len(self.run.observations), seen)
-        self.run.exchanges.update({exchange["number"]: exchange for exchange in found["exchanges"]})
+        if plain := getattr(report, "conformance", None):
+            self.run.add_found(FoundByTest.of(plain), report.nodeid)
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         if isinstance(excinfo.value, KeyboardInterrupt):
@@ -72,7 +63,7 @@ class Reporter:
         document = self.run.document()
         try:
             write(self.folder / "conformance.json", json.dumps(document, indent=1) + "\n")
-            write(self.folder / "junit.xml", junit(document, self.run.unreachable))
+            write(self.folder / "junit.xml", junit(document))
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
         except OSError as error:
@@ -92,5 +83,5 @@ class Reporter:
             shorten(self._failed)
             terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self.run.document(), report):
+        for line in summary(self.run.document(), self.run.notes(), report):
             terminalreporter.write_line(line)

@@ -13,6 +13,7 @@ from environments.door.opening import Share, open_client, open_door
 from environments.profiles.profile import Profile
 from environments.profiles.target import Target
 from reports.writing import RUNS
+from tests.harness.collector import Collector
 from tests.harness.pen import Pen
 from tests.harness.watcher import Watcher
 
@@ -25,8 +26,8 @@ class Session:
     target: Target
     share: Share
     seed: int
-    watcher: Watcher
     door: Door
+    collector: Collector
 
     @property
     def client(self) -> Client:
@@ -42,10 +43,10 @@ def open_session(
 ) -> Session:
     """The session of this process, with a redaction between it and everything that is printed."""
     door = open_door(profile, target, share, kept=RUNS / profile.name, resend=resend)
-    watcher = Watcher(profile, target.secrets, door, shows=not config.getoption("no_report"))
-    pen = Pen(watcher.redactor)
+    collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
+    pen = Pen(collector.redactor)
     config.add_cleanup(pen.put_down)
     config.pluginmanager.register(pen, "conformance-pen")
-    config.pluginmanager.register(watcher, "conformance-watcher")
-    session = config.stash[SESSION] = Session(profile, target, share, seed, watcher, door)
+    config.pluginmanager.register(Watcher(profile, collector), "conformance-watcher")
+    session = config.stash[SESSION] = Session(profile, target, share, seed, door, collector)
     return session

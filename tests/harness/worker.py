@@ -48,4 +48,4 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        self._output["traffic"] = self._session.watcher.traffic()
+        self._output["handover"] = self._session.collector.handover().plain()

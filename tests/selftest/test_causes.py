@@ -16,6 +16,8 @@ from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from reports.causes import findings
 from reports.explaining import Once
+from reports.handover import Observation
+from reports.notes import Note, NoteKind, outcome_unknown
 from reports.run import Run
 from reports.terminal import summary
 from reports.verdicts import RequirementResult
@@ -287,14 +289,15 @@ def test_two_faults_are_two_findings(service):
 
 
 DIGIT = "executePix.digit.present"
+UNKNOWN = outcome_unknown("exchange 3", "look it up")
 
 
 @pytest.fixture
 def run():
     """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
     run = Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
-    run.first = ["the clock of this machine is 3 minutes off", "OUTCOME UNKNOWN of exchange 3"]
-    run.observations = [{"id": "executePix.status.values", "value": "DONE", "exchanges": [1]}]
+    run.said = [Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"), UNKNOWN]
+    run.observations = [Observation("executePix.status.values", "DONE", (1,))]
     for row_id, verdict, message in (
         (DIGIT, "fail", "digit is missing"),
         ("executePix.fields.extra", "warn", "extra: endToEndId"),
@@ -316,15 +319,13 @@ def run():
 class TestSummary:
     def test_order(self, run):
         """Unknown outcomes and the set-up, the verdict, the findings, and then all that can wait."""
-        document = run.document()
-        for notes in (document["notes"], document["generated"]["notes"]):
-            notes.append("createPix: no generated request was ever accepted")
+        run.said.append(Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"))
 
-        lines = list(summary(document, "report.html"))
+        lines = list(summary(run.document(), run.notes(), "report.html"))
 
         del lines[2:4]  # the headline, and how much was sent
         assert lines == [
-            "! OUTCOME UNKNOWN of exchange 3",
+            "! OUTCOME UNKNOWN of exchange 3: look it up",
             "! the clock of this machine is 3 minutes off",
             f"FAIL {DIGIT}",
             f"     {ledger()[DIGIT].text} ({ledger()[DIGIT].section})",
@@ -343,12 +344,12 @@ class TestSummary:
 
     def test_the_first_cause_is_on_the_first_screen(self, run):
         """However much is said first, the first finding begins within twelve lines."""
-        run.first += [f"OUTCOME UNKNOWN of exchange {number}" for number in range(40)]
+        run.said += [outcome_unknown(f"exchange {number}", "look it up") for number in range(40)]
 
-        lines = list(summary(run.document(), ""))
+        lines = list(summary(run.document(), run.notes(), ""))
 
         assert lines.index(f"FAIL {DIGIT}") < 10
-        assert all(any(note in line for line in lines) for note in run.first)
+        assert all(any(note.text in line for line in lines) for note in run.said)
 
 
 def test_pytest_tells_each_cause_once():

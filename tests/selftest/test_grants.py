@@ -128,8 +128,7 @@ def test_the_token_of_a_service_that_checks_none_is_not_blamed(tmp_path):
 
 
 def notes_of(*exchanges):
-    grants = Grants()
-    grants.see(exchanges)
+    grants = Grants.of_exchanges(exchanges)
     return list(grants.notes(Auth(token_env="PIX_TOKEN")))
 
 
@@ -177,11 +176,12 @@ def test_a_page_is_a_grant_where_a_bad_credential_gets_none():
 
 def test_what_workers_saw_is_added_up():
     """A grant in one process is a grant of the run."""
-    one, other, together = Grants(), Grants(), Grants()
-    one.see([answer("getBalance", b"{}", status=403)])
-    other.see([answer("listAccounts", {"code": 0}), answer("getBalance", b"{}", status=403)])
-    for part in (one, other):
-        together.add(part.data())
+    together = Grants()
+    for exchanges in (
+        [answer("getBalance", b"{}", status=403)],
+        [answer("listAccounts", {"code": 0}), answer("getBalance", b"{}", status=403)],
+    ):
+        together.add(Grants.of(Grants.of_exchanges(exchanges).data()))
 
     assert together.answered["getBalance"] == {"403": 2}
     assert together.asked(["getBalance", "createPix"]) == ["getBalance"]

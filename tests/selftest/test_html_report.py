@@ -16,11 +16,14 @@ import pytest
 from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
 from reports import html, proven
+from reports.handover import Observation
 from reports.headline import headline
-from reports.html import HtmlPage, summary_html
+from reports.html import summary_html
+from reports.notes import Note, NoteKind, outcome_unknown
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.requirements import ledger
+from tests.harness.html_page import HtmlPage
 
 REPOSITORY = Path(__file__).parents[2]
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
@@ -85,8 +88,9 @@ def hostile_page():
     profile = load("sandbox", folder=REPOSITORY / "environments")
     run = Run(replace(profile, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True)
     run.unreachable = hostile("unreachable")
-    run.first, run.left_behind, run.errors = [hostile("note")], [hostile("left behind")], [hostile("error")]
-    run.observations = [{"id": KIND, "value": hostile("observation"), "exchanges": [1]}]
+    run.said, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
+    run.not_executed = [hostile("left behind")]
+    run.observations = [Observation(KIND, hostile("observation"), (1,))]
     add(run, DIGIT, Verdict.FAIL, hostile("failure of a row"), [1, 2])
     add(run, MASKED, Verdict.NOT_EXERCISED, hostile("what is missing"))
     add(run, CRASH, Verdict.PASS, hostile("passing message"))
@@ -150,7 +154,7 @@ class TestTheFirstMinute:
 
     def test_order(self, run):
         """Notes, then failures, warnings, what was not exercised, the requirements, and the evidence."""
-        run.first.append("OUTCOME UNKNOWN")
+        run.said.append(outcome_unknown("exchange 1", "look it up"))
         add(run, KIND, Verdict.WARN, "another kind", [2])
         add(run, DIGIT, Verdict.FAIL, "digit is missing", [1])
         add(run, MASKED, Verdict.NOT_EXERCISED, "supply a code")
@@ -216,7 +220,7 @@ class TestTheFirstMinute:
 
         assert "Nothing failed" not in text
         assert "Nothing was tested." in text
-        assert "the target could not be spoken to: the connection is refused" in text
+        assert f"{run.base_url} cannot be reached: the connection is refused" in text
 
     @pytest.mark.parametrize(
         ("content", "said"), [(None, 0), ("[]", 0), ("{", 0), ('{"other": 1}', 0), ('{"line": "<img> killed"}', 1)]
@@ -236,7 +240,7 @@ class TestEvidence:
         add(run, DIGIT, Verdict.FAIL, "digit is missing", [1, 2, 3, 4, 5])
         add(run, KIND, Verdict.OBSERVED, "PHONE", range(1, 20))
         add(run, CRASH, Verdict.WARN)
-        run.observations.append({"id": KIND, "value": "PHONE", "exchanges": [1, 77]})
+        run.observations.append(Observation(KIND, "PHONE", (1, 77)))
 
         shown = page(run)
 

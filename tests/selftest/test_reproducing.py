@@ -20,6 +20,7 @@ from environments.secrets import Secrets
 from reports.redaction import Redactor
 from reports.redaction.shell_values import shell_of
 from reports.reproducing import EXECUTES, MAY_MOVE
+from tests.harness.session import SESSION
 from tests.selftest.mistakes import FallsOver
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import CONFORMANCE
@@ -38,10 +39,10 @@ class Kept:
 
 
 class Grab:
-    """A plugin that takes the watcher of a run, which has its exchanges."""
+    """A plugin that takes the collector of a run, which has its exchanges."""
 
     def pytest_sessionfinish(self, session):
-        self.watcher = session.config.pluginmanager.get_plugin("conformance-watcher")
+        self.collector = session.config.stash[SESSION].collector
         self.run = session.config.pluginmanager.get_plugin("conformance-reporter").run
 
 
@@ -104,12 +105,12 @@ def test_every_line_of_a_failing_run(failing):
     service, grab, profile = failing
     shells = [name for name in ("dash", "bash", "sh") if shutil.which(name)]
     wrong = []
-    preparation = grab.watcher._preparation
+    preparation = grab.collector.preparation
     prepared = preparation.exchange.request.body if preparation else b""
-    shown = [seen for seen in grab.watcher.door.exchanges if seen.response or seen.failure]
+    shown = [seen for seen in grab.collector.door.exchanges if seen.response or seen.failure]
     for at, exchange in enumerate(shown):
-        lines = grab.watcher._evidence(exchange)["curl"]
-        assert grab.watcher.redactor.text(lines) == lines
+        lines = grab.collector.evidence(exchange)["curl"]
+        assert grab.collector.redactor.text(lines) == lines
         if lines.splitlines()[-1].startswith("#"):
             continue
         service.kept = []
@@ -129,8 +130,8 @@ def test_every_line_of_a_failing_run(failing):
 def test_what_moves_money_says_so(failing):
     """Before the line of an execution stands that it moves money, and for a prepared code how to prepare a new one."""
     _, grab, _ = failing
-    executed = [seen for seen in grab.watcher.door.exchanges if seen.operation == "executePix" and seen.valid]
-    lines = [grab.watcher._evidence(seen)["curl"].splitlines() for seen in executed]
+    executed = [seen for seen in grab.collector.door.exchanges if seen.operation == "executePix" and seen.valid]
+    lines = [grab.collector.evidence(seen)["curl"].splitlines() for seen in executed]
 
     assert lines[0][0] == EXECUTES.format("CODE")
     assert [line[0].startswith("# this line moves money") for line in lines] == [True] * 6

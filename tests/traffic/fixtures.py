@@ -9,8 +9,8 @@ from environments.profiles.profile import Profile
 from spec.answers import gives_result
 from spec.exchange import Exchange
 from tests.harness.recorder import NotExercised
+from tests.harness.robustness import Robustness
 from tests.harness.selection import requirements
-from tests.harness.watcher import Watcher
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.generation.collecting import Findings
@@ -78,12 +78,12 @@ def generation_settings(pytestconfig: pytest.Config, profile: Profile, seed: int
 
 @pytest.fixture(scope="session")
 def generation(
-    client: Client, profile: Profile, watcher: Watcher, generation_settings: GenerationSettings
+    client: Client, profile: Profile, generation_settings: GenerationSettings, robustness: Robustness
 ) -> Generation:
     """Sends generated traffic."""
     may_register = "register-keys" in profile.allow and profile.accounts
     registrar = Registrar(client, profile) if may_register else None
-    return Generation(client, profile, registrar, generation_settings, watcher.robustness)
+    return Generation(client, profile, registrar, generation_settings, robustness)
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +91,7 @@ def world(
     request: pytest.FixtureRequest,
     client: Client,
     profile: Profile,
-    watcher: Watcher,
+    robustness: Robustness,
     generation_settings: GenerationSettings,
 ) -> World:
     """What the state machine saw."""
@@ -101,6 +101,6 @@ def world(
 
     reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
     registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None
-    seen = World(client, profile, registrar, Findings(client.door, watcher.robustness), reach)
+    seen = World(client, profile, registrar, Findings(client.door, robustness), reach)
     run_sequences(seen, generation_settings)
     return seen

@@ -1,4 +1,4 @@
-"""What a reader must know before the verdict: unknown outcomes, and faults of the set-up."""
+"""What the door of one process shows that a reader must know before the verdict."""
 
 from __future__ import annotations
 
@@ -10,20 +10,36 @@ from environments.door.door import Door
 from environments.door.journal import REFUSED
 from environments.door.preflight import skewed
 from environments.door.token_monitor import MAY_HAVE_EXPIRED
+from reports.notes import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_refusal, refusal_kind
 from spec.exchange import Exchange
 
-UNKNOWN = "OUTCOME UNKNOWN"
 _MANY = 3
 
 
-def said_first(door: Door) -> Iterator[str]:
-    """The lines of one process, the most important one first."""
+def notes_of(door: Door) -> Iterator[Note]:
+    """Unknown outcomes, and faults of the set-up, the most important one first."""
     for number in door.guard.unknown:
-        yield (
-            f"{UNKNOWN} of exchange {number}: an execution was sent and not answered; "
-            "it is never sent again, look the transfer up"
+        yield outcome_unknown(
+            f"exchange {number}",
+            "an execution was sent and not answered; it is never sent again, look the transfer up",
         )
+    yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
+
+
+def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
+    """Executions of workers that ended before they could say what became of them. `unanswered` counts the executions
+    for which the journal has no answer."""
+    missing = unanswered - sum(note.kind is NoteKind.OUTCOME_UNKNOWN for note in notes)
+    if missing > 0:
+        yield outcome_unknown(
+            f"{missing} executions",
+            "the journal says that they were sent, and not how they were answered; they are never sent again, "
+            "look the transfers up",
+        )
+
+
+def _faults_of_the_set_up(door: Door) -> Iterator[str]:
     yield from _token_refused_an_execution(door)
     yield from door.guard.notes
     yield from door.lockout.notes
@@ -59,21 +75,6 @@ def _sent_before(door: Door) -> Iterator[str]:
         yield (
             f"{len(sent)} of {known} transaction codes were sent by an earlier run, as the journal says, and "
             f"not again{told}: prepare new ones, or use --resend-code"
-        )
-
-
-def ordered(lines: Iterable[str]) -> list[str]:
-    """Unknown outcomes before everything else."""
-    return sorted(lines, key=lambda line: not line.startswith(UNKNOWN))
-
-
-def unknown_to_all(unanswered: int, said: Sequence[str]) -> Iterator[str]:
-    """Executions of workers that ended before they could say what became of them."""
-    missing = unanswered - sum(line.startswith(UNKNOWN) for line in said)
-    if missing > 0:
-        yield (
-            f"{UNKNOWN} of {missing} executions: the journal says that they were sent, and not how they were answered; "
-            "they are never sent again, look the transfers up"
         )
 
 

@@ -1,0 +1,33 @@
+"""How things are counted and listed in every sentence of a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from spec.requirements import LEVELS
+
+_MOST_NAMED = 3
+
+
+def counted(number: int, noun: str, *, none: str = "0") -> str:
+    """`1 request`, `2 requests`; `none` requests where there is none."""
+    return f"{number or none} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def first_few(parts: Sequence[object], most: int = _MOST_NAMED) -> str:
+    """`a, b, c and 2 more`."""
+    more = [f"{len(parts) - most} more"] if len(parts) > most else []
+    return listed([*map(str, parts[:most]), *more])
+
+
+def by_level(levels: Iterable[str]) -> str:
+    """Requirements counted level by level, never together: `2 documented and 1 implied requirements`."""
+    tally = Counter(levels)
+    parts = [f"{tally[level]} {level}" for level in LEVELS if tally[level]]
+    return f"{listed(parts)} requirement{'' if sum(tally.values()) == 1 else 's'}"

@@ -1,0 +1,150 @@
+"""In every process that runs tests: gathers what they found, with redacted evidence, and what the process sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from environments.door.door import Door
+from environments.door.prepared_transfers import codes_told
+from environments.profiles.profile import Profile
+from environments.secrets import POSSIBLE_CODE, Secrets
+from reports.evidence import evidence, outline
+from reports.explaining import Explained, explained
+from reports.generated import Generated
+from reports.grants import Grants
+from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observation
+from reports.notes import Note
+from reports.redaction import redactor_of
+from reports.reproducing import Preparation
+from reports.verdicts import RequirementResult, Verdict, deviation
+from spec.exchange import Exchange
+from spec.requirements import ledger
+from tests.harness.door_notes import notes_of
+from tests.harness.recorder import Recording
+from tests.harness.robustness import Robustness, robustness_of
+
+_LEARNED_FROM = 65_536
+_MOST_CODES = 50
+"""In one answer: each has to be sought in all that is written."""
+_MOST_TARGETED, _MOST_GENERATED = 3, 12
+"""Exchanges that a failure shows: those of generated traffic are different findings."""
+
+
+class Collector:
+    """`shows`: the evidence goes into files; without them an outline is enough, but for what fails."""
+
+    def __init__(self, profile: Profile, secrets: Secrets, door: Door, *, shows: bool) -> None:
+        self.redactor = redactor_of(profile, secrets)
+        self.generated = Generated()
+        self.door = door
+        self._profile, self._secrets, self._shows = profile, secrets, shows
+        self.robustness = Robustness()
+        door.listeners.append(self.robustness.listen)
+        self._collected = 0
+
+    def handover(self) -> Handover:
+        """What this process sent, when its tests are over."""
+        door, redact = self.door, self.redactor.text
+        return Handover(
+            requests=len(door.exchanges),
+            executions=door.guard.sent,
+            unreachable=redact(door.liveness.unreachable),
+            notes=tuple(Note(note.kind, redact(note.text)) for note in notes_of(door)),
+            not_cleaned_up=tuple(
+                LeftKey(key.name, key.state.value, key.owned, tuple(key.exchanges))
+                for key in door.keys.not_cleaned_up()
+            ),
+            not_executed=tuple(map(redact, door.guard.prepared.not_executed())),
+            generated=self.generated,
+            grants=Grants.of_exchanges(door.exchanges),
+            unsent={why: sorted(names) for why, names in {**door.unsent, **door.retry_policy.given_up}.items()},
+            exchanges=tuple(self._shown(exchange) for exchange in self._new()),
+        )
+
+    def found(self, recording: Recording) -> FoundByTest:
+        """What the test found, and what every exchange shows that was sent since the last test."""
+        redact, new = self.redactor.text, self._new()
+        for exchange in new:
+            self._learn(exchange)
+        unjudged = [exchange for exchange in new if exchange.number not in recording.judged]
+        robust = [result for exchange in unjudged for result in self._robust(exchange)]
+        shown = [self._shown(exchange, cited=_cites(recording, exchange)) for exchange in new]
+        return FoundByTest(
+            results=tuple(
+                RequirementResult(result.id, result.verdict, redact(result.message), result.exchanges)
+                for result in (*recording.results, *robust)
+            ),
+            answers_for=tuple(result.id for result in recording.results),
+            observations=tuple(
+                Observation(seen.id, redact(seen.value), seen.exchanges, seen.first) for seen in recording.observations
+            ),
+            exchanges=(*shown, *self._reproducing(recording)),
+            error=redact(recording.error),
+        )
+
+    def explained(self, recording: Recording) -> Explained:
+        """Why a test failed, for people."""
+        most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
+        return explained(recording.failing, self._by_number(), self.redactor.text, self.evidence, most)
+
+    def evidence(self, exchange: Exchange) -> Evidence:
+        """An exchange, redacted."""
+        return evidence(exchange, self.redactor, self.preparation)
+
+    @property
+    def preparation(self) -> Preparation | None:
+        """The first transfer that this process prepared."""
+        plan = self._profile.transactions.prepare
+        if plan is None:
+            return None
+        prepared = (one for one in self.door.exchanges if one.operation == plan.operation and one.expects_success)
+        first = next(prepared, None)
+        return Preparation(first, plan.code_at) if first else None
+
+    def _new(self) -> list[Exchange]:
+        """The exchanges that were not collected yet."""
+        new = self.door.exchanges[self._collected :]
+        self._collected += len(new)
+        return new
+
+    def _by_number(self) -> dict[int, Exchange]:
+        return {exchange.number: exchange for exchange in self.door.exchanges}
+
+    def _shown(self, exchange: Exchange, *, cited: bool = True) -> Evidence:
+        """Evidence; an outline of what no finding cites, and where no file will hold it."""
+        return self.evidence(exchange) if self._shows and cited else outline(exchange)
+
+    def _reproducing(self, recording: Recording) -> list[Evidence]:
+        """Where no file holds the evidence, that of the terminal: one exchange for each requirement that fails."""
+        if self._shows:
+            return []
+        by_number = self._by_number()
+        first = [by_number[number] for result in recording.failing for number in result.exchanges[:1]]
+        return [self.evidence(exchange) for exchange in first]
+
+    def _learn(self, exchange: Exchange) -> None:
+        """Personal values that came back, and codes that could be executed, are hidden wherever else they stand."""
+        if exchange.response is None:
+            return
+        body, plan = exchange.response.body, self._profile.transactions.prepare
+        if len(body) <= _LEARNED_FROM:
+            codes = codes_told(exchange, plan.code_at if plan else "")
+            self._secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
+        self.redactor.learn_from(body[:_LEARNED_FROM])
+
+    def _robust(self, exchange: Exchange) -> Iterator[RequirementResult]:
+        """The robustness requirements, which every exchange of an operation answers for."""
+        for requirement_id in robustness_of(exchange.operation):
+            judgement = self.robustness.judge(requirement_id, exchange)
+            if judgement.holds:
+                cited = (exchange.number,) if judgement.message else ()
+                yield RequirementResult(requirement_id, Verdict.PASS, judgement.message, cited)
+            elif judgement.deviates:
+                verdict = deviation(ledger()[requirement_id].level, self._profile.fail_on)
+                yield RequirementResult(requirement_id, verdict, judgement.message, (exchange.number,))
+
+
+def _cites(recording: Recording, exchange: Exchange) -> bool:
+    """Whether a finding may cite it: of generated traffic only what was found to deviate is cited."""
+    return exchange.number in recording.cited or exchange.number not in recording.judged
