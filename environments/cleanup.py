@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from environments.door.client import Client
 from environments.door.key_record import DELETED, GONE, KeyRecord, Left
-from environments.door.touched_keys import name_of
+from environments.door.key_states import name_of
 from environments.profiles.profile import PixKey, Profile, ProfileError, fill
 from spec.answers import is_refusal
 from spec.exchange import Exchange

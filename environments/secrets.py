@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from environments.door.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
+from environments.door.tokens import parts_that_tell, personal_claims
+from environments.door.wrong_tokens import wrong_tokens
 from environments.profiles.profile import Profile
 
 TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"

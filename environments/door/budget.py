@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from environments.door.sending import LimitError, Sending
+from environments.door.outgoing import LimitError, Sending
 
 
 class Budget:

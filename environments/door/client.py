@@ -12,8 +12,8 @@ import requests
 
 from environments.door.authorization import VALID, authorization
 from environments.door.door import Door
+from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
-from environments.door.sending import Intent
 from spec.exchange import Exchange
 from spec.interface import operations
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import requests
 
-from environments.door.attempt import Wire, WireSettings
+from environments.door.attempt import Result, Wire, WireSettings
 from spec.exchange import Failure, FailureKind, Response
 
 _DIRECTLY_S = 3.0
@@ -20,8 +20,6 @@ _DIRECTLY_S = 3.0
 _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then; an open one is looked for after that."""
 
-
-Result = tuple[requests.Response | None, Response | Failure]
 
 MOST_KEPT = 100_000_000
 """Bytes of large bodies, compressed, that a process keeps in memory."""

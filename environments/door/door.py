@@ -1,6 +1,6 @@
 """The one way out: every byte to the target leaves through this guarded transport adapter.
 
-It is an ordered list of small policies around one HTTP attempt (`Door.__init__`). The order is the safety argument.
+It is an ordered list of small policies around one HTTP attempt (`Door._policies`). The order is the safety argument.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from environments.door.budget import Budget
 from environments.door.connections import Connections
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
+from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
 from environments.door.lockout import Lockout
+from environments.door.outgoing import Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.record import JournalError
 from environments.door.retry_policy import RetryPolicy
-from environments.door.sending import Intent, NotSentError, Policy, Sending
 from environments.door.token_monitor import TokenMonitor
-from environments.door.touched_keys import Keys
 from environments.secrets import Secrets
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 from spec.interface import operations_reached
@@ -69,29 +69,31 @@ class Door(BaseAdapter):
         self.lockout = Lockout(budget, secrets.token, self.exchange)
         self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted)
         self._connections, self._numbers = Connections(wire), count(first_number)
-        # Once, before anything is sent:
-        self._before: tuple[Policy, ...] = (
+        self._before, self._around, self._after = self._policies()
+
+    def _policies(self) -> tuple[tuple[Policy, ...], ...]:
+        """The policies in their order, each with the reason for its place."""
+        once_before_anything_is_sent = (
             self.permission.check,  # first: what is not permitted costs nothing and tells nothing
             self.liveness.refuse_the_dead,  # a target that is gone costs no budget and no code
             self.retry_policy.spare_wrong_tokens,  # nor does a wrong token that would keep the service locked
             self.guard.take_turn,  # before all that waits: what was true of a code holds until its answer stands
             self.lockout.outlast,  # before the claim: a code that is kept back was never written down as sent
-            self.retry_policy.slow_executions,
+            self.retry_policy.slow_executions,  # likewise: a run that is stopped while it waits has claimed nothing
         )
-        # For each attempt, the first one and those that follow it:
-        self._around: tuple[Policy, ...] = (
-            budget.take_request,  # before the claim: a code that there is no room for is not written down as sent
+        for_each_attempt = (
+            self.budget.take_request,  # before the claim: a code that there is no room for is not written down as sent
             self.guard.claim,  # on the disk before the wire: a run that is killed has not forgotten a code
-            budget.wait_for_turn,  # right before the wire, so that the rate is that of the wire
+            self.budget.wait_for_turn,  # right before the wire, so that the rate is that of the wire
             self._attempt,  # once, with a deadline; in `exchanges` whatever happens
         )
-        # Until the answer stands:
-        self._after: tuple[Policy, ...] = (
+        until_the_answer_stands = (
             self.retry_policy.repeat,  # first: "come back later" says nothing of the token
             self.token_monitor.watch,  # then: an answer to an expired token says nothing of the target
             self.liveness.notice,  # last, on the answer that stands
-            self._tell,
+            self._tell,  # whoever judges it may ask for it to be reproduced
         )
+        return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 
     def exchange(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
         """Send one request and give what came of it; a failure is part of the exchange.

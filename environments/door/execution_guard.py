@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from environments.door.budget import Budget
-from environments.door.journal import NOT_SENT, REFUSED, TURNED_AWAY, AlreadySentError, Journal, JournalError
+from environments.door.journal import NOT_SENT, REFUSED, TRIED, TURNED_AWAY, UNKNOWN, AlreadySentError, Journal
+from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared_transfers import Prepared
-from environments.door.sending import NotSentError, Sending
+from environments.door.record import JournalError
 from spec.answers import RefusalKind, gives_result, is_refusal, refusal_kind, refuses_the_token
 from spec.exchange import Exchange, FailureKind
 
-_UNKNOWN = "outcome unknown"
 _GRANTED, _TOKEN_REFUSED = "granted to a bad credential", "token refused"
 """What all processes of a run remember together."""
 
@@ -127,7 +127,7 @@ class ExecutionGuard:
             self._journal.claim(code, once_more=code in self._once_more)
             self._once_more.discard(code)
         else:
-            self._journal.try_out(code)
+            self._journal.write(code, TRIED)
 
     def _withdraw(self, sending: Sending) -> None:
         """Take back the claim of a request that was stopped before it was sent."""
@@ -135,7 +135,7 @@ class ExecutionGuard:
             self._close_claim(sending)
 
     def _close_claim(self, sending: Sending) -> None:
-        self._journal.settle(sending.code or "", NOT_SENT if sending.executes else TURNED_AWAY)
+        self._journal.write(sending.code or "", NOT_SENT if sending.executes else TURNED_AWAY)
         self._budget.release_execution()
 
     @contextmanager
@@ -150,10 +150,10 @@ class ExecutionGuard:
         try:
             yield
         except BaseException:
-            self._journal.settle(sending.code, _UNKNOWN)
+            self._journal.write(sending.code, UNKNOWN)
             raise
         if _is_unknown(sending.exchange):
-            self._journal.settle(sending.code, _UNKNOWN)
+            self._journal.write(sending.code, UNKNOWN)
             self.prepared.settle(sending.code, "")
             return
         self.unknown.remove(number)
@@ -184,9 +184,9 @@ class ExecutionGuard:
             self._close_claim(sending)
         elif executes and refuses_the_token(response):
             self._refuse_the_token(exchange)
-            self._journal.settle(code, REFUSED)
+            self._journal.write(code, REFUSED)
         else:
-            self._journal.settle(code, exchange.summary)
+            self._journal.write(code, exchange.summary)
 
     def _refuse_the_token(self, exchange: Exchange) -> None:
         self._refused_token = self._token()

@@ -7,15 +7,13 @@ import re
 import ssl
 from collections.abc import Iterable
 from http.client import HTTPException, IncompleteRead, LineTooLong
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import requests
 import urllib3
 
+from environments.door.deadline import Deadline
 from spec.exchange import Failure, FailureKind
-
-if TYPE_CHECKING:
-    from environments.door.attempt import Deadline
 
 ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError)
 """What an attempt may raise."""

@@ -11,24 +11,19 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from environments.door.outgoing import NotSentError
 from environments.door.record import JournalError, Record
-from environments.door.sending import NotSentError
 
-__all__ = ["NOT_SENT", "REFUSED", "TURNED_AWAY", "AlreadySentError", "Journal", "JournalError"]
-
-
+SENT, UNKNOWN = "sent", "outcome unknown"
 REFUSED = "refused 401"
 """The event of a code that was refused with the token of the run: the token was at fault."""
-
-
+NOT_SENT = "not sent"
+"""The event that closes SENT where there was no connection."""
 TRIED = "tried with a bad credential"
 """The event of a code before a request that is to be refused. Without the next event its outcome is unknown."""
 TURNED_AWAY = "the bad credential was refused"
 """The event that closes TRIED: the code can still be executed."""
-
-
-NOT_SENT = "not sent"
-"""The event that closes an execution for which there was no connection."""
+_OPENED_BY = {TURNED_AWAY: TRIED, NOT_SENT: SENT}
 
 
 class AlreadySentError(NotSentError):
@@ -84,26 +79,17 @@ class Journal(Record):
         return False
 
     def claim(self, code: str, *, once_more: bool = False) -> None:
-        """Write down that the code is about to be sent. Raises JournalError, or OSError if it cannot be written."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Write down that the code is about to be sent. Raises AlreadySentError, JournalError or OSError."""
         with self._lock:
             self._refuse(code, in_this_run=not once_more)
-            self._append({"digest": self._digest(code), "event": "sent"})
+            self._write(code, SENT)
 
-    def try_out(self, code: str) -> None:
-        """Write down that the code is about to be sent with a bad credential, which a service may grant all the same.
+    def write(self, code: str, event: str) -> None:
+        """Write down what happens to a code: TRIED before it is sent with a wrong token, else what came of it.
 
-        `settle` with TURNED_AWAY takes it back. Raises JournalError, or OSError if it cannot be written.
+        Raises JournalError or OSError.
         """
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lock:
-            self._append({"digest": self._digest(code), "event": TRIED})
-
-    def settle(self, code: str, outcome: str) -> None:
-        """Write down what came of a code that was sent."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lock:
-            self._append({"digest": self._digest(code), "event": outcome})
+        self._write(code, event)
 
     def unanswered(self) -> int:
         """How many codes this run sent without an answer that was written down."""
@@ -111,11 +97,10 @@ class Journal(Record):
         for event in self._events(self._run):
             if event["run"] == self._run:
                 last[event["digest"]] = event["event"]
-        return sum(event in ("sent", TRIED, "outcome unknown") for event in last.values())
+        return sum(event in (SENT, TRIED, UNKNOWN) for event in last.values())
 
     def _refuse(self, code: str, in_this_run: bool) -> None:
-        digest = self._digest(code)
-        events = _of_effect([event for event in self._events(digest) if event["digest"] == digest])
+        events = _of_effect(self._events_of(code))
         if in_this_run and any(event["run"] == self._run for event in events):
             raise AlreadySentError("this run has sent this code")
         earlier = [event for event in events if event["run"] != self._run]
@@ -127,7 +112,7 @@ def _of_effect(events: list[dict[str, str]]) -> list[dict[str, str]]:
     """The events of a code, without what surely executed nothing: a bad credential was refused, or nothing was sent."""
     left: list[dict[str, str]] = []
     for event in events:
-        opened = {TURNED_AWAY: TRIED, NOT_SENT: "sent"}.get(event["event"])
+        opened = _OPENED_BY.get(event["event"])
         since = [at for at, one in enumerate(left) if (one["run"], one["event"]) == (event["run"], opened)][-1:]
         if opened is None:
             left.append(event)

@@ -27,19 +27,14 @@ class KeyRecord(Record):
 
     def write(self, account: str, key: str, event: str) -> None:
         """Write down an event of a key. Raises JournalError, or OSError where it cannot be written."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._lock:
-            self._append({"digest": self._digest(f"{account}\n{key}"), "event": event})
+        self._write(f"{account}\n{key}", event)
 
     def left(self, account: str, key: str) -> Left:
         """What all runs together left of a key. Raises JournalError or OSError."""
         if not self._path.exists():
             return Left.NOTHING
         with self._lock:
-            digest = self._digest(f"{account}\n{key}")
-            return _left(
-                [(event["run"], event["event"]) for event in self._events(digest) if event["digest"] == digest]
-            )
+            return _left([(event["run"], event["event"]) for event in self._events_of(f"{account}\n{key}")])
 
 
 def _left(events: list[tuple[str, str]]) -> Left:

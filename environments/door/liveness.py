@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from environments.door.sending import LimitError, Sending
+from environments.door.outgoing import LimitError, Sending
 from spec.answers import is_refusal
 from spec.exchange import FailureKind, Response
 
 if TYPE_CHECKING:
     import requests
 
-    from environments.door.sending import Intent
+    from environments.door.outgoing import Intent
 
 GONE = "the target cannot be reached any more: {}"
 _MOST_TIMEOUTS = 2

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import requests
 
 from environments.door.budget import Budget
-from environments.door.sending import Intent, NotSentError, Sending
+from environments.door.outgoing import Intent, NotSentError, Sending
 from spec.answers import LATER, refusal_kind
 from spec.exchange import Exchange
 

@@ -12,7 +12,7 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.journal import Journal
 from environments.door.key_record import KeyRecord, beside
-from environments.door.touched_keys import Keys
+from environments.door.key_states import Keys
 from environments.profiles.credentials import resolve_headers, resolve_passphrase
 from environments.profiles.profile import Profile, is_loopback
 from environments.profiles.target import Target

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import requests
 
-from environments.door.sending import Sending
+from environments.door.outgoing import Sending
 from environments.secrets import Secrets
 from spec.interface import MARK, arguments_reached, operations, operations_reached
 

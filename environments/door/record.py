@@ -1,4 +1,4 @@
-"""A record that outlives a run: one line of JSON for each event, without what it is about.
+"""A record that outlives a run: one line of JSON for each event.
 
 An event is keyed by a digest of origin and subject; the subject itself is never written. The key of the digest lies
 beside the record in a file of its own, and a record without the key that it was written with cannot be read.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-_UNREADABLE = "so nobody knows what was sent: mend or move the journal"
+_UNREADABLE = "so it is unknown what was sent: repair or move the journal"
 
 
 class JournalError(Exception):
@@ -31,8 +31,12 @@ class Record:
         self._path, self._origin, self._run = path, origin, run
         self._lock = FileLock(f"{path}.lock", mode=0o600)
 
+    def _events_of(self, subject: str) -> list[dict[str, str]]:
+        digest = self._digest(subject)
+        return [event for event in self._events(digest) if event["digest"] == digest]
+
     def _events(self, of: str) -> Iterator[dict[str, str]]:
-        """The events in whose lines the text stands; every line is looked at, the others are not read."""
+        """The events whose lines contain the text. Every line is checked, and only those are parsed."""
         lines = self._path.read_text("utf-8", "replace").splitlines() if self._path.exists() else []
         key = f'"key": "{self._name_of_key()}"' if lines else ""
         for number, line in enumerate(lines, 1):
@@ -53,6 +57,12 @@ class Record:
     def _damaged(self, number: int) -> str:
         return f"{self._path}: line {number} cannot be read, {_UNREADABLE}"
 
+    def _write(self, subject: str, event: str) -> None:
+        """Write down an event of a subject, as one line that is on the disk before this returns."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._lock:
+            self._append({"digest": self._digest(subject), "event": event})
+
     def _append(self, event: dict[str, str]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = json.dumps({"at": at, "run": self._run, "key": self._name_of_key(), **event}) + "\n"
@@ -62,15 +72,15 @@ class Record:
             file.flush()
             os.fsync(file.fileno())
 
-    def _digest(self, code: str) -> str:
-        return hmac.new(self._key(), f"{self._origin}\n{code}".encode(), hashlib.sha256).hexdigest()
+    def _digest(self, subject: str) -> str:
+        return hmac.new(self._key(), f"{self._origin}\n{subject}".encode(), hashlib.sha256).hexdigest()
 
     @property
     def _key_file(self) -> Path:
         return self._path.with_suffix(".key")
 
     def _name_of_key(self) -> str:
-        """Tells one key from another, and nothing else of it."""
+        """Tells one key from another without showing it."""
         return hmac.new(self._key(), b"name", hashlib.sha256).hexdigest()[:8]
 
     def _key(self) -> bytes:

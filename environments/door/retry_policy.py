@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from environments.door.authorization import VALID
-from environments.door.sending import NotSentError, Sending
+from environments.door.outgoing import NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from environments.door.authorization import VALID
-from environments.door.sending import Intent, Sending
+from environments.door.outgoing import Intent, Sending
 from environments.profiles.credentials import CredentialError
 from spec.answers import ABOUT_THE_CALLER, ABOUT_THE_REQUEST, RefusalKind, is_page, refusal_kind, turns_away
 from spec.exchange import Exchange, Response

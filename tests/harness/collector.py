@@ -22,7 +22,7 @@ from spec.exchange import Exchange
 from spec.requirements import ledger
 from tests.harness.door_notes import notes_of
 from tests.harness.recorder import Recording
-from tests.harness.robustness import Robustness, robustness_of
+from tests.harness.reproduction import Robustness, robustness_of
 
 _LEARNED_FROM = 65_536
 _MOST_CODES = 50

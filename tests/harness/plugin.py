@@ -14,7 +14,7 @@ from environments.profiles.profile import Profile
 from reports.generated import Generated
 from tests.harness.judging import turn_of
 from tests.harness.recorder import NotExercised
-from tests.harness.robustness import Robustness
+from tests.harness.reproduction import Robustness
 from tests.harness.session import SESSION
 from tests.harness.watcher import requirement_of
 

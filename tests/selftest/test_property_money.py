@@ -13,7 +13,7 @@ import requests
 from environments.door.budget import Budget
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
-from environments.door.sending import Intent, Sending
+from environments.door.outgoing import Intent, Sending
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response
 from environments.sandbox.double_entry import Ledger, Transfer

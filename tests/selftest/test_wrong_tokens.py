@@ -12,15 +12,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from environments.door.authorization import MOST_WRONG_TOKENS, SPELLINGS, authorization, wrong_credentials
-from environments.door.wrong_tokens import (
-    ANOTHER,
-    LEAST_BITS,
-    NAMES,
-    personal_claims,
-    random_bits,
-    signed_token,
-    wrong_tokens,
-)
+from environments.door.tokens import LEAST_BITS, personal_claims, random_bits, signed_token
+from environments.door.wrong_tokens import ANOTHER, NAMES, wrong_tokens
 from environments.profiles.profile import PixKey
 from spec.interface import MARK, operations_reached
 from tests.selftest.services.running import run, write_profile

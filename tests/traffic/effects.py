@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, replace
 
 from environments.door.authorization import VALID
-from environments.door.touched_keys import State
+from environments.door.key_states import State
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange

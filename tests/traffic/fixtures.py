@@ -9,7 +9,7 @@ from environments.profiles.profile import Profile
 from spec.answers import gives_result
 from spec.exchange import Exchange
 from tests.harness.recorder import NotExercised
-from tests.harness.robustness import Robustness
+from tests.harness.reproduction import Robustness
 from tests.harness.selection import requirements
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions

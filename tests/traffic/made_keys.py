@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from environments.door.touched_keys import Keys
+from environments.door.key_states import Keys
 from spec.key_list import UUID, Listing, alike
 
 _TYPES = ("RANDOM", "EVP")

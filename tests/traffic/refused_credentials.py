@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from environments.door.authorization import MOST_WRONG_TOKENS, SPELLINGS, WITHOUT_A_TOKEN, wrong_credentials
-from environments.door.wrong_tokens import ANOTHER, is_guessable
+from environments.door.tokens import is_guessable
+from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.profile import PixKey
 from spec.exchange import Exchange
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from environments.door.client import NOTHING, Client
-from environments.door.touched_keys import State
+from environments.door.key_states import State
 from environments.profiles.profile import PixKey, Profile, fill
 from spec.answers import (
     ABOUT_THE_REQUEST,

@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from environments.door.authorization import OTHER_SCHEMES, VALID
 from environments.door.client import Client
+from environments.door.key_states import State
 from environments.door.liveness import UnreachableError
-from environments.door.touched_keys import State
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.interface import MARK

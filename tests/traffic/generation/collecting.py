@@ -14,7 +14,7 @@ from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
 from spec.rules import RULES
-from tests.harness.robustness import Robustness, robustness_of
+from tests.harness.reproduction import Robustness, robustness_of
 from tests.traffic.case import Case
 
 UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"

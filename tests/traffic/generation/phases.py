@@ -11,7 +11,7 @@ from environments.door.client import Client
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from spec.interface import READS, operations
-from tests.harness.robustness import Robustness
+from tests.harness.reproduction import Robustness
 from tests.traffic.case import HARMLESS, Case, as_bytes, form_of, places_of
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.coverage import coverage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from environments.door.sending import Sending
+from environments.door.outgoing import Sending
 from spec.exchange import Exchange
 from spec.rules import ROBUSTNESS, Judgement, Outcome, judge
 

@@ -11,8 +11,8 @@ from enum import Enum
 from urllib.parse import unquote_plus
 
 from environments.door.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
+from environments.door.outgoing import Sending
 from environments.door.record import JournalError
-from environments.door.sending import Sending
 from environments.profiles.profile import PixKey
 from spec.answers import is_refusal, may_be_registered, registered
 from spec.exchange import Exchange, Request

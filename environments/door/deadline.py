@@ -1,0 +1,143 @@
+"""A total deadline for one attempt: a watchdog closes the socket when the time is up.
+
+`requests` knows a deadline for the next byte only. The connections here name their socket to the watchdog, and read an
+answer to its real end.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from http.client import HTTPResponse, IncompleteRead, parse_headers
+from types import TracebackType
+from typing import Any
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+_local = threading.local()
+
+
+class Deadline:
+    """Shuts the socket of this thread's request down when `seconds` have passed. `sending` says that the request may
+    have left: a connection is there, to the target or to a proxy that is told what to pass on. `timer` counts."""
+
+    def __init__(self, seconds: float, timer: Callable[..., threading.Timer] = threading.Timer) -> None:
+        self.expired = False
+        self.sending = False
+        self._sock: socket.socket | None = None
+        self._timer = timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def watch(self, sock: socket.socket | None) -> None:
+        """Name the socket that the request goes over."""
+        self._sock = sock
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a socket, to the target or to a proxy."""
+        return self._sock is not None
+
+    def _expire(self) -> None:
+        self.expired = True
+        try:
+            if self._sock is not None:
+                self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:  # the peer was faster
+            return
+
+    def __enter__(self) -> Deadline:
+        _local.deadline = self
+        self._timer.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self._timer.cancel()
+        _local.deadline = None
+
+
+def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
+    deadline: Deadline | None = getattr(_local, "deadline", None)
+    if deadline is not None and sock is not None:
+        deadline.watch(sock)
+        deadline.sending |= sending
+
+
+class _WholeLines:
+    """A stream whose end among the headers is an error (RFC 9112 section 8); `http.client` takes it for their end."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)  # flush and close, once a proxy has answered a CONNECT
+
+    def readline(self, limit: int = -1) -> bytes:
+        line: bytes = self.stream.readline(limit)
+        if not line:
+            raise IncompleteRead(b"")
+        return line
+
+
+class _FinalResponse(HTTPResponse):
+    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone."""
+
+    def begin(self) -> None:
+        stream = self.fp
+        try:
+            super().begin()
+        finally:
+            self.fp = stream
+
+    def _read_status(self) -> tuple[str, int, str]:
+        stream = self.fp.stream if isinstance(self.fp, _WholeLines) else self.fp
+        while True:
+            self.fp = stream
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            self.fp = _WholeLines(stream)  # type: ignore[assignment]
+            if status in (100, 101) or not 100 <= status < 200:
+                return version, status, reason
+            parse_headers(self.fp)
+
+
+class _Watched:
+    """A connection whose socket is watched from the start."""
+
+    sock: socket.socket | None
+
+    def _new_conn(self) -> socket.socket:
+        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
+        _watch(sock)
+        return sock
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]
+        _watch(self.sock)
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        if self.sock is None:
+            self.connect()  # else it would be made among the sending
+        _watch(self.sock, sending=True)
+        super().request(*args, **kwargs)  # type: ignore[misc]
+
+
+class _WatchedConnection(_Watched, HTTPConnection):
+    response_class = _FinalResponse
+
+
+class _WatchedTlsConnection(_Watched, HTTPSConnection):
+    response_class = _FinalResponse
+
+
+class _WatchedPool(HTTPConnectionPool):
+    ConnectionCls = _WatchedConnection
+
+
+class _WatchedTlsPool(HTTPSConnectionPool):
+    ConnectionCls = _WatchedTlsConnection
+
+
+def use_watched_pools(manager: Any) -> None:
+    """Make a pool manager of `urllib3` open connections that are watched."""
+    manager.pool_classes_by_scheme = {"http": _WatchedPool, "https": _WatchedTlsPool}
