@@ -180,7 +180,7 @@ class Registrar:
         for key in left if self.deletes else []:
             sure = key.state is not State.MAYBE or (self.keys.before and listing and listing.shows(key.value))
             if sure:
-                self.delete(PixKey(key.kind, key.value), valid=False)
+                self.delete(PixKey(key.type, key.value), valid=False)
         if left and self.deletes:
             self.look()
 
@@ -197,7 +197,7 @@ class Registrar:
         """Before the first registration of a key of the profile: what is there already is the operator's."""
         if not self.keys.started:
             self.look()
-            self.keys.start()
+            self.keys.started = True
 
     def settle_mistake(self, exchange: Exchange) -> None:
         """Delete what a mistaken registration of an invented key registered after all."""
