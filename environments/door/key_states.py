@@ -174,7 +174,7 @@ class Keys:
                 self._see(key, listing)
 
     def _close_what_is_gone(self, listing: Listing, account: str) -> None:
-        """Close the keys that earlier runs left and the list does not show: if one comes back, it is somebody else's."""
+        """Close the keys that earlier runs left and the list does not show: what comes back is somebody else's."""
         if self._record is None or account in self._looked_at:
             return
         self._looked_at.add(account)

@@ -89,7 +89,7 @@ def test_an_option_of_the_ini_file_is_refused(tmp_path):
 def test_self_tests_may_write_both(tmp_path):
     """The suite's own tests give no verdict, and have no report of their own."""
     files = [f"--html={tmp_path / 'x.html'}", f"--junitxml={tmp_path / 'x.xml'}"]
-    line = command(write_profile(tmp_path, "embedded", auth=None), *files, "tests/selftest/test_patience.py")
+    line = command(write_profile(tmp_path, "embedded", auth=None), *files, "tests/selftest/test_retry_policy.py")
     done = subprocess.run(line, cwd=ROOT, env=environment(), capture_output=True, text=True)
 
     assert done.returncode == 0, done.stdout
