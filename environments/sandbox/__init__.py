@@ -1,26 +1,26 @@
 """The sandbox: a small, lawful reference implementation of the whole interface, over real HTTP.
 
-`Service` is the document as a WSGI application, `Server` serves it; alone: `python -m environments.sandbox`.
+`Service` answers requests, `Server` serves it; alone: `python -m environments.sandbox`.
 
-What the document does not show, and what the sandbox chooses. None of it is owed by any other service.
+What the interface document does not show, and what the sandbox chooses. Another service may choose otherwise.
 
 ====================================  =====================================================================
-The document does not show            The sandbox
+not shown                             the sandbox
 ====================================  =====================================================================
 which operations require the token    all
 where a token comes from, how long    given at the start, or random; lives as long as the service
 the scheme's letter case              ignored; the token is compared exactly
-how it says no                        envelope {code: <HTTP status>, data: {error: <text>}}; the text repeats
+a refusal                             envelope {code: <HTTP status>, data: {error: <text>}}; the text repeats
                                       nothing of the request
-body not JSON, or a field wrong       400; a member that stands twice too; unknown fields are ignored
+body not JSON, or a field wrong       400; a repeated member too; unknown fields are ignored
 no token, or another one              401, with WWW-Authenticate: Bearer
 unknown path, account, code or key    404
 another method on a known path        405, with Allow; HEAD and OPTIONS too
 a code executed before                409, and no money moves
 a body above 1 MiB                    413
 a body that is not application/json   415
-well-formed, but cannot be            422: kind not documented (numeric ones too), key not in the format of
-                                      its kind, too little money, accounts that do not fit the transfer
+well-formed, but impossible           422: undocumented key type (numeric ones too), key not in the format of
+                                      its type, too little money, accounts that do not fit the transfer
 other limits                          amounts up to 10^12 reais; none on rate or number of keys
 accountId                             ac-0001, ac-0002, ac-0003
 transactionId                         SBX-PHONE-1 and four more (seeds.sql); SBX- and 16 hexadecimal digits
@@ -55,7 +55,7 @@ preparation                           {transactionId, status, value, date, name,
 
 from __future__ import annotations
 
-from environments.sandbox.database import Database
+from environments.sandbox.double_entry import Database
 from environments.sandbox.messages import Data, Headers, Refusal, Request, Response
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service

@@ -34,20 +34,22 @@ def main() -> int:
     try:
         server = Server(service, options.host, options.port)
     except (OSError, OverflowError) as error:
-        print(
-            f"error: cannot listen on {options.host}, port {options.port}: {error}; try another --port",
-            file=sys.stderr,
-        )
+        where = f"{options.host}, port {options.port}"
+        print(f"error: cannot listen on {where}: {error}; try another --port", file=sys.stderr)
         return 2
+    _serve(server, banner(server.base_url, service.token))
+    return 0
+
+
+def _serve(server: Server, text: str) -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):  # a shell starts background processes with SIGINT ignored
         signal.signal(ending, signal.default_int_handler)
     try:
         with server:
-            print(banner(server.base_url, service.token), end="", flush=True)
+            print(text, end="", flush=True)
             threading.Event().wait()
     except KeyboardInterrupt:
         print()
-    return 0
 
 
 def banner(url: str, token: str) -> str:

@@ -25,15 +25,18 @@ class AccountOperations(HttpService):
             return {"entries": [self.entry_result(entry) for entry in ledger.entries(account.id)]}
 
     def account_result(self, account: Account) -> Data:
+        return {"id": account.id, **self.holder_result(account)}
+
+    def holder_result(self, account: Account) -> Data:
+        """Where an account is held and by whom, as an execution result shows its counterparty, too."""
         return {
-            "id": account.id,
-            "name": account.name,
-            "document": self.mask(account.document),
             "bank": account.bank,
-            "branch": account.branch,
             "account": account.number,
             "digit": account.digit,
+            "branch": account.branch,
             "accountType": account.type,
+            "document": self.mask(account.document),
+            "name": account.name,
         }
 
     def entry_result(self, entry: Entry) -> Data:
@@ -52,7 +55,7 @@ class AccountOperations(HttpService):
         return cents / 100
 
     def mask(self, document: str) -> str:
-        """A tax document partly hidden: ***.456.789-** for a CPF, **.345.678/0001-** for a CNPJ."""
+        """A masked tax document: ***.456.789-** for a CPF, **.345.678/0001-** for a CNPJ."""
         if len(document) == 11:
             return f"***.{document[3:6]}.{document[6:9]}-**"
         return f"**.{document[2:5]}.{document[5:8]}/{document[8:12]}-**"

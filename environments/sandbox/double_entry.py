@@ -1,12 +1,20 @@
-"""The double-entry ledger: accounts, keys, transfers and entries, inside one transaction.
+"""The double-entry ledger: accounts, keys, transfers and entries, in SQLite, in memory.
 
-It keeps books and decides nothing: who may do what is the business of the service.
+It keeps books and decides nothing: the service decides who may do what.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SCRIPT = (HERE / "schema.sql").read_text("utf-8") + (HERE / "seeds.sql").read_text("utf-8")
 
 CLEARING = "clearing"
 """The account where money is booked that leaves for other banks, or comes from them."""
@@ -29,10 +37,10 @@ class Account:
 
 @dataclass(frozen=True)
 class Key:
-    """A registered key: its value, its kind, and the id of the account that it pays into."""
+    """A registered key: its value, its type, and the id of the account that it pays into."""
 
     key: str
-    kind: str
+    type: str
     account: str
 
 
@@ -52,7 +60,7 @@ class Transfer:
     id: str
     payer: str
     payee: Account
-    key_kind: str
+    key_type: str
     key: str
     cents: int
     message: str
@@ -105,28 +113,25 @@ class Ledger:
         return [Key(*row) for row in rows]
 
     def add_key(self, key: Key) -> None:
-        self._execute("INSERT INTO keys VALUES (?, ?, ?)", [key.key, key.kind, key.account])
+        self._execute("INSERT INTO keys VALUES (?, ?, ?)", [key.key, key.type, key.account])
 
     def remove_key(self, key: Key) -> None:
         self._execute("DELETE FROM keys WHERE key = ?", [key.key])
 
-    def add_registration(self, account_id: str, kind: str, accepted: bool) -> int:
+    def add_registration(self, account_id: str, key_type: str, accepted: bool) -> int:
         """Note a request for a key, and number it: numbers only ever grow."""
-        query = "INSERT INTO registrations (account, kind, accepted) VALUES (?, ?, ?)"
-        return int(self._execute(query, [account_id, kind, accepted]).lastrowid or 0)
+        query = "INSERT INTO registrations (account, type, accepted) VALUES (?, ?, ?)"
+        return int(self._execute(query, [account_id, key_type, accepted]).lastrowid or 0)
 
     def transfer(self, code: str) -> Transfer | None:
         """The transfer with this transaction code."""
         row = self._execute("SELECT * FROM transfers WHERE id = ?", [code]).fetchone()
-        if row is None:
-            return None
-        return Transfer(row[0], row[1], self.payee(row[2]), *row[3:])
+        return row and Transfer(row[0], row[1], self.payee(row[2]), *row[3:])
 
     def prepare(self, transfer: Transfer) -> None:
         """Note a transfer. No money moves."""
-        values = (transfer.id, transfer.payer, transfer.payee.id, transfer.key_kind, transfer.key)
-        rest = (transfer.cents, transfer.message, transfer.date, transfer.status)
-        self._execute("INSERT INTO transfers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, *rest])
+        columns = vars(transfer) | {"payee": transfer.payee.id}
+        self._execute(f"INSERT INTO transfers VALUES ({', '.join(f':{name}' for name in columns)})", columns)
 
     def settle(self, transfer: Transfer, date: int) -> Transfer:
         """Move the money, once for each call: out of the payer's account, into the payee's or to clearing."""
@@ -139,3 +144,26 @@ class Ledger:
     def _post(self, code: str, account_id: str, cents: int) -> None:
         query = "INSERT INTO entries (transfer, account, cents) VALUES (?, ?, ?)"
         self._execute(query, [code, account_id, cents])
+
+
+class Database:
+    """A fresh world, as seeds.sql has it: one connection, one transaction at a time. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._connection.execute("PRAGMA foreign_keys = ON")
+        self._connection.executescript(f"BEGIN; {SCRIPT} COMMIT;")
+        weakref.finalize(self, self._connection.close)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Ledger]:
+        """The ledger, alone: what is done with it is kept as a whole, or, on an exception, not at all."""
+        with self._lock:
+            self._connection.execute("BEGIN")
+            try:
+                yield Ledger(self._connection)
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")

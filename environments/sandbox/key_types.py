@@ -1,4 +1,4 @@
-"""The format that the sandbox asks of a key of each kind (the document shows none)."""
+"""The format that the sandbox asks of a key of each type (the document shows none)."""
 
 from __future__ import annotations
 

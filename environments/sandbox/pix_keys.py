@@ -28,16 +28,16 @@ class KeyOperations(AccountOperations):
     """Registers, deletes and lists keys."""
 
     KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], bool]]] = key_types.FORMATS
-    """The kinds that are accepted, each with the test that its keys pass."""
+    """The key types that are accepted, each with the test that its keys pass."""
 
     def register_pix_key(self, request: Request, account_id: str) -> Data:
         body = self.read_json(request, "registerPixKey")
         with self.database.transaction() as ledger:
             self.own_account(ledger, account_id)
             self.check_body_account(body, account_id)
-            kind = self.key_kind(body)
-            key = self.requested_key(body, kind)
-            return self.registration_result(self.register(ledger, account_id, kind, key))
+            key_type = self.key_type(body)
+            key = self.requested_key(body, key_type)
+            return self.registration_result(self.register(ledger, account_id, key_type, key))
 
     def delete_pix_key(self, request: Request, account_id: str) -> Data:
         body = self.read_json(request, "deletePixKey")
@@ -58,46 +58,42 @@ class KeyOperations(AccountOperations):
         if text(body, "account", account_id) != account_id:
             raise Refusal(422, "The account of the body is another one than that of the path.")
 
-    def key_kind(self, body: Data) -> str:
+    def key_type(self, body: Data) -> str:
         """The field pixKeyType, one of the documented names."""
-        kind = text(body, "pixKeyType")
-        if kind not in self.KEY_FORMATS:
+        key_type = text(body, "pixKeyType")
+        if key_type not in self.KEY_FORMATS:
             raise Refusal(422, f"The field pixKeyType is one of {', '.join(self.KEY_FORMATS)}.")
-        return kind
+        return key_type
 
-    def requested_key(self, body: Data, kind: str) -> str:
-        """The field pixKey, in the format of its kind; empty where the service makes the key."""
-        key = text(body, "pixKey", self.default_key(kind))
-        if not self.KEY_FORMATS[kind](key):
-            raise Refusal(422, f"The field pixKey does not have the format of a key of the kind {kind}.")
+    def requested_key(self, body: Data, key_type: str) -> str:
+        """The field pixKey, in the format of its type; empty where the service makes the key."""
+        key = text(body, "pixKey", "" if key_type == "RANDOM" else None)
+        if not self.KEY_FORMATS[key_type](key):
+            raise Refusal(422, f"The field pixKey does not have the format of a key of the type {key_type}.")
         return key
-
-    def default_key(self, kind: str) -> str | None:
-        """The key where the body has none; None where it is required."""
-        return "" if kind == "RANDOM" else None
 
     # What becomes of it
 
-    def register(self, ledger: Ledger, account_id: str, kind: str, value: str) -> Registration:
+    def register(self, ledger: Ledger, account_id: str, key_type: str, value: str) -> Registration:
         """Register a key, unless it is registered already, here or anywhere."""
-        key = Key(value or self.new_key(), kind, account_id)
+        key = Key(value or self.new_key(), key_type, account_id)
         accepted = ledger.key(key.key) is None
         if accepted:
             ledger.add_key(key)
-        number = ledger.add_registration(account_id, kind, accepted)
+        number = ledger.add_registration(account_id, key_type, accepted)
         return Registration(number, key, not value, accepted)
 
     def new_key(self) -> str:
         return str(uuid.uuid4())
 
     def remove(self, ledger: Ledger, account_id: str, value: str) -> None:
-        """Delete a key of this account; that of another one is as good as unknown."""
+        """Delete a key of this account; a key of another account is as good as unknown."""
         key = ledger.key(value)
         if key is None or key.account != account_id:
             raise Refusal(404, "The account has no such key.")
         ledger.remove_key(key)
 
-    # How it is told
+    # The response
 
     def registration_result(self, registration: Registration) -> Data:
         """The four fields of the document, Resources, Key registration result."""
@@ -113,13 +109,11 @@ class KeyOperations(AccountOperations):
         return "true" if registration.accepted else "false"
 
     def registration_message(self, registration: Registration) -> str:
-        if registration.accepted:
-            return "The registration request was received."
-        return "The key is already registered."
+        return "The registration request was received." if registration.accepted else "The key is already registered."
 
     def registration_key(self, registration: Registration) -> str | None:
         """Null for a key that the service made; listPixKeys shows it."""
         return None if registration.made else registration.key.key
 
     def key_result(self, key: Key) -> Data:
-        return {"pixKey": key.key, "pixKeyType": key.kind}
+        return {"pixKey": key.key, "pixKeyType": key.type}

@@ -1,6 +1,6 @@
-"""How the sandbox listens and speaks: routes, the token, JSON, the envelope, refusals.
+"""What holds for all operations: routes, the token, JSON, the envelope, refusals.
 
-Every method states one thing, so that a subclass can change that one thing.
+Each method decides one thing, so that a subclass can change that one thing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import ClassVar, NoReturn, cast
 from urllib.parse import unquote_to_bytes
 
-from environments.sandbox.database import Database
+from environments.sandbox.double_entry import Database
 from environments.sandbox.messages import MAX_BODY, Data, Headers, Refusal, Request, Response
 
 Route = tuple[str, str, str]
@@ -48,13 +48,13 @@ class HttpService:
         return self.respond(request)
 
     def respond(self, request: Request) -> Response:
-        """The whole way from a request to its response."""
+        """From a request to its response."""
         operation = None
         try:
             self.check_size(request)
-            operation, argument = self.route(request)
+            operation, parameter = self.route(request)
             self.authorize(request, operation)
-            response = self.success(operation, self.perform(operation, request, argument))
+            response = self.success(operation, self.perform(operation, request, parameter))
         except Refusal as refusal:
             response = self.refusal(refusal)
         return self.finish(request, operation, response)
@@ -70,7 +70,7 @@ class HttpService:
             raise Refusal(413, f"A body has at most {MAX_BODY} bytes.")
 
     def route(self, request: Request) -> tuple[str, str | None]:
-        """The operationId and the path argument, decoded; None where the path has no parameter."""
+        """The operationId and the path parameter, decoded; None where the path has none."""
         found = {method: (name, segment) for method, name, segment in self.routes_of(request.path)}
         if not found:
             raise Refusal(404, "There is no such path.")
@@ -81,9 +81,10 @@ class HttpService:
         return name, None if segment is None else self.decode(segment)
 
     def routes_of(self, path: str) -> list[tuple[str, str, str | None]]:
-        """Method, operationId and undecoded argument of every route that has this path."""
-        matches = ((method, name, _arguments(template, path)) for method, template, name in self.ROUTES)
-        return [(method, name, next(iter(found), None)) for method, name, found in matches if found is not None]
+        """Method, operationId and undecoded path parameter of every route that has this path."""
+        patterns = ((method, name, re.sub(r"{\w+}", "([^/]+)", template)) for method, template, name in self.ROUTES)
+        found = ((method, name, re.fullmatch(pattern, path)) for method, name, pattern in patterns)
+        return [(method, name, match[1] if match.re.groups else None) for method, name, match in found if match]
 
     def decode(self, segment: str) -> str:
         """A path segment without its percent-encoding, which may hide slashes, NUL and anything else."""
@@ -103,10 +104,10 @@ class HttpService:
         """Whether this is the token. The server reads the bytes of a header as Latin-1."""
         return hmac.compare_digest(credential.encode("latin-1", "replace"), self.token.encode())
 
-    def perform(self, operation: str, request: Request, argument: str | None) -> Data:
+    def perform(self, operation: str, request: Request, parameter: str | None) -> Data:
         """Call the method of the operation: executePix is `execute_pix`."""
         method = cast("Callable[..., Data]", getattr(self, re.sub("([A-Z])", r"_\1", operation).lower()))
-        return method(request) if argument is None else method(request, argument)
+        return method(request) if parameter is None else method(request, parameter)
 
     # Bodies of requests
 
@@ -137,7 +138,7 @@ class HttpService:
         return self.render(200, self.envelope(operation, data))
 
     def refusal(self, refusal: Refusal) -> Response:
-        """How it says no: the status, and in the envelope the status again and a text."""
+        """The response to what is refused: the status, and in the envelope the status again and a text."""
         body = self.envelope(None, {"error": refusal.error}, refusal.status)
         return self.render(refusal.status, body, refusal.headers)
 
@@ -150,14 +151,6 @@ class HttpService:
         return time.time_ns() // 1_000_000
 
 
-def _arguments(template: str, path: str) -> list[str] | None:
-    """What stands, undecoded, where the template has a parameter; None where the path is another one."""
-    parts, segments = template.split("/"), path.split("/")
-    pairs = list(zip(parts, segments, strict=False))
-    same = all(segment != "" if part[:1] == "{" else segment == part for part, segment in pairs[1:])
-    return [segment for part, segment in pairs if part[:1] == "{"] if same and len(parts) == len(segments) else None
-
-
 def _no_json(constant: str) -> NoReturn:
     raise ValueError("NaN and Infinity are not JSON")
 
@@ -165,5 +158,5 @@ def _no_json(constant: str) -> NoReturn:
 def _members(pairs: list[tuple[str, object]]) -> Data:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a member stands twice")
+        raise ValueError("a repeated member")
     return members

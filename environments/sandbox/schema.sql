@@ -14,14 +14,14 @@ CREATE TABLE accounts (
 
 CREATE TABLE keys (
   key     TEXT PRIMARY KEY,
-  kind    TEXT NOT NULL,
+  type    TEXT NOT NULL,
   account TEXT NOT NULL REFERENCES accounts
 );
 
 CREATE TABLE registrations (
   number   INTEGER PRIMARY KEY AUTOINCREMENT,
   account  TEXT NOT NULL REFERENCES accounts,
-  kind     TEXT NOT NULL,
+  type     TEXT NOT NULL,
   accepted INTEGER NOT NULL
 );
 
@@ -29,7 +29,7 @@ CREATE TABLE transfers (
   id       TEXT PRIMARY KEY,   -- the transaction code
   payer    TEXT NOT NULL REFERENCES accounts,
   payee    TEXT NOT NULL REFERENCES accounts,
-  key_kind TEXT NOT NULL,
+  key_type TEXT NOT NULL,
   key      TEXT NOT NULL,
   cents    INTEGER NOT NULL CHECK (cents > 0),
   message  TEXT NOT NULL,

@@ -33,7 +33,7 @@ INSERT INTO transfers VALUES
 INSERT INTO entries (transfer, account, cents)
   SELECT id, payer, -cents FROM transfers UNION ALL SELECT id, payee, cents FROM transfers;
 
--- One prepared transfer for each kind of key: whole reais, cents, one cent, a large amount.
+-- One prepared transfer for each key type: whole reais, cents, one cent, a large amount.
 INSERT INTO transfers VALUES
   ('SBX-PHONE-1',  'ac-0001', 'cp-phone',  'PHONE',  '+5511955500101',
    15000, 'Aluguel de março', 1767312000000, 'PREPARED'),

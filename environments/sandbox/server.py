@@ -12,14 +12,15 @@ import socket
 import socketserver
 import sys
 import threading
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from environments.sandbox.framing import read_body
 from environments.sandbox.messages import MAX_BODY, Request, Response
+from environments.sandbox.protocol import HttpService
 
 POLL_SECONDS = 0.005
 """How often the accepting thread looks whether to stop; half of it is the usual wait in `stop`."""
@@ -27,24 +28,24 @@ POLL_SECONDS = 0.005
 log = logging.getLogger(__name__)
 
 
-class Answering(Protocol):
-    """What a server serves."""
-
-    def serve(self, request: Request, connection: socket.socket) -> Response | None:
-        """The response to send; None where the service has sent it over the connection itself."""
-
-
-class Server:
+class Server(socketserver.ThreadingTCPServer):
     """Serves from `start` to `stop`; a context manager. A port in use is an OSError."""
 
-    def __init__(self, service: Answering, host: str = "127.0.0.1", port: int = 0) -> None:
-        self._listener = _Listener((host, port), service)
-        serve = self._listener.serve_forever
+    allow_reuse_address = True
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self, service: HttpService, host: str = "127.0.0.1", port: int = 0) -> None:
+        super().__init__((host, port), _Handler)
+        self.service = service
+        self.connections: set[socket.socket] = set()
+        serve = self.serve_forever
         self._thread = threading.Thread(target=serve, args=(POLL_SECONDS,), name="pix-sandbox", daemon=True)
 
     @property
     def base_url(self) -> str:
-        host, port = self._listener.server_address[:2]
+        host, port = self.server_address[:2]
         return f"http://{host!s}:{port}"
 
     def start(self) -> Self:
@@ -54,28 +55,18 @@ class Server:
     def stop(self) -> None:
         """Stop accepting, and close what is open. Returns within about POLL_SECONDS."""
         if self._thread.is_alive():
-            self._listener.shutdown()
+            self.shutdown()
             self._thread.join()
-        self._listener.server_close()
-        self._listener.close_connections()
+        self.server_close()
+        for connection in tuple(self.connections):
+            with suppress(OSError):  # it is closed already
+                connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-class _Listener(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], service: Answering) -> None:
-        super().__init__(address, _Handler)
-        self.service = service
-        self.connections: set[socket.socket] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.connections.add(request)
@@ -85,13 +76,6 @@ class _Listener(socketserver.ThreadingTCPServer):
         self.connections.discard(request)
         super().shutdown_request(request)
 
-    def close_connections(self) -> None:
-        for connection in tuple(self.connections):
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # it is closed already
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A fault of the service is worth a trace; a client may go away at any time."""
         if not isinstance(sys.exc_info()[1], OSError):
@@ -99,7 +83,7 @@ class _Listener(socketserver.ThreadingTCPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Listener
+    server: Server
     protocol_version = "HTTP/1.1"
     default_request_version = "HTTP/1.1"  # so that the refusal of garbage has a status line, too
     disable_nagle_algorithm = True  # or a response waits 40 ms for a delayed acknowledgement
@@ -162,9 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
 
         http.server answers an unknown version with 505; that is a client's mistake, too.
         """
-        status = HTTPStatus(code)
-        if status > HTTPStatus.INTERNAL_SERVER_ERROR:
-            status = HTTPStatus.BAD_REQUEST
+        status = HTTPStatus(code if code <= HTTPStatus.INTERNAL_SERVER_ERROR else HTTPStatus.BAD_REQUEST)
         body = {"code": status.value, "data": {"error": f"{status.phrase}: {status.description}."}}
         self.close_connection = True
         self._send(Response(status, json.dumps(body).encode(), (("Content-Type", "application/json"),)))

@@ -7,9 +7,9 @@ from environments.sandbox.transfers import TransferOperations
 
 
 class Service(KeyOperations, TransferOperations):
-    """A WSGI application: the document, lawfully.
+    """The interface document, lawfully.
 
     Mutants and variants subclass it and override one method: of execution and preparation (transfers.py), of
-    registration (keys.py), of the accounts (accounts.py), or of what holds for all operations: routes, token,
-    JSON, envelope, refusals (wire.py). `finish` sees every response before it leaves.
+    registration (pix_keys.py), of the accounts (accounts.py), or of what holds for all operations (protocol.py).
+    `finish` sees every response before it leaves.
     """

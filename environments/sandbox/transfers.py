@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from environments.sandbox.accounts import AccountOperations
 from environments.sandbox.body_fields import cents, milliseconds, text
-from environments.sandbox.double_entry import Account, Key, Ledger, Transfer
+from environments.sandbox.double_entry import Account, Ledger, Transfer
 from environments.sandbox.messages import Data, Refusal, Request
 
 
@@ -29,23 +29,19 @@ class TransferOperations(AccountOperations):
         return self.execution_result(self.confirm(transaction_id))
 
     def create_pix(self, request: Request) -> Data:
-        body = self.read_json(request, "createPix")
-        return self.prepare("createPix", self.pix_order(body))
+        return self.prepare("createPix", self.pix_order(self.read_json(request, "createPix")))
 
     def transfer_external(self, request: Request) -> Data:
         """To an account at another bank."""
-        body = self.read_json(request, "transferExternal")
-        return self.prepare("transferExternal", self.transfer_order(body))
+        return self.prepare("transferExternal", self.transfer_order(self.read_json(request, "transferExternal")))
 
     def transfer_internal(self, request: Request) -> Data:
         """To another account of this service."""
-        body = self.read_json(request, "transferInternal")
-        return self.prepare("transferInternal", self.transfer_order(body))
+        return self.prepare("transferInternal", self.transfer_order(self.read_json(request, "transferInternal")))
 
     def transfer_p2p(self, request: Request) -> Data:
         """To a person, at any bank."""
-        body = self.read_json(request, "transferP2p")
-        return self.prepare("transferP2p", self.transfer_order(body))
+        return self.prepare("transferP2p", self.transfer_order(self.read_json(request, "transferP2p")))
 
     # Preparation
 
@@ -60,20 +56,18 @@ class TransferOperations(AccountOperations):
         return Order(text(body, "from"), text(body, "to"), cents(body), message, milliseconds(body))
 
     def prepare(self, operation: str, order: Order) -> Data:
+        """Note a transfer to a registered key. No money moves."""
         with self.database.transaction() as ledger:
             payer = self.own_account(ledger, order.payer)
-            key, payee = self.destination(ledger, order.key)
+            key = ledger.key(order.key)
+            if key is None:
+                raise Refusal(404, "There is no such key.")
+            payee = ledger.payee(key.account)
             self.check_parties(operation, payer, payee)
-            transfer = self.prepared(order, key, payee)
+            details = vars(order) | {"payee": payee, "key_type": key.type, "status": "PREPARED"}
+            transfer = Transfer(id=self.new_code(), **details)
             ledger.prepare(transfer)
             return self.preparation_result(transfer)
-
-    def destination(self, ledger: Ledger, value: str) -> tuple[Key, Account]:
-        """A registered key, and the account that it pays into."""
-        key = ledger.key(value)
-        if key is None:
-            raise Refusal(404, "There is no such key.")
-        return key, ledger.payee(key.account)
 
     def check_parties(self, operation: str, payer: Account, payee: Account) -> None:
         """Between two accounts, and of the sort that the operation is for."""
@@ -85,20 +79,7 @@ class TransferOperations(AccountOperations):
             "transferP2p": len(payee.document) == 11,
         }
         if not fits.get(operation, True):
-            raise Refusal(422, "The key belongs to an account that this kind of transfer does not reach.")
-
-    def prepared(self, order: Order, key: Key, payee: Account) -> Transfer:
-        return Transfer(
-            id=self.new_code(),
-            payer=order.payer,
-            payee=payee,
-            key_kind=key.kind,
-            key=key.key,
-            cents=order.cents,
-            message=order.message,
-            date=order.date,
-            status="PREPARED",
-        )
+            raise Refusal(422, "The key belongs to an account that this transfer does not reach.")
 
     def new_code(self) -> str:
         """A transaction code that nobody can guess."""
@@ -140,19 +121,12 @@ class TransferOperations(AccountOperations):
             raise Refusal(422, "The balance of the paying account is too low.")
 
     def execution_result(self, transfer: Transfer) -> Data:
-        """The fifteen fields of the document, Resources, Execution result."""
-        payee = transfer.payee
+        """The fifteen fields of the interface document, Resources, Execution result."""
         return {
             "id": transfer.id,
             "date": transfer.date,
-            "bank": payee.bank,
-            "account": payee.number,
-            "digit": payee.digit,
-            "branch": payee.branch,
-            "accountType": payee.type,
-            "document": self.mask(payee.document),
-            "name": payee.name,
-            "type": transfer.key_kind,
+            **self.holder_result(transfer.payee),
+            "type": transfer.key_type,
             "key": transfer.key,
             "value": self.reais(transfer.cents),
             "message": transfer.message,

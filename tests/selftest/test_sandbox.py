@@ -411,7 +411,7 @@ def test_a_known_path_names_its_methods(call):
 def test_connections_are_kept_alive_and_fast(call, server):
     """All requests go over one connection, on which no response waits 40 ms for a delayed acknowledgement."""
     replies = [call("GET", "/v1/accounts") for _ in range(50)]
-    (connection,) = server._listener.connections
+    (connection,) = server.connections
 
     assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     assert all("Connection" not in reply.headers for reply in replies)

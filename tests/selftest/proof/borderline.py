@@ -124,7 +124,7 @@ class TheKindUsedIsCalledEvp(Service):
 
     def execution_result(self, transfer: Any) -> Data:
         result = super().execution_result(transfer)
-        return result | ({"type": "EVP"} if transfer.key_kind == "RANDOM" else {})
+        return result | ({"type": "EVP"} if transfer.key_type == "RANDOM" else {})
 
 
 @borderline("borderline", "executePix.type.example")
@@ -140,7 +140,7 @@ class TheKindUsedIsWrittenSmall(Service):
     """The type of a transfer is in lower-case letters."""
 
     def execution_result(self, transfer: Any) -> Data:
-        return super().execution_result(transfer) | {"type": transfer.key_kind.lower()}
+        return super().execution_result(transfer) | {"type": transfer.key_type.lower()}
 
 
 @borderline("borderline", "registerPixKey.Key.example")
@@ -156,16 +156,16 @@ class EmailsAreDeclined(Service):
     """The registration of an EMAIL key is answered with Success "false", each time."""
 
     def registration_success(self, registration: Any) -> str:
-        return "false" if registration.key.kind == "EMAIL" else super().registration_success(registration)
+        return "false" if registration.key.type == "EMAIL" else super().registration_success(registration)
 
 
 @borderline("borderline", "registerPixKey.pixKeyType.letterCase")
 class KindsInLowerCaseAreTaken(Service):
     """A kind in lower-case letters is as good as one in capitals."""
 
-    def key_kind(self, body: Data) -> str:
+    def key_type(self, body: Data) -> str:
         kind = body.get("pixKeyType")
-        return super().key_kind(body | {"pixKeyType": kind.upper()} if isinstance(kind, str) else body)
+        return super().key_type(body | {"pixKeyType": kind.upper()} if isinstance(kind, str) else body)
 
 
 class TakesTheTokenAnyhow(Service):

@@ -128,11 +128,11 @@ class RenamesKinds(Service):
 
     KINDS: ClassVar[dict[str, str]] = {}
 
-    def key_kind(self, body: dict[str, Any]) -> str:
+    def key_type(self, body: dict[str, Any]) -> str:
         kind = self.KINDS.get(str(body.get("pixKeyType")))
         if kind is None:
             raise Refusal(422, "The kind is not supported.")
-        return super().key_kind(body | {"pixKeyType": kind})
+        return super().key_type(body | {"pixKeyType": kind})
 
 
 for _name, _text, _kinds, _warns in (

@@ -82,7 +82,7 @@ MEANT = {
     "OfShortNames": ("the name is short", lambda transfer: len(transfer.payee.name) < 12),
     "OfLargeAmounts": ("the amount is large", lambda transfer: transfer.cents >= 10_000_00),
     "WithoutAMessage": ("there is no message", lambda transfer: not transfer.message),
-    "OfEmailKeys": ("the key is an e-mail address", lambda transfer: transfer.key_kind == "EMAIL"),
+    "OfEmailKeys": ("the key is an e-mail address", lambda transfer: transfer.key_type == "EMAIL"),
     "OfDigitX": ("the check digit is X", lambda transfer: transfer.payee.digit == "X"),
 }
 

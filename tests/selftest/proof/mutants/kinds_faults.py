@@ -17,8 +17,8 @@ class RefusesAKind(Service):
     KIND: ClassVar[str] = ""
     STATUS: ClassVar[int] = 422
 
-    def key_kind(self, body: dict[str, Any]) -> str:
-        kind = super().key_kind(body)
+    def key_type(self, body: dict[str, Any]) -> str:
+        kind = super().key_type(body)
         if kind == self.KIND:
             raise Refusal(self.STATUS, "The kind is not supported.")
         return kind
@@ -27,9 +27,9 @@ class RefusesAKind(Service):
 class RegistersAnyKind(Service):
     """The sandbox, which registers keys of every kind that `takes` takes."""
 
-    def key_kind(self, body: dict[str, Any]) -> str:
+    def key_type(self, body: dict[str, Any]) -> str:
         kind = body.get("pixKeyType")
-        return kind if isinstance(kind, str) and self.takes(kind) else super().key_kind(body)
+        return kind if isinstance(kind, str) and self.takes(kind) else super().key_type(body)
 
     def requested_key(self, body: dict[str, Any], kind: str) -> str:
         return super().requested_key(body, kind) if kind in FORMATS else str(body.get("pixKey", ""))

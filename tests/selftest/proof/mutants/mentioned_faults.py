@@ -23,7 +23,7 @@ class DeclinesCnpj(Service):
     """A new CNPJ key is declined with Success false."""
 
     def registration_success(self, registration):
-        return "false" if registration.key.kind == "CNPJ" else super().registration_success(registration)
+        return "false" if registration.key.type == "CNPJ" else super().registration_success(registration)
 
 
 def _result(name: str, text: str, operation: str, field: str, value: object, *rows: str) -> None:

@@ -19,11 +19,11 @@ FAULTS = {
     "Object": ("type", "is an object", lambda data, name: data | {name: {"value": data[name]}}),
 }
 EXECUTIONS = {
-    "Phone": ("of a PHONE key", lambda transfer: transfer.key_kind == "PHONE"),
-    "Email": ("of an EMAIL key", lambda transfer: transfer.key_kind == "EMAIL"),
-    "Random": ("of a RANDOM key", lambda transfer: transfer.key_kind == "RANDOM"),
-    "Cnpj": ("of a CNPJ key", lambda transfer: transfer.key_kind == "CNPJ"),
-    "Cpf": ("of a CPF key", lambda transfer: transfer.key_kind == "CPF"),
+    "Phone": ("of a PHONE key", lambda transfer: transfer.key_type == "PHONE"),
+    "Email": ("of an EMAIL key", lambda transfer: transfer.key_type == "EMAIL"),
+    "Random": ("of a RANDOM key", lambda transfer: transfer.key_type == "RANDOM"),
+    "Cnpj": ("of a CNPJ key", lambda transfer: transfer.key_type == "CNPJ"),
+    "Cpf": ("of a CPF key", lambda transfer: transfer.key_type == "CPF"),
     "Cents": ("of an amount with cents", lambda transfer: transfer.cents % 100 != 0),
     "WholeReais": ("of whole reais", lambda transfer: transfer.cents % 100 == 0),
     "Large": ("of a large amount", lambda transfer: transfer.cents >= 1_000_000_00),
@@ -40,10 +40,10 @@ EXECUTIONS = {
     "LeadingZero": ("to a branch with a leading zero", lambda transfer: transfer.payee.branch[0] == "0"),
 }
 REGISTRATIONS = {
-    "Phone": ("of a PHONE key", lambda registration: registration.key.kind == "PHONE"),
-    "Email": ("of an EMAIL key", lambda registration: registration.key.kind == "EMAIL"),
-    "Cnpj": ("of a CNPJ key", lambda registration: registration.key.kind == "CNPJ"),
-    "Cpf": ("of a CPF key", lambda registration: registration.key.kind == "CPF"),
+    "Phone": ("of a PHONE key", lambda registration: registration.key.type == "PHONE"),
+    "Email": ("of an EMAIL key", lambda registration: registration.key.type == "EMAIL"),
+    "Cnpj": ("of a CNPJ key", lambda registration: registration.key.type == "CNPJ"),
+    "Cpf": ("of a CPF key", lambda registration: registration.key.type == "CPF"),
     "Made": ("of a key that the service makes", lambda registration: registration.made),
     "Given": ("of a key that was given", lambda registration: not registration.made),
     "Declined": ("that is declined", lambda registration: not registration.accepted),

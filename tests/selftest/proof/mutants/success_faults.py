@@ -35,7 +35,7 @@ for _name, _text in {"No": "no", "Empty": "", "Zero": "0", "Pending": "pending"}
 for _name, _changed, _meant in (
     ("SuccessCapitalised", str.capitalize, lambda self, registration: True),
     ("SuccessInCapitals", str.upper, lambda self, registration: True),
-    ("SuccessCapitalisedForEmail", str.capitalize, lambda self, registration: registration.key.kind == "EMAIL"),
+    ("SuccessCapitalisedForEmail", str.capitalize, lambda self, registration: registration.key.type == "EMAIL"),
     ("FailureCapitalised", str.capitalize, lambda self, registration: not registration.accepted),
 ):
     broken(

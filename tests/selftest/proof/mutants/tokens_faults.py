@@ -32,13 +32,13 @@ class LaxService(Service):
     def lets_in(self, request: Request, sent: str) -> bool:
         raise NotImplementedError
 
-    def key_kind_of(self, request: Request) -> str:
+    def key_type_of(self, request: Request) -> str:
         """The kind of the key that a registration, or a prepared transfer, is about."""
         if request.method == "POST":
             return str(members_of(request).get("pixKeyType"))
         with self.database.transaction() as ledger:
             transfer = ledger.transfer(request.path.rsplit("/", 1)[-1])
-            return transfer.key_kind if transfer else ""
+            return transfer.key_type if transfer else ""
 
 
 def _bearer(sent: str) -> str:
@@ -144,7 +144,7 @@ for _operation in ("executePix", "registerPixKey"):
             _operation,
             f"Of{_kind}NeedsNoToken",
             f"The token is not checked where the key is of the kind {_kind}.",
-            lambda self, request, sent, kind=_kind: self.key_kind_of(request) == kind,
+            lambda self, request, sent, kind=_kind: self.key_type_of(request) == kind,
         )
 
 

@@ -127,7 +127,7 @@ class ReadsTheBodyFirst(Service):
 
     def authorize(self, request: Request, operation: str) -> None:
         if operation == "registerPixKey":
-            self.key_kind(self.read_json(request, operation))
+            self.key_type(self.read_json(request, operation))
         super().authorize(request, operation)
 
 

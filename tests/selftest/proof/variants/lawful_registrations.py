@@ -123,9 +123,9 @@ class TakesNumericKinds(Service):
 
     NUMBERS = ("CPF", "PHONE", "EMAIL", "CNPJ", "RANDOM")
 
-    def key_kind(self, body: Data) -> str:
+    def key_type(self, body: Data) -> str:
         kind = str(body.get("pixKeyType"))
-        return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_kind(body)
+        return self.NUMBERS[int(kind)] if kind in tuple("01234") else super().key_type(body)
 
     def requested_key(self, body: Data, kind: str) -> str:
         return text({"pixKey": str(body.get("pixKey"))}, "pixKey")
@@ -306,10 +306,10 @@ for _name, _environment in {"": "sandbox", "AndDeletesNothing": profile("no_dele
 class NeedsExactlyThreeFields(Service):
     """A registration has account, pixKeyType and pixKey, and no further field."""
 
-    def key_kind(self, body: Data) -> str:
+    def key_type(self, body: Data) -> str:
         if set(body) != {"account", "pixKeyType", "pixKey"}:
             raise Refusal(400, "The fields are account, pixKeyType and pixKey.")
-        return super().key_kind(body)
+        return super().key_type(body)
 
 
 @variant("request")
