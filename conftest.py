@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
     group.addoption("--seed", type=_seed, metavar="N", help="repeat the generated traffic of the run that reported N")
     group.addoption("--examples", type=_examples, metavar="N", help="generated requests for each operation and phase")
-    group.addoption("--no-report", action="store_true", help="judge and print, write no files")
+    group.addoption("--no-report", action="store_true", help="print the results, write no files")
     group.addoption("--plan", action="store_true", help="print what the run would send, and send nothing")
     group.addoption(
         "--resend-code",

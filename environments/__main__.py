@@ -69,11 +69,11 @@ def _cleaned_up(profile: Profile, *, yes: bool) -> int:
         door = open_door(only, target, Share(run, Path(folder)), kept=RUNS / only.name)
         try:
             if why := door.connect():
-                return _error(redactor.text(f"{profile.base_url} cannot be spoken to: {why}"), UNREACHABLE)
+                return _error(redactor.text(f"{profile.base_url} cannot be reached: {why}"), UNREACHABLE)
             cleanup = Cleanup(open_client(door, only, target), only, record, lambda line: print(redactor.text(line)))
             return _asked(cleanup, entries, yes=yes)
         except UnreachableError as error:
-            return _error(redactor.text(f"{profile.base_url} cannot be spoken to: {error}"), UNREACHABLE)
+            return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
         except NoListError as error:
             why = f"the list of keys cannot be read ({error}): nothing more is deleted"
             return _error(redactor.text(why), UNREACHABLE if error.unreachable else LEFT)
@@ -88,7 +88,7 @@ def _asked(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
         print("nothing to delete")
         return CLEAN
     if not yes and not sys.stdin.isatty():
-        return _error(f"not a terminal, so nobody can be asked: --yes deletes {counted(to_delete)}", WRONG_USE)
+        return _error(f"standard input is not a terminal to ask on: --yes deletes {counted(to_delete)}", WRONG_USE)
     if not yes and not _ask_whether(f"delete {counted(to_delete)}? [y/N] "):
         print("nothing was deleted")
         return LEFT

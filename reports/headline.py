@@ -24,7 +24,7 @@ PERMISSIONS = {
 """Every permission of a profile, as people say it."""
 _MOST_EXCEPTED = 2
 _NO_VERDICT = {
-    RunVerdict.UNREACHABLE: "the target could not be spoken to; this is no verdict on the service",
+    RunVerdict.UNREACHABLE: "the target could not be reached; this is no verdict on the service",
     RunVerdict.NOTHING_SELECTED: "no conformance test matches",
     RunVerdict.INTERNAL_ERROR: "the suite failed; this is no verdict on the service",
 }

@@ -27,7 +27,7 @@ Result = tuple[requests.Response | None, Response | Failure]
 
 @dataclass(frozen=True)
 class WireSettings:
-    """How the target is spoken to: seconds, bytes, and paths of TLS files."""
+    """How the target is reached: seconds, bytes, and paths of TLS files."""
 
     timeout_s: float
     response_bytes: int

@@ -43,7 +43,7 @@ OTHER_SCHEMES: Mapping[str, Callable[[str], str | None]] = {
 
 INVALID_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
     "an empty header": lambda token: "",
-    "a scheme that nobody knows": lambda token: "Pixconf a=b,c",
+    "an unknown scheme": lambda token: "Pixconf a=b,c",
     "a bearer of two words": lambda token: "Bearer pixconf pixconf",
     "a bearer outside ASCII": lambda token: "Bearer pixconf-ação",
     "an over-long bearer": lambda token: "Bearer " + "x" * 4_000,

@@ -49,7 +49,7 @@ def _late(deadline: Deadline, seconds: float) -> str:
     return f"no complete answer within limits.timeout ({seconds:g} s)"
 
 
-_NO_CONNECTION, NO_PROXY = FailureKind.NO_CONNECTION, "the proxy cannot be spoken to: check proxy"
+_NO_CONNECTION, NO_PROXY = FailureKind.NO_CONNECTION, "the proxy cannot be reached: check proxy"
 _TLS = (requests.exceptions.SSLError, urllib3.exceptions.SSLError, ssl.SSLError)
 _PROXY = (requests.exceptions.ProxyError, urllib3.exceptions.ProxyError)
 _LATE = (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError)
@@ -84,7 +84,7 @@ _OF_THEIR_CERTIFICATE = {
     "": "check the certificate of the service, and tls.ca_bundle",
 }
 _OF_THE_HANDSHAKE = {
-    "protocol version|unsupported protocol": "the service speaks no TLS 1.2 or later, which it has to",
+    "protocol version|unsupported protocol": "the service does not support TLS 1.2 or later",
     "wrong version|http request|packet length|record layer": (
         "this port speaks no TLS; check the port of base_url, or write http:// if it is plain HTTP"
     ),

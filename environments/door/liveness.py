@@ -39,7 +39,7 @@ class Liveness:
             raise UnreachableError(self.unreachable)
         operation = sending.intent.operation
         if self._timeouts[operation] >= _MOST_TIMEOUTS:
-            raise LimitError(f"{operation} gave no answer twice and is not asked again")
+            raise LimitError(f"{operation} did not answer twice, so it gets no more requests")
 
     def notice(self, sending: Sending) -> None:
         """Take note of an answer, or of none. After several of none, send a request that was answered before."""

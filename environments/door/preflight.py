@@ -1,4 +1,4 @@
-"""What is asked once before the first test: whether the target can be spoken to, and whether the set-up is right.
+"""What is asked once before the first test: whether the target can be reached, and whether the set-up is right.
 
 A finding is one line with what to do; the run goes on where it can.
 """
@@ -29,7 +29,7 @@ _ASKED_WITHOUT_TLS = (
 
 @dataclass(frozen=True)
 class Preflight:
-    """`unreachable` says why the target cannot be spoken to; `notes` are faults of the set-up, said first."""
+    """`unreachable` says why the target cannot be reached; `notes` are faults of the set-up, said first."""
 
     unreachable: str = ""
     notes: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def probe(door: Door, client: Client, profile: Profile) -> Preflight:
 
 
 def _unreachable(failure: Failure, base_url: str) -> str:
-    """Why the target cannot be spoken to; a server of TLS that is asked without it may just hang up."""
+    """Why the target cannot be reached. A TLS server may close a plain connection without a word."""
     if failure.kind is FailureKind.LIMIT:
         return ""
     may_be_tls = failure.kind is FailureKind.DROPPED and base_url.startswith("http:")

@@ -101,13 +101,13 @@ _FORMS: Mapping[str, Callable[[str], str | None]] = {
     "the token of another subject": _claiming(sub=_SUBJECT),
     "the token with another bit in its signature": _with_another_bit,
     "the token without a signature (NONE)": _unsigned("NONE"),
-    "the token with an nbf to come": _claiming(nbf=_NOT_YET),
+    "the token with an nbf in the future": _claiming(nbf=_NOT_YET),
     "the expired token of another subject": _claiming(exp=_EXPIRED, sub=_SUBJECT),
     "the token without a signature (None)": _unsigned("None"),
     "the token with another ending": _with_another_ending,
     "the token cut short": _cut_short,
     "the token lengthened": _lengthened,
-    "the token behind another character": lambda token: "x" + token,
+    "the token with a character before it": lambda token: "x" + token,
     "the token in another letter case": _in_another_letter_case,
 }
 """How a wrong token is made from the right one, by its name in reports; None where the form does not apply to it. What

@@ -38,12 +38,12 @@ def address_problems(text: str, *, insecure: bool, exact: bool = False) -> Itera
     elif set(text) & set("?#"):
         yield "an address with a query or a fragment; leave out what follows ? or #"
     elif not exact and (shorter := _without_version(text)):
-        remedy = f"write {shorter}, or say base_url_is_exact: true in the profile if the paths start with /v1/v1"
-        yield f"ends in /v1, with which every path of the interface document starts already: {remedy}"
+        remedy = f"write {shorter}, or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
+        yield f"ends in /v1, and every path of the interface starts with /v1 already: {remedy}"
     elif not _ADDRESS.fullmatch(text) or not _has_a_port_number(text):
         yield "not an address; expected http(s)://host[:port][/prefix]"
     elif text.startswith("http:") and not insecure and not is_loopback(text):
-        yield "http:// sends the token in clear text; use https://, or say insecure: true in the profile"
+        yield "http:// sends the token in clear text; use https://, or set insecure: true in the profile"
 
 
 def _without_version(text: str) -> str:

@@ -126,7 +126,7 @@ class Controller:
         run.said += [Note(NoteKind.SET_UP, redact(note)) for note in found.notes]
         if found.unreachable:
             run.unreachable = redact(found.unreachable)
-            why = f"{run.base_url} cannot be spoken to: {found.unreachable}; this is no verdict on the service"
+            why = f"{run.base_url} cannot be reached: {found.unreachable}; this is no verdict on the service"
             pytest.exit(redact(why), returncode=7)
 
     def _probe(self) -> Preflight:

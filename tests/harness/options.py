@@ -9,7 +9,7 @@ from environments.profiles.profile import Profile
 DEFAULT_EXAMPLES = 20
 """Valid requests for each operation: one wrong answer in four is missed in one run of three hundred."""
 _REFUSED = {
-    "verify_base_url": "--verify-base-url goes around the door; leave it out, the target is probed anyway",
+    "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
     "xmlpath": "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR",
 }

@@ -201,7 +201,7 @@ def test_a_crashed_run_is_cleaned_up(service, tmp_path):
         ("", {EMAIL}, 1, "delete 1 key? [y/N] nothing was deleted"),
         ("\x04", {EMAIL}, 1, "nothing was deleted"),
         ("no", {EMAIL}, 1, "delete 1 key? [y/N] nothing was deleted"),
-        (None, {EMAIL}, 4, "error: not a terminal, so nobody can be asked: --yes deletes 1 key"),
+        (None, {EMAIL}, 4, "error: standard input is not a terminal to ask on: --yes deletes 1 key"),
     ],
 )
 def test_it_asks(answer, left, status, said, service, tmp_path):
@@ -265,7 +265,7 @@ def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     status, lines = cleanup(profile, "--yes")
 
     assert status == 7
-    assert lines[-1] == "error: http://127.0.0.1:1 cannot be spoken to: the connection is refused"
+    assert lines[-1] == "error: http://127.0.0.1:1 cannot be reached: the connection is refused"
 
 
 def test_the_record_holds_no_key(service, tmp_path):

@@ -110,7 +110,7 @@ def test_failure_names_row_statement_and_finding(failing_run):
         (["--environment=nope"], "ERROR: environments/nope.yaml: no such file; the environments in environments are: "),
         (
             ["--verify-base-url"],
-            "ERROR: --verify-base-url goes around the door; leave it out, the target is probed anyway",
+            "ERROR: --verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",
         ),
         (
             ["--examples=0"],
@@ -148,7 +148,7 @@ def test_dead_server_is_unreachable(tmp_path):
     document = json.loads((tmp_path / "conformance.json").read_text("utf-8"))
 
     assert result.returncode == 7
-    assert "http://127.0.0.1:9 cannot be spoken to: the connection is refused" in result.stdout
+    assert "http://127.0.0.1:9 cannot be reached: the connection is refused" in result.stdout
     assert document["verdict"] == "unreachable"
     assert f"{document['headline']}\n" in result.stdout
     assert f"report: {tmp_path / 'report.html'}\n" in result.stdout

@@ -81,7 +81,7 @@ def test_an_operation_that_is_not_asked_again_is_one_line(tmp_path):
     with NeverAnswersTheBalance() as service:
         profile = write_profile(tmp_path, service.base_url, allow=["read", "fuzz"], limits={"timeout": 3})
         result = run(profile, *WHOLE)
-    why = "getBalance gave no answer twice and is not asked again"
+    why = "getBalance did not answer twice, so it gets no more requests"
 
     assert [note for note in result.notes if "getBalance" in note] == [
         f"{why}: not all requests to getBalance were sent"

@@ -81,7 +81,7 @@ TESTED = "5 of 117 testable documented requirements tested"
         ),
         (
             document("unreachable"),
-            "UNREACHABLE: the target could not be spoken to; this is no verdict on the service",
+            "UNREACHABLE: the target could not be reached; this is no verdict on the service",
         ),
     ],
     ids=lambda value: None if isinstance(value, str) else value["verdict"],

@@ -112,7 +112,7 @@ def test_a_refused_connection_ends_the_run_in_one_line(tmp_path):
     result = run(write_profile(tmp_path, address))
 
     assert result.status == 7
-    assert f"{address} cannot be spoken to: the connection is refused; this is no verdict" in result.output
+    assert f"{address} cannot be reached: the connection is refused; this is no verdict" in result.output
     assert result.document["verdict"] == GONE
 
 

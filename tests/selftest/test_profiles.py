@@ -294,10 +294,10 @@ def test_text_that_is_no_profile(text, message):
 USER = "an address with a user name or password; secrets are named, never written: leave them out"
 QUERY = "an address with a query or a fragment; leave out what follows ? or #"
 ADDRESS = "not an address; expected http(s)://host[:port][/prefix]"
-CLEAR = "http:// sends the token in clear text; use https://, or say insecure: true in the profile"
+CLEAR = "http:// sends the token in clear text; use https://, or set insecure: true in the profile"
 TWICE = (
-    "ends in /v1, with which every path of the interface document starts already: write {}, "
-    "or say base_url_is_exact: true in the profile if the paths start with /v1/v1"
+    "ends in /v1, and every path of the interface starts with /v1 already: write {}, "
+    "or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
 )
 WRONG_ADDRESSES = [
     ("https://me:s3cr3t@bank.example", USER),

@@ -172,7 +172,7 @@ LIE = Specimen("Lie", SANDBOX.make, "A lie.", "none", fails=frozenset({"executeP
 
 
 def test_a_run_that_died_turns_the_gate_red():
-    """No verdict, errors of the suite, and a target that was never spoken to say nothing of a service."""
+    """No verdict, errors of the suite, and a target that was never reached say nothing of a service."""
     for trial in (Trial(7, {}, 3, ()), Trial(3, {}, 3, ("the suite failed",)), Trial(0, {}, 0, ())):
         assert judge_fault(LIE, trial, NOTHING).died
         assert judge_lawful(LIE, trial).died

@@ -44,7 +44,7 @@ def test_a_client_certificate_is_shown(certificates, tmp_path):
 
 AUTHORITY = "name the authority that signed it in tls.ca_bundle"
 CLIENT = "the service may want another client certificate; check tls.client_cert and tls.client_key"
-VERSION = "the service speaks no TLS 1.2 or later, which it has to"
+VERSION = "the service does not support TLS 1.2 or later"
 NO_TLS = "this port speaks no TLS; check the port of base_url, or write http:// if it is plain HTTP"
 RENEW = "the service has to renew its certificate, or the clock of this machine is wrong"
 YEAR = datetime(2020, 1, 1, tzinfo=UTC)
@@ -127,7 +127,7 @@ def test_a_run_ends_where_tls_fails(allow, certificates, tmp_path):
     with expired(certificates) as service:
         result = run(write_profile(tmp_path, service.base_url, allow=allow, tls=tls(certificates, "ca_bundle")), *PART)
         said = (
-            f"{service.base_url} cannot be spoken to: TLS failed (certificate has expired): {RENEW}; this is no verdict"
+            f"{service.base_url} cannot be reached: TLS failed (certificate has expired): {RENEW}; this is no verdict"
         )
 
     assert (result.status, result.document["verdict"], service.seen) == (7, "unreachable", [])
@@ -144,7 +144,7 @@ def test_a_connection_is_opened_and_closed(certificates):
 
     assert (direct, through, service.seen) == ("", "", [])
     assert [seen.method for seen in proxy.seen] == ["CONNECT"]
-    assert nowhere == "the proxy cannot be spoken to: check proxy"
+    assert nowhere == "the proxy cannot be reached: check proxy"
 
 
 def test_a_client_certificate_that_is_missing_is_named(certificates, tmp_path):
@@ -165,7 +165,7 @@ def test_a_port_that_speaks_tls_is_named(certificates, tmp_path):
 
     assert (mute.status, loud.status) == (7, 7)
     assert "without an answer; if this port speaks TLS, write https:// in base_url; this is no verdict" in mute.output
-    assert "cannot be spoken to: this port speaks TLS, and base_url says http://: write https://;" in loud.output
+    assert "cannot be reached: this port speaks TLS, and base_url says http://: write https://;" in loud.output
 
 
 def test_a_server_that_does_not_shake_hands_is_named(certificates, tmp_path):
@@ -212,7 +212,7 @@ def test_a_proxy_that_is_gone_is_one_line(certificates, tmp_path):
         result = run(profile, *PART)
 
     assert (result.status, service.seen) == (7, [])
-    assert "the proxy cannot be spoken to: check proxy" in result.output
+    assert "the proxy cannot be reached: check proxy" in result.output
 
 
 def test_the_passphrase_of_the_key_comes_from_the_environment(certificates, tmp_path):
