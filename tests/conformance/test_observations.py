@@ -1,77 +1,60 @@
-"""What the document does not show, as the traffic of the run shows it anyway."""
+"""What the interface document does not show, as the traffic of the run shows it anyway."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from environments.door.authorization import VALID
-from spec.answers import RefusalKind, code_of, is_refusal, refusal_kind
+from spec.answers import RefusalKind
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import NotExercised, each, observe, requirement
+from tests.harness.judging import each, observe, requirement, supplied
+from tests.traffic.observations import codes_of_envelopes, members_of, refused_with, tally_of
 
 
 @pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))
 def test_shape_of_an_answer(operation, traffic):
-    """What an operation answers whose answer is not shown."""
+    """An operation whose answer is not documented answers with these members."""
     seen = traffic.visit(operation)[0]
-    value = seen.response.json.value if seen.response else None
-    members = ", ".join(sorted(value)) if isinstance(value, dict) else "no object"
-    observe(f"{seen.summary}: {members}", seen)
+
+    observe(f"{seen.summary}: {members_of(seen)}", seen)
 
 
 @pytest.mark.parametrize("operation", each(READS, "token"))
 def test_token_of_a_read(operation, traffic):
-    """Whether a read is answered without a token."""
+    """A read without a token is answered in this way."""
     seen = traffic.visit(operation)[1]
+
     observe(f"without a token: {seen.summary}", seen)
 
 
 @pytest.mark.parametrize("operation", each(operations(), "refusal"))
 def test_refusals(operation, endpoints):
-    """How requests are refused."""
-    refused = [
-        seen
-        for seen in endpoints.whole
-        if seen.operation == operation and seen.response is not None and is_refusal(seen.response)
-    ]
-    if not refused:
-        raise NotExercised("nothing was refused")
-    tally = Counter(f"{_sent_with(seen)}: {seen.summary}" for seen in refused)
-    observe("; ".join(f"{what} ({_times(count)})" for what, count in sorted(tally.items())), *refused[:5])
+    """Requests are refused in these ways."""
+    refused = [seen for seen in refused_with(endpoints.whole) if seen.operation == operation]
+    supplied(refused, "nothing was refused")
+
+    observe(tally_of(refused), *refused[:5])
 
 
 @requirement("general.codeValues")
 def test_codes(endpoints):
-    """Which values of code are seen."""
-    codes = {code_of(seen.response) for seen in endpoints.whole if seen.response is not None} - {None}
-    if not codes:
-        raise NotExercised("no envelope with a code was seen")
-    observe(", ".join(str(code) for code in sorted(codes)[:20]))
+    """These values of code are seen."""
+    codes = codes_of_envelopes(endpoints.whole)
+    supplied(codes, "no envelope with a code was seen")
+
+    observe(", ".join(map(str, codes[:20])))
 
 
 @requirement("general.rateLimit")
 def test_rate_limits(endpoints):
-    """Whether the service asked the suite to slow down."""
-    limited = _refused(endpoints, RefusalKind.RATE_LIMIT)
+    """The service asks the suite to slow down this often."""
+    limited = refused_with(endpoints.whole, RefusalKind.RATE_LIMIT)
+
     observe(f"429 for {len(limited)} of {len(endpoints.whole)} requests", *limited[:3])
 
 
 @requirement("general.sizeLimit")
 def test_size_limits(endpoints):
-    """Whether a request was too large for the service."""
-    large = _refused(endpoints, RefusalKind.SIZE)
+    """This many requests are too large for the service."""
+    large = refused_with(endpoints.whole, RefusalKind.SIZE)
+
     observe(f"413, 414 or 431 for {len(large)} requests", *large[:3])
-
-
-def _refused(endpoints, kind):
-    return [seen for seen in endpoints.whole if seen.response is not None and refusal_kind(seen.response) is kind]
-
-
-def _sent_with(seen):
-    return "with the valid token" if seen.credential == VALID else "without a valid token"
-
-
-def _times(count):
-    return "once" if count == 1 else f"{count} times"

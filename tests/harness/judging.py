@@ -1,32 +1,21 @@
-"""How a conformance test names its row and is judged."""
+"""How a conformance test names its requirement and is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 
 import pytest
 
 from spec.requirements import ledger
-from spec.rules import RULES
-from tests.harness.recorder import NotExercised, OutOfScope, assert_found, assert_holds, cite, observe, remark
+from spec.rules import ROBUSTNESS, RULES
+from tests.harness.recorder import assert_found, assert_holds, observe, permits, remark, supplied
 
-__all__ = [
-    "NotExercised",
-    "OutOfScope",
-    "assert_found",
-    "assert_holds",
-    "cite",
-    "observe",
-    "remark",
-    "requirement",
-    "rows",
-    "turn_of",
-]
+__all__ = ["assert_found", "assert_holds", "observe", "permits", "remark", "supplied"]
 
 
-def requirement(row_id: str) -> pytest.MarkDecorator:
-    """The ledger row that a test answers for."""
-    return pytest.mark.requirement(row_id)
+def requirement(requirement_id: str) -> pytest.MarkDecorator:
+    """The requirement that a test answers for."""
+    return pytest.mark.requirement(requirement_id)
 
 
 judged_last = pytest.mark.judged_last
@@ -41,13 +30,19 @@ def turn_of(item: pytest.Item) -> int:
     return 1 if item.get_closest_marker("property") else 0
 
 
-def rows(operation: str, wanted: Callable[[str], bool] = lambda what: True) -> list[object]:
-    """The rows of an operation that a rule answers for, as parameters; `wanted` sees the id without the operation."""
-    ids = [row_id for row_id in ledger() if row_id in RULES and row_id.startswith(f"{operation}.")]
-    chosen = [row_id for row_id in ids if wanted(row_id.removeprefix(f"{operation}."))]
-    return [pytest.param(row_id, marks=requirement(row_id), id=row_id) for row_id in chosen]
+def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
+    """The requirements of the operations that a rule answers for, as parameters; those of robustness are judged apart.
+    `but` names others to leave out, without the operation."""
+    left_out = {f"{operation}.{what}" for operation in operations for what in (*ROBUSTNESS, *but)}
+    mine = [id for id in ledger() if id in RULES and id.partition(".")[0] in operations]
+    return named(*(id for id in mine if id not in left_out))
+
+
+def named(*requirement_ids: str) -> list[object]:
+    """Requirements as parameters."""
+    return [pytest.param(id, marks=requirement(id), id=id) for id in requirement_ids]
 
 
 def each(operations: Iterable[str], what: str) -> list[object]:
-    """The row `<operation>.<what>` of each operation, as parameters."""
+    """The requirement `<operation>.<what>` of each operation, as parameters."""
     return [pytest.param(op, marks=requirement(f"{op}.{what}"), id=f"{op}.{what}") for op in operations]

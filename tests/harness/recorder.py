@@ -26,6 +26,18 @@ class OutOfScope(Skipped):
     """The profile does not permit what the row needs. The text says which permission would."""
 
 
+def supplied(what: object, missing: str) -> None:
+    """Raises NotExercised where there is nothing; `missing` says what to supply."""
+    if not what:
+        raise NotExercised(missing)
+
+
+def permits(permitted: object, missing: str) -> None:
+    """Raises OutOfScope where the profile does not permit it; `missing` says which permission would."""
+    if not permitted:
+        raise OutOfScope(missing)
+
+
 class RequirementsFailError(AssertionError):
     """Rows that the running test judged fail, its own or others. `Recording` holds them."""
 

@@ -17,9 +17,11 @@ from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
+from spec.rules import Judgement, deviates, holds
 from tests.harness.recorder import cite, warn
 from tests.traffic.existence import indistinguishable
 from tests.traffic.made_keys import can_show_what_is_made, made_since
+from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registrar import Registrar, is_refused
 
 REFUSALS = (
@@ -121,7 +123,14 @@ def _can_be_deleted(registrar: Registrar, seen: list[Suspicion]) -> bool:
     return not refused and listing is not None and not any(listing.shows(each.key.key) for each in seen)
 
 
-def mention_suspected(suspected: list[Exchange]) -> None:
+def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
+    """Whether no refused registration has registered its key."""
+    refused = ", ".join(dict.fromkeys(f"{type_sent(seen)}: {seen.summary}" for seen in effects))
+    message = f"refused, and the list shows the key afterwards like one that was accepted ({refused})"
+    return deviates(message, *effects) if effects else holds()
+
+
+def warn_of_suspected(suspected: list[Exchange]) -> None:
     """Warn of refusals whose key the list shows, where that may be something else than a registration."""
     if suspected:
         cite(*suspected)

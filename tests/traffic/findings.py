@@ -1,15 +1,24 @@
-"""Findings that take several exchanges: whether a token is accepted, under which scheme, and what is enough."""
+"""What only several exchanges show: whether a token is accepted, under which scheme, and what is enough."""
 
 from __future__ import annotations
 
 from environments.door.authorization import VALID
-from spec.answers import is_judged_as_success, is_refusal, succeeded
+from spec.answers import (
+    RefusalKind,
+    gives_result,
+    is_judged_as_success,
+    is_refusal,
+    refusal_kind,
+    succeeded,
+)
 from spec.exchange import Exchange
 from spec.interface import READS
 from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, judge
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.existence import indistinguishable
+from tests.traffic.refused_credentials import MOST_CITED, credentials_of
+from tests.traffic.registrar import Registrations
 
 
 def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
@@ -93,3 +102,30 @@ def needs_more(executions: Executions) -> Judgement:
         message = "prepared codes are refused as documented, and executed with a query, a body and further headers"
         return deviates(message, *prepared, *generous)
     return inconclusive("no code was executed", *executions.answers[:1])
+
+
+def none_granted(refusable: list[Exchange], message: str) -> Judgement:
+    """Whether none of these requests got the protected result; `message` may name the credentials of those that did."""
+    granted = [seen for seen in refusable if gives_result(seen)]
+    if granted:
+        return deviates(message.format(credentials=credentials_of(granted)), *granted)
+    return holds(*refusable[:MOST_CITED])
+
+
+def json_is_understood(answers: list[Exchange], otherwise: str) -> Judgement:
+    """Whether a request sent as application/json was granted, or refused for another reason than its media type."""
+    kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
+    if kinds == {RefusalKind.MEDIA_TYPE}:
+        return deviates("status 415 for application/json", *answers[:1])
+    return holds(*answers[:1]) if None in kinds else inconclusive(otherwise, *answers[:1])
+
+
+def registration_is_understood(requirement_id: str, registrations: Registrations) -> Judgement:
+    """Whether the documented request is understood: a difference that helped says what is asked for beyond it."""
+    if requirement_id in registrations.broken:
+        return registrations.broken[requirement_id]
+    if registrations.understood:
+        return holds(*registrations.understood[:1])
+    if requirement_id == "registerPixKey.contentType.accepted":
+        return json_is_understood(registrations.answers, "no registration was understood")
+    return inconclusive("no registration was understood", *registrations.answers[:1])
