@@ -1,0 +1,94 @@
+"""The house: imports go to the left, names are not shared, and each folder keeps to what it is for."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CHAIN = ("spec", "environments", "reports", "tests/harness", "tests/traffic", "tests/conformance")
+"""Each folder imports itself and those before it. `conftest.py` and the `__main__.py` files are outside: they wire."""
+SELFTESTS = "tests/selftest"
+MOST_LINES, MOST_OF_CONFTEST = 250, 100
+MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest"}
+NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
+CLOCK = {"time", "datetime"}
+PENDING = {
+    "environments/door/attempt.py",
+    "environments/door/touched_keys.py",
+    "environments/door/wrong_tokens.py",
+    "spec/rules/stack_traces.py",
+    "sending",
+}
+
+
+def files_of(*folders):
+    return {str(path.relative_to(ROOT)): path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))}
+
+
+def imports_of(path):
+    """Every module that a file names in an import, wherever it stands in the file."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+
+
+def place(dotted):
+    """The place of a module in the chain; the self-tests come after it, and what is not ours before it."""
+    folders = (*CHAIN, SELFTESTS)
+    found = [at for at, folder in enumerate(folders) if f"{dotted}.".startswith(folder.replace("/", ".") + ".")]
+    return found[0] if found else -1
+
+
+def loaded_by(folder):
+    """Every module that is loaded once all of a folder is imported, in a process of its own."""
+    names = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files_of(folder)]
+    code = f"import importlib, sys\nfor name in {names}:\n    importlib.import_module(name)\nprint(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(ended.stdout.split())
+
+
+def test_imports_go_to_the_left():
+    """spec, environments, reports, tests/harness, tests/traffic, tests/conformance."""
+    wrong = [
+        f"{name} imports {module}"
+        for name, path in files_of(*CHAIN).items()
+        for module in imports_of(path)
+        if path.name != "__main__.py" and name not in PENDING
+        if place(module) > place(name.replace("/", "."))
+    ]
+
+    assert wrong == []
+
+
+def test_names_are_not_shared():
+    """A name leads to one file."""
+    names = Counter(path.stem for path in files_of(*CHAIN, SELFTESTS).values())
+
+    assert {name for name, files in names.items() if files > 1} <= MAY_SHARE_A_NAME | PENDING
+
+
+def test_files_are_short():
+    """250 lines at most outside the self-tests, and 100 in conftest.py."""
+    lines = {name: path.read_text("utf-8").count("\n") for name, path in files_of(*CHAIN).items()}
+
+    assert [name for name, count in lines.items() if count > MOST_LINES and name not in PENDING] == []
+    assert (ROOT / "conftest.py").read_text("utf-8").count("\n") <= MOST_OF_CONFTEST
+
+
+@pytest.mark.parametrize("folder", ["spec", "reports"])
+def test_pure_folders(folder):
+    """spec/ and reports/ load no network and no pytest, not even through what they import."""
+    assert loaded_by(folder) & {"pytest", *NETWORK} == set()
+
+
+def test_spec_reads_no_clock():
+    """A rule judges an exchange the same way at any time."""
+    assert [name for name, path in files_of("spec").items() if CLOCK & set(imports_of(path))] == []
