@@ -13,7 +13,7 @@ from spec.rules import ROBUSTNESS
 _MANY = 3
 """Fields, key types or endpoints that are broken alike have one cause from here on; two of them are two."""
 
-_OWED = re.compile(r", (?:owed|expected) .*")
+_EXPECTED = re.compile(r"^expected .*, got ")
 _CREDENTIALS = re.compile(r"^(?:executed with|registered with|accepted:) ")
 
 Group = list[Deviation]
@@ -61,7 +61,7 @@ def _way(deviation: Deviation) -> tuple[str, ...]:
 
 
 def _without(deviation: Deviation, name: str) -> list[str]:
-    return sorted({_OWED.sub("", piece.replace(name, "", 1)) for piece in deviation.pieces})
+    return sorted({_EXPECTED.sub("", piece.replace(name, "", 1)) for piece in deviation.pieces})
 
 
 def _mostly(one: Deviation, other: Deviation) -> bool:

@@ -87,7 +87,7 @@ Follows = Callable[[Deviation, Deviation], bool]
 
 def _no_body(child: Deviation, parent: Deviation) -> bool:
     """A status without a body leaves no JSON."""
-    bodiless = any(piece.startswith(("status 204", "status 205")) for piece in parent.pieces)
+    bodiless = any(piece.endswith(("got 204", "got 205")) for piece in parent.pieces)
     return child.what == "json" and parent.what == "status" and bodiless
 
 

@@ -11,7 +11,7 @@ from reports.reproducing import Preparation, reproduced
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.json_text import read_json
-from spec.rules.judgement import kind_of
+from spec.rules.table import type_of
 
 
 def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | None = None) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def input_class(exchange: Exchange) -> str:
     text = read_json(exchange.request.body)
     if text.error or text.limit:
         return "no body" if not exchange.request.body else "a body that is not JSON"
-    return "" if isinstance(text.value, dict) else f"a body that is {kind_of(text.value)}"
+    return "" if isinstance(text.value, dict) else f"a body that is {type_of(text.value)}"
 
 
 def _path_class(parameter: str) -> str:

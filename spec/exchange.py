@@ -130,7 +130,7 @@ class Exchange:
         """What came back in a few words, without service data: `404 application/json`."""
         if self.response is None:
             return self._failed
-        return f"{self.response.status} {_named(self.response.media_type)}"
+        return f"{self.response.status} {named_media_type(self.response.media_type)}"
 
     @property
     def _failed(self) -> str:
@@ -139,7 +139,7 @@ class Exchange:
         return self.failure.message if self.failure.kind is FailureKind.LIMIT else self.failure.kind.value
 
 
-def _named(media_type: str) -> str:
+def named_media_type(media_type: str) -> str:
     """A media type by its name where it is a common one: a service may write anything there, a token too."""
     if media_type in _COMMON_TYPES:
         return media_type

@@ -38,13 +38,17 @@ class Field:
 
 @dataclass(frozen=True)
 class Operation:
-    """One documented operation. `result` is empty where the document shows no fields of `data`."""
+    """One documented operation.
+
+    `described` says that its response is shown. `envelope` has the fields of the response, `result` those of its data.
+    """
 
     id: str
     method: str
     path: str
     permission: str
     described: bool
+    envelope: tuple[Field, ...]
     result: tuple[Field, ...]
 
     @property
@@ -109,21 +113,31 @@ def arguments_reached(operation: str, path: str) -> frozenset[str]:
 
 
 def _operation(path: str, method: str, item: Mapping[str, Any]) -> Operation:
-    described = "200" in item["responses"]
-    return Operation(item["operationId"], method.upper(), path, item["x-permission"], described, _result(item))
-
-
-def _result(item: Mapping[str, Any]) -> tuple[Field, ...]:
     success = item["responses"].get("200")
-    if not success:
-        return ()
-    envelope = _resolve(success["content"]["application/json"]["schema"])
-    data = _resolve(envelope["properties"]["data"])
-    return tuple(Field(name, _types(member)) for name, member in data.get("properties", {}).items())
+    envelope = _properties(success["content"]["application/json"]["schema"]) if success else {}
+    result = _properties(envelope["data"]) if success else {}
+    return Operation(
+        item["operationId"],
+        method.upper(),
+        path,
+        item["x-permission"],
+        described=bool(success),
+        envelope=_fields(envelope),
+        result=_fields(result),
+    )
 
 
-def _types(member: Mapping[str, Any]) -> tuple[str, ...]:
-    types = member["type"]
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = _resolve(schema).get("properties", {})
+    return properties
+
+
+def _fields(properties: Mapping[str, Any]) -> tuple[Field, ...]:
+    return tuple(Field(name, _types(_resolve(schema))) for name, schema in properties.items())
+
+
+def _types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    types = schema["type"]
     return (types,) if isinstance(types, str) else tuple(types)
 
 

@@ -1,109 +1,135 @@
-"""Rules on a successful answer as a whole: status, JSON, envelope. Each gives a judgement of one response."""
+"""Rules on a successful answer as a whole: status, JSON, envelope."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spec.answers import data_of, find, is_judged_as_success
-from spec.exchange import Exchange, Response
-from spec.json_text import is_integer
-from spec.rules.judgement import HOLDS, Judgement, Rule, deviates, inconclusive, kind_of
-from spec.rules.names import is_plain_name, listed
-
-AnswerRule = Callable[[Response], Judgement]
-
-
-def of_success(rule: AnswerRule, operation: str) -> Rule:
-    def judged(exchange: Exchange) -> Judgement:
-        if exchange.operation != operation:
-            return inconclusive("another operation")
-        if not is_judged_as_success(exchange) or exchange.response is None:
-            return inconclusive(f"no success to judge: {exchange.summary}")
-        return rule(exchange.response)
-
-    return judged
+from spec.answers import envelope_of, find
+from spec.exchange import Exchange, named_media_type
+from spec.interface import operations
+from spec.json_text import folded, is_integer
+from spec.rules.table import (
+    InconclusiveError,
+    data_in,
+    envelope_in,
+    json_in,
+    listed,
+    member_in,
+    rule,
+    success_in,
+    type_of,
+)
 
 
-def of_json(rule: Callable[[Any], Judgement]) -> AnswerRule:
-    def judged(response: Response) -> Judgement:
-        text = response.json
-        return rule(text.value) if text.readable else inconclusive(text.limit or f"not JSON: {text.error}")
-
-    return judged
-
-
-def of_envelope(rule: Callable[[Mapping[str, Any]], Judgement]) -> AnswerRule:
-    def judged(value: Any) -> Judgement:
-        return rule(value) if isinstance(value, dict) else inconclusive("the answer is no object")
-
-    return of_json(judged)
+@rule("""
+    executePix.status registerPixKey.status deletePixKey.status listPixKeys.status listAccounts.status
+    getBalance.status listEntries.status createPix.status transferExternal.status transferInternal.status
+    transferP2p.status
+""")
+def status(exchange: Exchange) -> str:
+    """The response to a successful {request} has status 200."""
+    got = success_in(exchange).status
+    return "" if got == 200 else f"expected status 200, got {got}"
 
 
-def of_data(rule: Callable[[Mapping[str, Any]], Judgement]) -> AnswerRule:
-    def judged(response: Response) -> Judgement:
-        data = data_of(response)
-        return rule(data) if data is not None else inconclusive("the envelope holds no object data")
-
-    return judged
-
-
-def status(response: Response) -> Judgement:
-    return HOLDS if response.status == 200 else deviates(f"status {response.status}, expected 200")
-
-
-def strict_json(response: Response) -> Judgement:
-    text = response.json
+@rule("""
+    executePix.json registerPixKey.json deletePixKey.json listPixKeys.json listAccounts.json getBalance.json
+    listEntries.json createPix.json transferExternal.json transferInternal.json transferP2p.json
+""")
+def strict_json(exchange: Exchange) -> str:
+    """The response to a successful {request} is JSON (RFC 8259, UTF-8)."""
+    text = success_in(exchange).json
     if text.limit:
-        return inconclusive(text.limit)
-    return deviates(f"not JSON: {text.error}") if text.error else HOLDS
+        raise InconclusiveError(text.limit)
+    return text.error and f"not JSON: {text.error}"
 
 
-def media_type(response: Response) -> Judgement:
-    if not response.json.readable:
-        return inconclusive("not JSON")
-    media_type = response.media_type
-    is_json = media_type == "application/json" or media_type.endswith("+json")
-    return HOLDS if is_json else deviates("JSON under a Content-Type that does not say so")
+@rule("executePix.json.mediaType registerPixKey.json.mediaType deletePixKey.json.mediaType")
+def media_type(exchange: Exchange) -> str:
+    """The response to a successful {request} has a JSON media type in its Content-Type."""
+    json_in(exchange)
+    got = success_in(exchange).media_type
+    if got == "application/json" or got.endswith("+json"):
+        return ""
+    return f"expected a JSON media type, got {named_media_type(got) if got else 'none'}"
 
 
-def unique(response: Response) -> Judgement:
-    if not response.json.readable:
-        return inconclusive("not JSON")
-    repeated = [name for name in response.json.repeated if is_plain_name(name)]
-    return deviates(f"stands twice in one object: {listed(repeated)}") if response.json.repeated else HOLDS
+@rule("executePix.json.unique registerPixKey.json.unique deletePixKey.json.unique")
+def unique_names(exchange: Exchange) -> str:
+    """No JSON object in the response to a successful {request} has two members of the same name."""
+    json_in(exchange)
+    repeated = list(success_in(exchange).json.repeated)
+    return f"expected each name once in an object, got twice: {listed(repeated)}" if repeated else ""
 
 
-def byte_order_mark(response: Response) -> Judgement:
-    if not response.json.readable:
-        return inconclusive("not JSON")
-    return deviates("the body starts with a byte order mark") if response.json.byte_order_mark else HOLDS
+@rule("executePix.json.byteOrderMark registerPixKey.json.byteOrderMark deletePixKey.json.byteOrderMark")
+def no_byte_order_mark(exchange: Exchange) -> str:
+    """The response to a successful {request} does not start with a byte order mark."""
+    json_in(exchange)
+    return "expected no byte order mark, got one" if success_in(exchange).json.byte_order_mark else ""
 
 
-def one_object(value: Any) -> Judgement:
-    return HOLDS if isinstance(value, dict) else deviates(f"the answer is {kind_of(value)}, expected an object")
+@rule("executePix.envelope.object registerPixKey.envelope.object deletePixKey.envelope.object")
+def one_object(exchange: Exchange) -> str:
+    """The response to a successful {request} is one JSON object, the envelope."""
+    value = json_in(exchange)
+    return "" if isinstance(value, dict) else f"expected an object, got {type_of(value)}"
 
 
-def envelope_shape(value: Any) -> Judgement:
-    if not isinstance(value, dict):
-        return one_object(value)
-    misplaced = [_misplaced(value, name) for name in ("code", "data") if name not in value]
-    if misplaced:
-        return deviates("; ".join(misplaced))
-    if not is_integer(value["code"]):
-        return deviates(f"code is {kind_of(value['code'])}, expected an integer")
-    return (
-        HOLDS if isinstance(value["data"], dict) else deviates(f"data is {kind_of(value['data'])}, expected an object")
-    )
+@rule("""
+    listPixKeys.envelope.shape listAccounts.envelope.shape getBalance.envelope.shape listEntries.envelope.shape
+    createPix.envelope.shape transferExternal.envelope.shape transferInternal.envelope.shape
+    transferP2p.envelope.shape
+""")
+def envelope_shape(exchange: Exchange) -> str:
+    """The response to a successful {request} is the envelope, with an integer code and an object data."""
+    if wrong := one_object(exchange):
+        return wrong
+    envelope = envelope_in(exchange)
+    if misplaced := list(_misplaced(envelope)):
+        return "; ".join(misplaced)
+    code, data = envelope["code"], envelope["data"]
+    if not is_integer(code):
+        return f"expected code of type integer, got {type_of(code)}"
+    return "" if isinstance(data, dict) else f"expected data of type object, got {type_of(data)}"
 
 
-def _misplaced(envelope: Mapping[str, Any], name: str) -> str:
-    member = find(envelope, name)
-    return f"spelled {member[0]}, expected {name}" if member else f"{name} is missing"
+def _misplaced(envelope: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("code", "data"):
+        member = find(envelope, name)
+        if member is None:
+            yield f"{name} is missing"
+        elif member[0] != name:
+            yield f"expected the name {name}, got {member[0]}"
 
 
-def code_example(envelope: Mapping[str, Any]) -> Judgement:
-    member = find(envelope, "code")
-    if member is None or not is_integer(member[1]):
-        return inconclusive("no integer code")
-    return HOLDS if member[1] == 0 else deviates("code is not 0, the one value shown")
+@rule("executePix.envelope.code.example registerPixKey.envelope.code.example")
+def code_of_the_example(exchange: Exchange) -> str:
+    """The interface document shows one value for the field code in the envelope of the {request} response: 0."""
+    code = member_in(envelope_in(exchange), "code")[1]
+    if not is_integer(code):
+        raise InconclusiveError("no integer code")
+    return "" if code == 0 else "expected code 0, got another integer"
+
+
+@rule("executePix.envelope.result registerPixKey.envelope.result")
+def result_in_data(exchange: Exchange) -> str:
+    """The field data in the envelope of the {request} response is the {result}."""
+    data, fields = data_in(exchange), operations()[exchange.operation].result
+    held = any(find(data, field.name) for field in fields)
+    return "" if held else "expected the documented fields in data, got none of them"
+
+
+@rule("executePix.fields.extra registerPixKey.fields.extra")
+def no_other_fields(exchange: Exchange) -> str:
+    """The {result} and its envelope have only the documented fields."""
+    data, operation = data_in(exchange), operations()[exchange.operation]
+    envelope = envelope_of(success_in(exchange)) or {}
+    extra = [
+        name
+        for members, fields in ((envelope, operation.envelope), (data, operation.result))
+        for name in members
+        if folded(name) not in {folded(field.name) for field in fields}
+    ]
+    return f"expected no other fields, got {listed(extra)}" if extra else ""

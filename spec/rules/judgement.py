@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 from spec.exchange import Exchange
-from spec.json_text import is_integer, is_number
 
 
 class Outcome(Enum):
@@ -35,10 +33,6 @@ class Judgement:
         return self.outcome is Outcome.DEVIATES
 
 
-Rule = Callable[[Exchange], Judgement]
-HOLDS = Judgement(Outcome.HOLDS)
-
-
 def holds(*exchanges: Exchange) -> Judgement:
     """The exchanges show that the requirement is met."""
     return Judgement(Outcome.HOLDS, "", exchanges)
@@ -52,16 +46,3 @@ def deviates(message: str, *exchanges: Exchange) -> Judgement:
 def inconclusive(message: str, *exchanges: Exchange) -> Judgement:
     """The exchanges do not show whether the requirement is met. The message says why."""
     return Judgement(Outcome.INCONCLUSIVE, message, exchanges)
-
-
-def kind_of(value: object) -> str:
-    """The JSON type of a value as a noun: `an integer`, `a string`, `null`."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if is_number(value):
-        return "an integer" if is_integer(value) else "a number with a fraction"
-    if isinstance(value, str):
-        return "a string"
-    return "an array" if isinstance(value, list) else "an object"

@@ -1,38 +1,62 @@
-"""The suite's own policy: no server error, no stack trace and no dropped connection for a client's mistake."""
+"""The suite's own policy: no request ends in a server error, a stack trace or a dropped connection."""
 
 from __future__ import annotations
 
 from spec.answers import RefusalKind, refusal_kind
-from spec.exchange import Exchange, FailureKind
-from spec.rules.judgement import HOLDS, Judgement, deviates, inconclusive
+from spec.exchange import Exchange, FailureKind, Response
 from spec.rules.stack_traces import shows_a_trace
+from spec.rules.table import InconclusiveError, rule
 
+ROBUSTNESS = ("serverError", "stackTrace", "connection")
+"""The requirements of every operation that all of its exchanges answer for."""
 _STANDARD_METHODS = {"GET", "POST", "DELETE"}
 
 
-def server_error(exchange: Exchange) -> Judgement:
-    if exchange.response is None:
-        return inconclusive(f"no answer: {exchange.summary}")
-    kind, standard = refusal_kind(exchange.response), exchange.request.method in _STANDARD_METHODS
+@rule("""
+    executePix.serverError registerPixKey.serverError deletePixKey.serverError listPixKeys.serverError
+    listAccounts.serverError getBalance.serverError listEntries.serverError createPix.serverError
+    transferExternal.serverError transferInternal.serverError transferP2p.serverError
+""")
+def no_server_error(exchange: Exchange) -> str:
+    """No request to {operation} ends in a server error."""
+    response = _response_in(exchange)
+    kind, standard = refusal_kind(response), exchange.request.method in _STANDARD_METHODS
     if kind is RefusalKind.SERVER_ERROR or (kind is RefusalKind.NOT_IMPLEMENTED and standard):
-        return deviates(f"status {exchange.response.status} for {_sent(exchange)}")
-    return HOLDS
+        return f"expected no server error for {_sent(exchange)}, got status {response.status}"
+    return ""
 
 
-def stack_trace(exchange: Exchange) -> Judgement:
+@rule("""
+    executePix.stackTrace registerPixKey.stackTrace deletePixKey.stackTrace listPixKeys.stackTrace
+    listAccounts.stackTrace getBalance.stackTrace listEntries.stackTrace createPix.stackTrace
+    transferExternal.stackTrace transferInternal.stackTrace transferP2p.stackTrace
+""")
+def no_stack_trace(exchange: Exchange) -> str:
+    """No response of {operation} contains a stack trace or a debug page."""
+    shown = shows_a_trace(_response_in(exchange).body)
+    return f"expected no stack trace or debug page for {_sent(exchange)}, got one" if shown else ""
+
+
+@rule("""
+    executePix.connection registerPixKey.connection deletePixKey.connection listPixKeys.connection
+    listAccounts.connection getBalance.connection listEntries.connection createPix.connection
+    transferExternal.connection transferInternal.connection transferP2p.connection
+""")
+def no_dropped_connection(exchange: Exchange) -> str:
+    """No request to {operation} ends in a connection that is dropped without a response."""
+    failure = exchange.failure
+    if failure and failure.kind is FailureKind.DROPPED and not failure.kept:
+        return f"expected a response to {_sent(exchange)}, got a dropped connection"
+    _response_in(exchange)
+    return ""
+
+
+def _response_in(exchange: Exchange) -> Response:
     if exchange.response is None:
-        return inconclusive(f"no answer: {exchange.summary}")
-    if not shows_a_trace(exchange.response.body):
-        return HOLDS
-    return deviates(f"the answer shows a stack trace or a debug page for {_sent(exchange)}")
-
-
-def dropped(exchange: Exchange) -> Judgement:
-    if exchange.failure and exchange.failure.kind is FailureKind.DROPPED and not exchange.failure.kept:
-        return deviates(f"the connection was dropped without an answer to {_sent(exchange)}")
-    return HOLDS if exchange.response else inconclusive(f"no answer: {exchange.summary}")
+        raise InconclusiveError(f"no answer: {exchange.summary}")
+    return exchange.response
 
 
 def _sent(exchange: Exchange) -> str:
-    asked = "a valid request" if exchange.valid else "an invalid request"
-    return f"{asked} ({exchange.request.method})"
+    kind = "a valid request" if exchange.expects_success else "an invalid request"
+    return f"{kind} ({exchange.request.method})"

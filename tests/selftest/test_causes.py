@@ -92,26 +92,32 @@ class TestOneCause:
         ("leads", "follows"),
         [
             (
-                row("executePix.status", "status 204, expected 200"),
+                row("executePix.status", "expected status 200, got 204"),
                 row("executePix.json", "not JSON: the body is empty"),
             ),
             (
-                row("executePix.serverError", "status 500 for a valid request (GET)"),
+                row("executePix.serverError", "expected no server error for a valid request (GET), got status 500"),
                 row(
-                    "executePix.stackTrace", "the answer shows a stack trace or a debug page for a valid request (GET)"
+                    "executePix.stackTrace", "expected no stack trace or debug page for a valid request (GET), got one"
                 ),
             ),
-            (row("createPix.exists", "status 501"), row("createPix.serverError", "status 501 for a valid request")),
+            (
+                row("createPix.exists", "status 501"),
+                row("createPix.serverError", "expected no server error for a valid request (GET), got status 501"),
+            ),
             (
                 row("executePix.digit.present", "digit is missing"),
-                row("executePix.fields.extra", "extra: checkDigit", verdict="warn"),
+                row("executePix.fields.extra", "expected no other fields, got checkDigit", verdict="warn"),
             ),
             (
-                row("registerPixKey.Success.spelling", "spelled success, expected Success"),
-                row("registerPixKey.fields.upperCase", "starts with a lower-case letter: success"),
+                row("registerPixKey.Success.spelling", "expected the name Success, got success"),
+                row(
+                    "registerPixKey.fields.upperCase",
+                    "expected names that start with an upper-case letter, got success",
+                ),
             ),
             (
-                row("registerPixKey.Key.type", "Key is an object, expected string or null"),
+                row("registerPixKey.Key.type", "expected Key of type string or null, got an object"),
                 row("registerPixKey.Key.example", "Key is not null", verdict="warn"),
             ),
             (
@@ -140,7 +146,9 @@ class TestOneCause:
     def test_most_fields_alike(self):
         """Three fields that are broken alike in the same answers are a serializer's fault, and each is named."""
         names = ("bank", "branch", "digit")
-        told = [row(f"executePix.{name}.type", f"{name} is an integer, expected string", (1, 2)) for name in names]
+        told = [
+            row(f"executePix.{name}.type", f"expected {name} of type string, got an integer", (1, 2)) for name in names
+        ]
 
         (found,) = findings(told, {})
 
@@ -153,9 +161,9 @@ class TestTwoCauses:
         ("one", "other"),
         [
             (row("executePix.digit.present", "digit is missing"), row("executePix.bank.present", "bank is missing")),
-            (row("executePix.status", "status 201, expected 200"), row("executePix.json", "not JSON: NaN")),
-            (row("executePix.status", "status 201, expected 200"), row("executePix.status.type", "status is null")),
-            (row("executePix.json", "not JSON: x"), row("registerPixKey.status", "status 201, expected 200")),
+            (row("executePix.status", "expected status 200, got 201"), row("executePix.json", "not JSON: NaN")),
+            (row("executePix.status", "expected status 200, got 201"), row("executePix.status.type", "status is null")),
+            (row("executePix.json", "not JSON: x"), row("registerPixKey.status", "expected status 200, got 201")),
             (row("getBalance.exists", "status 405"), row("deletePixKey.exists", "status 405", (2,))),
             (
                 row("executePix.serverError", "status 500", (1,)),
@@ -194,7 +202,7 @@ class TestOnce:
     def test_each_cause_is_told_by_one_test(self):
         """The test of the leading requirement tells it, and a test of several causes tells those that are left."""
         rows = [
-            row("executePix.status", "status 204, expected 200"),
+            row("executePix.status", "expected status 200, got 204"),
             row("executePix.json", "not JSON: the body is empty"),
             row("registerPixKey.Key.present", "Key is missing"),
         ]
@@ -300,9 +308,9 @@ def run():
     run.observations = [Observation("executePix.status.values", "DONE", (1,))]
     for row_id, verdict, message in (
         (DIGIT, "fail", "digit is missing"),
-        ("executePix.fields.extra", "warn", "extra: endToEndId"),
-        ("listAccounts.status", "warn", "status 201, expected 200"),
-        ("getBalance.status", "warn", "status 201, expected 200"),
+        ("executePix.fields.extra", "warn", "expected no other fields, got endToEndId"),
+        ("listAccounts.status", "warn", "expected status 200, got 201"),
+        ("getBalance.status", "warn", "expected status 200, got 201"),
         ("executePix.status.values", "observed", "DONE"),
         ("registerPixKey.status", "not-exercised", "supply pix_keys"),
     ):
@@ -332,8 +340,8 @@ class TestSummary:
             "     digit is missing",
             "     exchange 1",
             "     reproduce: curl x",
-            "WARN executePix.fields.extra: extra: endToEndId",
-            "WARN listAccounts.status (getBalance.status): status 201, expected 200",
+            "WARN executePix.fields.extra: expected no other fields, got endToEndId",
+            "WARN listAccounts.status (getBalance.status): expected status 200, got 201",
             "not exercised: registerPixKey.status: supply pix_keys",
             "note: createPix: no generated request was ever accepted",
             "  documented   1 fail, 1 not-exercised",

@@ -90,7 +90,9 @@ def test_finding_is_told_once_with_its_smallest_example_and_the_seed():
     message = trial.rows["registerPixKey.serverError"].message
 
     assert message.count("status 500") == 1, message
-    assert re.match("pixKey, (null|Incorrect type): status 500 for an invalid request .POST.", message)
+    assert re.match(
+        "pixKey, (null|Incorrect type): expected no server error for an invalid request .POST., got status 500", message
+    )
     assert "smallest: exchange" in message
     assert "--seed=7" in message
 

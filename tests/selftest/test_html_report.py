@@ -166,9 +166,9 @@ class TestTheFirstMinute:
 
     def test_findings_come_first(self, run):
         """Under the headline stand the findings, before the figures: each cause once, with what follows from it."""
-        add(run, "executePix.status", Verdict.FAIL, "status 204, expected 200", [1])
+        add(run, "executePix.status", Verdict.FAIL, "expected status 200, got 204", [1])
         add(run, "executePix.json", Verdict.FAIL, "not JSON: the body is empty", [1])
-        add(run, "registerPixKey.status", Verdict.FAIL, "status 204, expected 200", [2])
+        add(run, "registerPixKey.status", Verdict.FAIL, "expected status 200, got 204", [2])
 
         shown = page(run)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from spec.rules import RULES
 from tests.selftest.proof.trial import ADDOPTS
 
 ROOT = Path(__file__).parents[2]
+RULE_FILES = sorted((ROOT / "spec" / "rules").glob("*.py"))
 FIELD_ROWS = ("present", "type", "spelling")
 OPERATION_IDS = {
     "executePix", "registerPixKey", "deletePixKey", "listPixKeys", "listAccounts", "getBalance", "listEntries",
@@ -98,9 +100,22 @@ def test_every_row_has_a_test_or_a_reason(tested_rows):
     assert tested_rows <= set(ledger())
 
 
-def test_rules_answer_for_rows():
-    """Every rule names a row of the ledger."""
+def test_each_rule_is_found_by_its_id():
+    """Every rule answers for a requirement of the ledger, whose full id stands once in spec/rules."""
+    written = [word for file in RULE_FILES for word in re.findall(r"[\w.]+", file.read_text("utf-8")) if word in RULES]
+
     assert set(RULES) <= set(ledger())
+    assert Counter(written) == Counter(list(RULES))
+
+
+@pytest.mark.parametrize("requirement_id", RULES)
+def test_the_docstring_of_a_rule_is_its_requirement(requirement_id):
+    """Word for word as in the ledger; a rule for several requirements has braces where their texts differ."""
+    rule = RULES[requirement_id]
+    docstring = getattr(rule, "func", rule).__doc__
+    pattern = re.sub(r"\\{\w+\\}", ".+", re.escape(docstring))
+
+    assert re.fullmatch(pattern, ledger()[requirement_id].text), (docstring, ledger()[requirement_id].text)
 
 
 def test_ids_start_with_an_operation_or_general():

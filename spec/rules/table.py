@@ -1,0 +1,125 @@
+"""The table of the rules, filled by a decorator, and what a rule reads of an exchange.
+
+A rule says what deviates, in the form "expected X, got Y", and nothing where the requirement is met. It raises
+InconclusiveError where the exchange does not show it. Its docstring is the requirement as the ledger has it; a rule for
+many requirements has braces where their texts differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from spec.answers import data_of, find, is_judged_as_success
+from spec.exchange import Exchange, Response
+from spec.interface import Field, operations
+from spec.json_text import is_integer, is_number
+
+Rule = Callable[[Exchange], str]
+Place = Callable[[Exchange], Mapping[str, Any]]
+FieldRule = Callable[[Place, Field, Exchange], str]
+RULES: dict[str, Rule] = {}
+
+
+class InconclusiveError(Exception):
+    """The exchange does not show whether the requirement is met. The text says why."""
+
+
+def rule(ids: str) -> Callable[[Rule], Rule]:
+    """Register the rule of one requirement, or of several: ids with spaces between them."""
+
+    def register(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(ids.split(), function))
+        return function
+
+    return register
+
+
+def field_rule(ids: str) -> Callable[[FieldRule], FieldRule]:
+    """Register a rule for fields. It gets what finds the object of a field, and what is documented of the field."""
+
+    def register(function: FieldRule) -> FieldRule:
+        for each in ids.split():
+            operation, *envelope, name, _ = each.split(".")
+            documented = operations()[operation].envelope if envelope else operations()[operation].result
+            field = next(field for field in documented if field.name == name)
+            RULES[each] = partial(function, envelope_in if envelope else data_in, field)
+        return function
+
+    return register
+
+
+def success_in(exchange: Exchange) -> Response:
+    """The response, where it is judged as a success."""
+    if exchange.response is None or not is_judged_as_success(exchange):
+        raise InconclusiveError(f"no success to judge: {exchange.summary}")
+    return exchange.response
+
+
+def json_in(exchange: Exchange) -> Any:
+    """The JSON value of a success."""
+    text = success_in(exchange).json
+    if not text.readable:
+        raise InconclusiveError(text.limit or f"not JSON: {text.error}")
+    return text.value
+
+
+def envelope_in(exchange: Exchange) -> Mapping[str, Any]:
+    """The envelope of a success."""
+    value = json_in(exchange)
+    if not isinstance(value, dict):
+        raise InconclusiveError("the answer is no object")
+    return value
+
+
+def data_in(exchange: Exchange) -> Mapping[str, Any]:
+    """The object data in the envelope of a success."""
+    json_in(exchange)
+    data = data_of(success_in(exchange))
+    if data is None:
+        raise InconclusiveError("the envelope holds no object data")
+    return data
+
+
+def member_in(members: Mapping[str, Any], name: str) -> tuple[str, Any]:
+    """The member of that name, misspelled or not: its name as written, and its value."""
+    member = find(members, name)
+    if member is None:
+        raise InconclusiveError(f"{name} is missing")
+    return member
+
+
+def text_in(exchange: Exchange, name: str) -> str:
+    """The text of a field of the result."""
+    value = member_in(data_in(exchange), name)[1]
+    if not isinstance(value, str):
+        raise InconclusiveError(f"{name} is of another type")
+    return value
+
+
+# -- words for messages --------------------------------------------------------------------------------------------
+
+
+def type_of(value: object) -> str:
+    """The JSON type of a value as a noun: `an integer`, `a string`, `null`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if is_number(value):
+        return "an integer" if is_integer(value) else "a number with a fraction"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list) else "an object"
+
+
+def listed(names: list[str], most: int = 10) -> str:
+    """Names of members for a message, at most `most` of them; the others are counted.
+
+    A service may write anything there: only letters and a few signs are shown, and only short names.
+    """
+    plain = [name for name in names if re.fullmatch(r"[A-Za-z_][A-Za-z_ .$@-]{0,39}", name)]
+    rest = len(names) - len(plain[:most])
+    return " and ".join(filter(None, (", ".join(plain[:most]), f"{rest} more" if rest else "")))
