@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from environments.sandbox import Request, Response
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from tests.selftest.proof.trial import CONFORMANCE, Trial, try_service
+from tests.selftest.services.forking import run_pytest
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("html", "metadata", "base_url")
@@ -40,14 +39,8 @@ def generate(service: Service, *arguments: str, environment: str = "sandbox") ->
 def run_apart(service: Service, folder: Path, *arguments: str, environment: str = "sandbox") -> dict[str, Any]:
     """Run the suite against the service in a process of its own. The report."""
     with Server(service) as server:
-        command = [sys.executable, "-m", "pytest", f"--environment={environment}", f"--base-url={server.base_url}"]
-        subprocess.run(
-            [*command, f"--report-dir={folder}", "-q", *arguments, str(CONFORMANCE)],
-            cwd=ROOT,
-            env={**os.environ, "PIX_SANDBOX_TOKEN": service.token},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        options = [f"--environment={environment}", f"--base-url={server.base_url}", f"--report-dir={folder}", "-q"]
+        variables = {**os.environ, "PIX_SANDBOX_TOKEN": service.token}
+        run_pytest([*options, *arguments, str(CONFORMANCE)], variables)
     report: dict[str, Any] = json.loads((folder / "conformance.json").read_text("utf-8"))
     return report

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from spec.requirements import ledger
 from tests.selftest.proof.mutants.making_faults import Results
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
+from tests.selftest.services.forking import run_pytest
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -388,6 +387,5 @@ def test_the_options_of_pytest_behave(options, told):
 
 def pytest_run(*arguments, token):
     """A run of the suite as a user starts it."""
-    command = [sys.executable, "-m", "pytest", "--no-report", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, "PIX_SANDBOX_TOKEN": token, "CI": "true"}
-    return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    variables = {**os.environ, "PIX_SANDBOX_TOKEN": token, "CI": "true"}
+    return run_pytest(["--no-report", "-p", "no:cacheprovider", *arguments], variables)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
@@ -14,22 +12,23 @@ from junitparser import JUnitXml
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from spec.requirements import ledger
+from tests.selftest.services.forking import ROOT, run_pytest
+from tests.selftest.services.running import environment
 
-ROOT = Path(__file__).parents[2]
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-m", "not property"]
 
 
-def run(*arguments, **environment):
-    """Run pytest as a user would, from the checkout."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not property", *arguments]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PIX_", "PYTEST_"))}
-    return subprocess.run(command, cwd=ROOT, env={**inherited, **environment}, capture_output=True, text=True)
+def run(*arguments, **variables):
+    """Run pytest from the checkout."""
+    return run_pytest([*OPTIONS, *arguments], environment(**variables))
 
 
 @pytest.fixture(scope="module")
 def sandbox_run(tmp_path_factory):
-    """One run against the embedded sandbox."""
+    """One run against the embedded sandbox, started as a user would."""
     folder = tmp_path_factory.mktemp("report")
-    return run(f"--report-dir={folder}"), folder
+    command = [sys.executable, "-m", "pytest", *OPTIONS, f"--report-dir={folder}"]
+    return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True), folder
 
 
 class WithoutDigit(Service):

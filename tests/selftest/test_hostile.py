@@ -13,7 +13,7 @@ import pytest
 from junitparser import JUnitXml
 
 from tests.selftest.services import hostile
-from tests.selftest.services.running import run, run_measured, write_profile
+from tests.selftest.services.running import run, write_profile
 
 PEAK_MB = 300
 LIMITS = {"executions": 2, "requests": 400, "response_bytes": 1_000_000}
@@ -69,7 +69,7 @@ def ends(tmp_path_factory):
         with case.service() as service:
             limits = {**LIMITS, "timeout": 0.5} if case.service in SILENT else LIMITS
             profile = write_profile(tmp_path_factory.mktemp(str(case)), service.base_url, limits=limits)
-            return run_measured(profile, *case.options)
+            return run(profile, *case.options)
 
     with ThreadPoolExecutor(2) as pool:
         yield {case: pool.submit(end, case) for case in CASES}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,6 +22,7 @@ from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.requirements import ledger
 from tests.harness.html_page import HtmlPage
+from tests.selftest.services.forking import run_pytest
 
 REPOSITORY = Path(__file__).parents[2]
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
@@ -270,18 +269,8 @@ class TestEvidence:
 def report(tmp_path_factory):
     """The report of a real run of one group of rows."""
     folder = tmp_path_factory.mktemp("report")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "-k",
-        "executePix.document",
-        f"--report-dir={folder}",
-    ]
-    environment = os.environ | {"BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"}
-    subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, stdout=subprocess.DEVNULL)
+    options = ["-p", "no:cacheprovider", "-k", "executePix.document", f"--report-dir={folder}"]
+    run_pytest(options, {**os.environ, "BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"})
     return folder / "report.html"
 
 

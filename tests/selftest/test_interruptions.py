@@ -17,7 +17,7 @@ from junitparser import JUnitXml
 
 from tests.harness import interruption as interruption_module
 from tests.harness.interruption import Interruption
-from tests.selftest.services.running import ROOT, command, environment, run, started, write_profile
+from tests.selftest.services.running import ROOT, arguments, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event
 
@@ -185,7 +185,7 @@ def test_a_full_disk_is_one_line(size, tmp_path):
     with Raw() as service:
         profile = write_profile(tmp_path, service.base_url)
         result = subprocess.run(
-            command(profile),
+            [sys.executable, "-m", "pytest", *arguments(profile)],
             cwd=ROOT,
             env=environment(PIX_TOKEN=service.service.token),
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),

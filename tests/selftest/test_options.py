@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-import subprocess
 
 import pytest
 
 from reports.writing import RUNS
-from tests.selftest.services.running import ROOT, command, environment, run, write_profile
+from tests.selftest.services.forking import run_pytest
+from tests.selftest.services.running import arguments, environment, run, write_profile
 from tests.selftest.services.serving import Raw
 
 LISTS = ["--collect-only", "--fixtures", "--fixtures-per-test", "--setup-plan", "--help", "--markers", "--cache-show"]
@@ -31,8 +31,8 @@ def test_listing_moves_no_latest(tmp_path):
     """Without --report-dir, too, the folder of reports is as it was; pytest keeps nothing of it either."""
     profile = write_profile(tmp_path, "embedded", auth=None)
     profile = profile.rename(tmp_path / f"listed-{secrets.token_hex(4)}.yaml")
-    line = [part for part in command(profile, "--collect-only") if not part.startswith("--report-dir")]
-    done = subprocess.run(line, cwd=ROOT, env=environment(), capture_output=True, text=True)
+    line = [part for part in arguments(profile, "--collect-only") if not part.startswith("--report-dir")]
+    done = run_pytest(line, environment())
 
     assert "test_execution.py::" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == [profile.name]
@@ -89,8 +89,8 @@ def test_an_option_of_the_ini_file_is_refused(tmp_path):
 def test_self_tests_may_write_both(tmp_path):
     """The suite's own tests give no verdict, and have no report of their own."""
     files = [f"--html={tmp_path / 'x.html'}", f"--junitxml={tmp_path / 'x.xml'}"]
-    line = command(write_profile(tmp_path, "embedded", auth=None), *files, "tests/selftest/test_retry_policy.py")
-    done = subprocess.run(line, cwd=ROOT, env=environment(), capture_output=True, text=True)
+    line = arguments(write_profile(tmp_path, "embedded", auth=None), *files, "tests/selftest/test_retry_policy.py")
+    done = run_pytest(line, environment())
 
     assert done.returncode == 0, done.stdout
     assert {"x.html", "x.xml"} <= {path.name for path in tmp_path.iterdir()}

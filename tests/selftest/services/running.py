@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -16,18 +15,19 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).parents[3]
+from tests.selftest.services.forking import ROOT, run_pytest
+
 SANDBOX = ROOT / "environments" / "sandbox.yaml"
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run left: its exit status, what it printed, and the folder of its report."""
+    """What a run left: its exit status, what it printed, the folder of its report, and its peak memory."""
 
     status: int
     output: str
     folder: Path
-    peak_mb: float = 0.0
+    peak_mb: float
 
     @property
     def document(self) -> dict[str, Any]:
@@ -55,13 +55,13 @@ def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
     return path
 
 
-def command(profile: Path, *options: str) -> list[str]:
-    """The command line of a run whose report goes beside the profile."""
+def arguments(profile: Path, *options: str) -> list[str]:
+    """The arguments of a run whose report goes beside the profile."""
     report = f"--report-dir={profile.parent / 'report'}"
     paths = [] if any(not option.startswith("-") and "/" in option for option in options) else ["tests/conformance"]
     cache = f"cache_dir={profile.parent / 'cache'}"
     return [
-        sys.executable, "-m", "pytest", "-q", "-o", cache, "-m", "not property",
+        "-q", "-o", cache, "-m", "not property",
         f"--environment={profile}", report, *options, *paths,
     ]  # fmt: skip
 
@@ -76,7 +76,7 @@ def environment(**variables: str) -> dict[str, str]:
 def started(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
     """A run that goes on while the test does; it ends with the test at the latest, and its workers with it."""
     process = subprocess.Popen(
-        command(profile, *options),
+        [sys.executable, "-m", "pytest", *arguments(profile, *options)],
         cwd=ROOT,
         env=environment(**variables),
         stdout=subprocess.PIPE,
@@ -95,22 +95,5 @@ def started(profile: Path, *options: str, **variables: str) -> Iterator[subproce
 
 def run(profile: Path, *options: str, **variables: str) -> Result:
     """Run to the end."""
-    with started(profile, *options, **variables) as process:
-        output, _ = process.communicate()
-    return Result(process.returncode, output, profile.parent / "report")
-
-
-def run_measured(profile: Path, *options: str, **variables: str) -> Result:
-    """Run to the end and give its peak memory, too."""
-    with (profile.parent / "output").open("w+", errors="replace") as output:
-        process = subprocess.Popen(
-            command(profile, *options), cwd=ROOT, env=environment(**variables), stdout=output, stderr=output
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    text = (profile.parent / "output").read_text(errors="replace")
-    return Result(process.returncode, text, profile.parent / "report", _mb(usage))
-
-
-def _mb(usage: resource.struct_rusage) -> float:
-    return usage.ru_maxrss / 1024
+    ended = run_pytest(arguments(profile, *options), environment(**variables))
+    return Result(ended.returncode, ended.stdout + ended.stderr, profile.parent / "report", ended.peak_mb)

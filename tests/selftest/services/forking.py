@@ -1,0 +1,75 @@
+"""Runs of pytest that start with everything imported: each is forked from a process that has collected the conformance
+tests before. A run of its own process would import the same modules again, for a second of CPU time."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import io
+import json
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A process that has ended: its exit status, what it printed, and its peak memory."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    peak_mb: float
+
+
+def run_pytest(arguments: list[str], environment: dict[str, str]) -> Ended:
+    """Run `python -m pytest` with these arguments and variables, in the checkout, to its end."""
+    server = _server()
+    with tempfile.TemporaryDirectory() as folder:
+        printed = [Path(folder, name) for name in ("stdout", "stderr")]
+        print(json.dumps([arguments, environment, list(map(str, printed))]), file=server.stdin, flush=True)
+        returncode, peak_kb = json.loads(server.stdout.readline())
+        return Ended(returncode, *(path.read_text(errors="replace") for path in printed), peak_kb / 1024)
+
+
+@cache
+def _server() -> Popen[str]:
+    server = Popen([sys.executable, "-m", __name__], cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
+    atexit.register(server.communicate)
+    return server
+
+
+def serve() -> None:
+    """Fork a process for each line of stdin, and answer with its exit status and its peak memory in KiB."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", str(ROOT / "tests" / "conformance")])
+    gc.collect()
+    gc.freeze()
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _become_pytest(*json.loads(line))
+        _, status, usage = os.wait4(child, 0)
+        print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss]), flush=True)
+
+
+def _become_pytest(arguments: list[str], environment: dict[str, str], printed: list[str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, path in enumerate((os.devnull, *printed)):
+        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+    sys.argv = ["pytest", *arguments]
+    sys.exit(pytest.main(arguments))
+
+
+if __name__ == "__main__":
+    serve()
