@@ -17,6 +17,7 @@ import yaml
 
 from tests.selftest.services.forking import ROOT, run_pytest
 
+TOKEN = {"PIX_TOKEN": "Tok-3n.Of-The_Service"}
 SANDBOX = ROOT / "environments" / "sandbox.yaml"
 
 
@@ -69,7 +70,7 @@ def arguments(profile: Path, *options: str) -> list[str]:
 def environment(**variables: str) -> dict[str, str]:
     """The variables of a run: those of this machine without pytest's and the suite's own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIX_", "PYTEST_"))}
-    return {**kept, "PIX_TOKEN": "Tok-3n.Of-The_Service", **variables}
+    return kept | variables
 
 
 @contextmanager
@@ -78,7 +79,7 @@ def started(profile: Path, *options: str, **variables: str) -> Iterator[subproce
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *arguments(profile, *options)],
         cwd=ROOT,
-        env=environment(**variables),
+        env=environment(**TOKEN | variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -95,5 +96,5 @@ def started(profile: Path, *options: str, **variables: str) -> Iterator[subproce
 
 def run(profile: Path, *options: str, **variables: str) -> Result:
     """Run to the end."""
-    ended = run_pytest(arguments(profile, *options), environment(**variables))
+    ended = run_pytest(arguments(profile, *options), environment(**TOKEN | variables))
     return Result(ended.returncode, ended.stdout + ended.stderr, profile.parent / "report", ended.peak_mb)
