@@ -5,6 +5,7 @@ Nothing here trusts what it shows: the template escapes every value, and what ca
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -22,6 +23,8 @@ from reports.wording import by_level, counted
 from spec.requirements import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
+CHECKOUT = Path(__file__).parents[1]
+REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
 MEANING = {
     "documented": "stated",
     "implied": "follows from what is stated",
@@ -36,8 +39,11 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u
 Row = dict[str, Any]
 
 
-def summary_html(run: Run) -> str:
-    """The requirement-first part of the report as HTML; every value that is not our own is escaped."""
+def summary_html(run: Run, requirements: str = "") -> str:
+    """The requirement-first part of the report as HTML; every value that is not our own is escaped.
+
+    `requirements` is the page that each requirement links to; without one there are no such links.
+    """
     document = run.document()
     rows: list[Row] = document["requirements"]
     robustness = [row for row in rows if row["level"] == "robustness"]
@@ -45,6 +51,7 @@ def summary_html(run: Run) -> str:
     weightiest_first = sorted(rows, key=lambda row: row["level"] not in run.profile.fail_on)
     page = _template().render(
         document=document,
+        requirements=requirements,
         notes=_notes(run),
         headline=headline(document),
         run_line=run_line(document),
@@ -72,6 +79,12 @@ def summary_html(run: Run) -> str:
         counted_by_level=lambda found: by_level(row["level"] for row in found),
     )
     return visible(page)
+
+
+def requirements_from(folder: Path) -> str:
+    """The relative path to spec/requirements.md; empty for a folder outside the checkout."""
+    folder = folder.resolve()
+    return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
 
 
 def _notes(run: Run) -> dict[str, list[str]]:

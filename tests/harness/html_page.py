@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reports.handover import FoundByTest
-from reports.html import summary_html, visible
+from reports.html import requirements_from, summary_html, visible
 from reports.run import Run
 from reports.verdicts import RequirementResult
 
@@ -57,7 +57,7 @@ class HtmlPage:
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
         self._page.title = visible(f"PIX conformance: {self.run.profile.name}: {self.run.result().verdict}")
-        prefix.append(summary_html(self.run))
+        prefix.append(summary_html(self.run, requirements_from(self.path.parent)))
         self.path.touch(mode=0o600)
         self.path.chmod(0o600)
 

@@ -16,7 +16,7 @@ from environments.profiles.profile import KnownFailure
 from reports import html, proven
 from reports.handover import Observation
 from reports.headline import headline
-from reports.html import summary_html
+from reports.html import requirements_from, summary_html
 from reports.notes import Note, NoteKind, outcome_unknown
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
@@ -25,6 +25,7 @@ from tests.harness.html_page import HtmlPage
 from tests.selftest.services.forking import run_pytest
 
 REPOSITORY = Path(__file__).parents[2]
+RUN_FOLDER = REPOSITORY / "reports" / "runs" / "sandbox" / "20261122T000000Z-0000"
 HOSTILE = "</script><script>alert(1)</script></pre><img src=x onerror='x'> \"quoted\" {{ 7 * 7 }} &amp; ]]>"
 DIGIT, MASKED = "executePix.digit.present", "executePix.document.masked"
 CRASH, KIND = "registerPixKey.serverError", "executePix.type.example"
@@ -246,6 +247,20 @@ class TestEvidence:
         assert {link.removeprefix("#") for link in shown.links} <= set(shown.ids)
         assert len(shown.ids) == len(set(shown.ids))
         assert {DIGIT, "exchange-1"} <= set(shown.ids)
+
+    def test_requirements_of_the_checkout(self, run):
+        """In the checkout, each requirement leads to its anchor in spec/requirements.md."""
+        add(run, DIGIT, Verdict.FAIL, "digit is missing")
+        run.close()
+
+        path, _, anchor = Page(summary_html(run, requirements_from(RUN_FOLDER))).links[0].partition("#")
+
+        assert (path, anchor) == ("../../../../spec/requirements.md", DIGIT)
+        assert f'<a id="{anchor}">' in (RUN_FOLDER / path).resolve().read_text("utf-8")
+
+    def test_requirements_elsewhere(self, tmp_path):
+        """A report outside the checkout has no such link: its path would tell where the checkout is."""
+        assert requirements_from(tmp_path) == ""
 
     def test_every_requirement(self, run):
         """Every row of the ledger stands in the page of a whole run."""
