@@ -8,6 +8,7 @@ from typing import Any
 from environments.door.authorization import VALID
 from reports.redaction import Redactor
 from reports.reproducing import Preparation, reproduced
+from spec.answers import is_refusal
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.json_text import read_json
@@ -36,7 +37,7 @@ def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | 
         shown["response"] = {
             "status": response.status,
             "headers": [list(header) for header in redactor.headers(response.headers[:50])],
-            "body": redactor.body(response.body, response.header("Content-Type")),
+            "body": redactor.body(response.body, response.header("Content-Type"), refusal=is_refusal(response)),
             "cut": response.cut,
         }
     if exchange.failure is not None:

@@ -11,6 +11,8 @@ from reports.redaction.markup import redact_fields
 
 _LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows-1252)\b", re.IGNORECASE)
 
+_JSON = re.compile(r"[ \t\r\n\ufeff]*+[\[{\"]")
+
 
 def decoded(body: bytes, content_type: str = "") -> str:
     r"""The characters of a body: Latin-1 where it says so, else UTF-8, -16 or -32 by its first bytes.
@@ -23,7 +25,7 @@ def decoded(body: bytes, content_type: str = "") -> str:
 
 def is_json_like(text: str) -> bool:
     """Whether a text starts as a JSON object, array or string does."""
-    return text[:100].lstrip(" \t\r\n\ufeff")[:1] in ("{", "[", '"')
+    return bool(_JSON.match(text))
 
 
 def redact_body(text: str, content_type: str, engine: Engine, limit: int) -> Redacted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from environments.secrets import ANOTHER
@@ -12,6 +12,7 @@ from reports.redaction.detectors import detect
 from reports.redaction.encodings import Reading, fold, readings
 from reports.redaction.knowledge import DETECTED, PERSONAL, Knowledge
 from reports.redaction.spellings import LEAST
+from reports.redaction.vocabulary import is_within_word, names_nobody
 from spec.interface import MARK
 
 _WINDOW = 8_000
@@ -41,10 +42,12 @@ class _Find(NamedTuple):
 
 
 class Engine:
-    """Redacts texts by what is known. Its output may hold control characters: see `masks.printable`."""
+    """Redacts texts by what is known. `masked` shows what is left of a personal text. Its output may hold control
+    characters: see `masks.printable`."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Knowledge, masked: Callable[[str], str] = masks.mask) -> None:
         self.knowledge = knowledge
+        self._masked = masked
         self._memory: dict[str, str] = {}
         self._version = knowledge.version
 
@@ -93,9 +96,9 @@ class Engine:
         if text.startswith(MARK):
             return self.redact(text)
         if "<" not in text or not self.knowledge.placeholder.search(text):
-            return masks.mask(text)
+            return self._masked(text)
         pieces = self.knowledge.placeholder.split(text)
-        return "".join(piece if at % 2 else masks.mask(piece) for at, piece in enumerate(pieces))
+        return "".join(piece if at % 2 else self._masked(piece) for at, piece in enumerate(pieces))
 
     def number(self, text: str, personal: bool) -> str:
         """A JSON number; its digits are hidden where its field or what stands in it asks for it."""
@@ -130,15 +133,16 @@ class Engine:
 
         for start, end, sought in self.knowledge.spellings.find(text, fold(text)):
             found = text[start:end]
-            yield from find(start, end, sought.rank, sought.name(found) or masks.mask(found))
+            if not is_within_word(text, start, end):
+                yield from find(start, end, sought.rank, sought.name(found) or self._masked(found))
         for start, end, kind in detect(text):
             yield from find(start, end, DETECTED, f"<{kind}>")
 
     def _pairs(self, text: str) -> Iterator[_Find]:
         for match in _PAIR.finditer(text):
-            if not self.knowledge.is_personal(match["name"]):
-                continue
             group = "number" if match["number"] else "text"
+            if not self.knowledge.is_personal(match["name"]) or names_nobody(match[group]):
+                continue
             shown = self.mask(match[group]) if group == "text" else masks.mask_number(match[group])
             if shown != match[group]:
                 yield _Find(*match.span(group), PERSONAL, shown)

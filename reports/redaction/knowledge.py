@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable
-from http import HTTPStatus
 
 from environments.secrets import ANOTHER, TOKEN, Known, Secrets
 from reports.redaction.detectors import NAMES
 from reports.redaction.encodings import fold, packed, spellings
 from reports.redaction.masks import LONGEST, is_masked
 from reports.redaction.spellings import LEAST, Beside, Sought, Spellings
-from spec.interface import KEY_TYPES, MARK
+from reports.redaction.vocabulary import is_plain
+from spec.interface import MARK
 
 SECRET, VALUE, DETECTED, PERSONAL = range(4)
 """Ranks: where finds overlap, the lowest names the whole."""
@@ -22,12 +22,6 @@ _LETTERS = string.ascii_lowercase
 _NEXT = str.maketrans(
     _LETTERS + _LETTERS.upper() + string.digits,
     "".join(row[1:] + row[0] for row in (_LETTERS, _LETTERS.upper(), string.digits)),
-)
-# Personal members carry these too; hidden everywhere they would hide what the report is about.
-_WORDS = "done true false null none error success failed internal external string invalid unknown"
-_WORDS += " value date data code type bank status description success pixKeyType accountType"
-_PLAIN_WORDS = frozenset(
-    word.casefold() for word in (*_WORDS.split(), *KEY_TYPES, *(status.phrase for status in HTTPStatus))
 )
 
 
@@ -143,8 +137,7 @@ class Knowledge:
     def _worth_hiding(self, value: str) -> bool:
         if len(value) < LEAST or is_masked(value) or value.startswith(MARK):
             return False
-        plain = fold(value.strip()) in _PLAIN_WORDS or _normal(value[:LONGEST]) in self._fields
-        return not plain and sum(map(str.isalnum, value[:LONGEST])) >= 2
+        return not is_plain(value) and sum(map(str.isalnum, value[:LONGEST])) >= 2
 
     def _add(self, form: str, sought: Sought, least: int | None = None) -> None:
         if len(form) >= LEAST and not (sought.shown is None and is_masked(form)):

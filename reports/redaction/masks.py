@@ -28,11 +28,16 @@ class _Shape(dict[int, str]):
 _SHAPES = _Shape()
 
 
+def shape(text: str) -> str:
+    """Every letter as `A` or `a`, every digit as `9`; the rest stays."""
+    return text.translate(_SHAPES)
+
+
 def mask(text: str) -> str:
     """The shape of a text: `Maria Silva 1` is `Aaaaa Aaaaa 9`. Over 64 characters: `aaaa…(1000 characters)`."""
     if len(text) <= LONGEST:
-        return text if _CUT.fullmatch(text) else text.translate(_SHAPES)
-    return f"{text[:4].translate(_SHAPES)}…({len(text)} characters)"
+        return text if _CUT.fullmatch(text) else shape(text)
+    return f"{shape(text[:4])}…({len(text)} characters)"
 
 
 def is_masked(text: str) -> bool:

@@ -14,6 +14,7 @@ from reports.redaction.knowledge import Knowledge
 from reports.redaction.sending import Sending
 from reports.redaction.shell import Shell, curl_line
 from reports.redaction.shell_values import shell_of
+from reports.redaction.vocabulary import mask_others
 from spec.interface import personal_fields
 
 _SHELL = Shell()
@@ -33,6 +34,7 @@ class Redactor:
     def __init__(self, secrets: Secrets, fields: Iterable[str], shell: Shell = _SHELL) -> None:
         self._knowledge = Knowledge(secrets, fields)
         self._of_known = Engine(self._knowledge)
+        self._of_refusals = Engine(self._knowledge, mask_others)
         self.shell = shell
 
     @property
@@ -56,9 +58,12 @@ class Redactor:
         """Free text; doing it twice changes nothing more."""
         return masks.printable(self._engine.redact(text))
 
-    def body(self, body: bytes, content_type: str = "") -> str:
-        """A body for people: redacted in its own layout, then cut after 4,000 characters."""
-        redacted = redact_body(decoded(body, content_type), content_type, self._engine, SHOWN)
+    def body(self, body: bytes, content_type: str = "", *, refusal: bool = False) -> str:
+        """A body for people: redacted in its own layout, then cut after 4,000 characters. Personal texts of a refusal
+        show the words of the vocabulary."""
+        self._knowledge.read()
+        engine = self._of_refusals if refusal else self._of_known
+        redacted = redact_body(decoded(body, content_type), content_type, engine, SHOWN)
         shown = masks.printable(redacted.text)
         if redacted.complete and len(shown) <= SHOWN:
             return shown
