@@ -51,7 +51,7 @@ INVALID_CREDENTIALS: Mapping[str, Callable[[str], str | None]] = {
     "a signed token that is no JSON": lambda token: "Bearer cGl4.cGl4.cGl4",
     "Basic credentials that are no base64": lambda token: "Basic %pixconf%",
 }
-"""What a client sends by mistake: a service that reads it carelessly breaks on it."""
+"""Headers that are not well formed. A service that reads them carelessly breaks on them."""
 
 
 def authorization(credential: str, token: str) -> str | None:

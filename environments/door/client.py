@@ -1,4 +1,4 @@
-"""Speaks the documented operations: builds a request, sends it through the door, gives the exchange."""
+"""Calls the documented operations: builds a request, sends it through the door, returns the exchange."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = ["NOTHING", "Client", "synthetic"]
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
+_HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
 
 
 class Client:
@@ -57,54 +58,54 @@ class Client:
     ) -> Exchange:
         """Call an operation. `argument` is its path parameter, `json` or `body` its body (raw bytes go as they are).
 
-        Characters in `safe` stand in the path as they are. `valid` says that the document promises a success.
+        Characters in `safe` stay as they are in the path. `valid` says that the interface document promises a success.
         """
-        documented = operations()[operation]
-        path = documented.path
-        if documented.argument and argument is not None:
-            path = path.replace(f"{{{documented.argument}}}", quote(argument, safe=safe))
-        request = self._request(documented.method, path + query, json, body, content_type, credential, headers)
+        method, path = operations()[operation].method, _path(operation, argument, safe) + query
+        request = self._request(
+            method, path, json=json, body=body, content_type=content_type, credential=credential, headers=headers
+        )
         return self.door.exchange(request, Intent(operation, credential, valid))
 
     def send_to_sibling(
         self, operation: str, argument: str | None = None, *, json: Any = NOTHING, body: bytes | None = None
     ) -> Exchange:
-        """The same request to a path beside the documented one, which nobody documented."""
+        """Send the same request to an undocumented path beside the documented one."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         path = "/".join([*static[:-1], synthetic(), *([quote(argument, safe="")] if argument else [])])
-        request = self._request(documented.method, path, json, body, "application/json", VALID, ())
-        return self.door.exchange(request, Intent(""))
+        return self.door.exchange(self._request(documented.method, path, json=json, body=body), Intent(""))
 
     def _harmless(self) -> requests.PreparedRequest:
-        """An execution of a code that nobody has, with an id of its own in the correlation header."""
-        execution = operations()["executePix"]
-        path = execution.path.replace(f"{{{execution.argument}}}", synthetic())
-        return self._request(execution.method, path, NOTHING, None, None, VALID, ())
+        """An execution of a synthetic code, with an id of its own in the correlation header."""
+        return self._request("GET", _path("executePix", synthetic()))
 
     def _request(
         self,
         method: str,
         path: str,
-        json: Any,
-        body: bytes | None,
-        content_type: str | None,
-        credential: str,
-        headers: Iterable[tuple[str, str]],
+        *,
+        json: Any = NOTHING,
+        body: bytes | None = None,
+        content_type: str | None = "application/json",
+        credential: str = VALID,
+        headers: Iterable[tuple[str, str]] = (),
     ) -> requests.PreparedRequest:
         if json is not NOTHING:
             body = json_module.dumps(json, ensure_ascii=False).encode("utf-8", "surrogatepass")
         request = requests.Request(method, self._base_url + path, data=body).prepare()
-        request.headers["User-Agent"] = "pix-conformance"
-        request.headers["Accept"] = "*/*"
-        request.headers["Accept-Encoding"] = "gzip, deflate"
+        request.headers.update(_HEADERS)
         if body is not None and content_type:
             request.headers["Content-Type"] = content_type
-        sent = authorization(credential, self._token())
-        if sent is not None:
+        if (sent := authorization(credential, self._token())) is not None:
             request.headers["Authorization"] = sent
-        for name, value in (*self._headers, *headers):
-            request.headers[name] = value
+        request.headers.update((*self._headers, *headers))
         if self._correlation_header:
             request.headers[self._correlation_header] = secrets.token_hex(16)
         return request
+
+
+def _path(operation: str, argument: str | bytes | None, safe: str = "") -> str:
+    documented = operations()[operation]
+    if documented.argument is None or argument is None:
+        return documented.path
+    return documented.path.replace(f"{{{documented.argument}}}", quote(argument, safe=safe))

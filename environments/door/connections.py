@@ -1,8 +1,8 @@
 """Which connection a request goes over.
 
-Requests share kept connections. The first transaction code of a process has a fresh one for each send; a later one goes
-over the connection that has carried an answer just before, as a service may answer wrongly on one that it knows. After
-one failure there, every code has a fresh connection again.
+Requests share kept connections. The first transaction code of a process gets a fresh one for each send. A later code
+goes over the connection that carried an answer just before, since a service may answer differently on a known one.
+After one failure there, every code gets a fresh connection again.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from environments.door.attempt import Result, Wire, WireSettings
 from spec.exchange import Failure, FailureKind, Response
 
 _DIRECTLY_S = 3.0
-"""What was answered longer ago may have been closed since: services keep idle connections for seconds."""
+"""A connection that was idle for longer may be closed by now: services keep one for seconds."""
 _SETTLES_S = 0.005
-"""A service that closes a connection after an answer has done so by then; an open one is looked for after that."""
+"""A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
 
 
 MOST_KEPT = 100_000_000
@@ -68,7 +68,7 @@ class Connections:
         self._answered_at = time.monotonic() if raw is not None else float("-inf")
         if code and isinstance(result, Failure):
             self._keeps_codes = False
-            broken = result.kind is FailureKind.TLS  # there was a handshake before: the connection ended without a word
+            broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
             result = replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
         return raw, result
 

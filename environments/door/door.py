@@ -113,7 +113,7 @@ class Door(BaseAdapter):
         return sending.raw
 
     def connect(self) -> str:
-        """Open a connection, with TLS where it is spoken, and close it. Why that fails; empty where it does not."""
+        """Open a connection, with TLS for https, and close it. Why that fails; empty where it does not."""
         return self._connections.connect(self.permission.base_url)
 
     def close(self) -> None:

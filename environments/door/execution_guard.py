@@ -61,7 +61,7 @@ class ExecutionGuard:
         if self.keeps_codes_back:
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._budget.is_marked(_GRANTED) and not executes:
-            raise NotSentError("a code was executed with a bad credential: one proof is enough")
+            raise NotSentError("a code was executed without a valid token: one proof is enough")
         try:
             self._journal.refuse_if_sent_before(code, in_this_run=code not in self._once_more)
         except AlreadySentError as error:
@@ -107,7 +107,7 @@ class ExecutionGuard:
     # -- while it is sent -------------------------------------------------------------------------------------
 
     def claim(self, sending: Sending) -> None:
-        """Take the room of an execution, which a bad credential may turn out to be, and write it down.
+        """Take the room of an execution, which a request with a wrong token may turn out to be, and write it down.
 
         Raises LimitError, NotSentError, JournalError or OSError.
         """

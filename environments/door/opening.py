@@ -1,4 +1,4 @@
-"""Opens what a run speaks with: the door of a process, with budget and journal, and the client before it."""
+"""Opens the door of a process, with budget and journal, and the client that calls the operations through it."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _EXECUTION = "executePix"
 
 
 def synthetic() -> str:
-    """An identifier that is nobody's: the mark of the suite and eight random hex digits."""
+    """An identifier that names nobody: the mark of the suite and eight random hex digits."""
     return f"{MARK}{secrets.token_hex(4)}"
 
 
@@ -34,7 +34,7 @@ class Permission:
     secrets: Secrets
 
     def check(self, sending: Sending) -> None:
-        """Raises ForbiddenError for another origin, a missing permission, or a code that nobody supplied."""
+        """Raises ForbiddenError for another origin, a missing permission, or an unknown code that is not synthetic."""
         request, codes = sending.request, self.secrets.codes
         path = self.path(request)
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:
@@ -46,7 +46,7 @@ class Permission:
         if not reached and MARK not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
         if _EXECUTION in reached and not _is_execution_of(path, codes) and not _is_synthetic(path):
-            raise ForbiddenError("a transaction code that nobody supplied, and that is not synthetic")
+            raise ForbiddenError("a transaction code that is neither known nor synthetic")
 
     def path(self, request: requests.PreparedRequest) -> str:
         """The path below base_url, as it goes over the wire."""

@@ -61,7 +61,7 @@ def _unreachable(failure: Failure, base_url: str) -> str:
 
 
 def _asks_for_tls(response: Response) -> bool:
-    """Whether a server says that it was asked without TLS, as nginx, Apache, Tomcat and Go say it."""
+    """Whether a server says that the request came without TLS, in the words of nginx, Apache, Tomcat or Go."""
     said = response.body[:2_000].lower()
     return response.status == 400 and any(words in said for words in _ASKED_WITHOUT_TLS)
 
@@ -73,7 +73,7 @@ def _certificate(response: Response, profile: Profile) -> Iterator[str]:
 
 
 def skewed(listed: Exchange) -> Iterator[str]:
-    """That the clocks of this machine and of the service differ, where the answer has a Date."""
+    """One line where the clocks of this machine and of the service differ, as the header Date tells."""
     said = listed.response.header("Date") if listed.response else ""
     try:
         date = parsedate_to_datetime(said)
@@ -90,7 +90,8 @@ def skewed(listed: Exchange) -> Iterator[str]:
 
 
 def _unknown_accounts(client: Client, listed: Exchange, profile: Profile) -> Iterator[str]:
-    """Accounts that the list does not show, and whose balance is refused: the document shows no shape of the list."""
+    """One line for each account that the list does not show and whose balance is refused. The shape of the list is not
+    shown, so the list alone decides nothing."""
     if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
         return
     shown = listed.response.body.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The transfers that a run prepared, and which of them it left as they are."""
+"""The transfers that a run prepared, and which of them were not executed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORTEST = 6
 
 @dataclass
 class Prepared:
-    """Prepared transfers by exchange, and by code why each was not executed: "" where it was, or nobody knows."""
+    """Prepared transfers by exchange, and by code why each was not executed: "" where it was, or may have been."""
 
     _exchanges: dict[int, Exchange] = field(default_factory=dict)
     _codes: dict[int, str | None] = field(default_factory=dict)
@@ -34,17 +34,17 @@ class Prepared:
             self._codes[exchange.number] = code
 
     def settle(self, code: str, outcome: str) -> None:
-        """Remember what came of an execution. What was executed once stays so."""
+        """Remember what came of an execution: a reason, or "" where it was executed. That is never taken back."""
         if self._outcomes.get(code) != "":
             self._outcomes[code] = outcome
 
     @property
     def without_a_code(self) -> bool:
-        """Whether an answer did not hold the code where the profile says: then no other will."""
+        """Whether an answer did not have the code where the profile says: then no other will."""
         return any(code is None and self._exchanges[number].response for number, code in self._codes.items())
 
     def not_executed(self) -> Iterator[str]:
-        """One line for each transfer that was prepared and is left as it is."""
+        """One line for each transfer that was prepared and not executed."""
         for number, exchange in self._exchanges.items():
             code = self._codes[number]
             why = self._outcomes.get(code, "its code was not sent") if code else "transactions.prepare.code_at is wrong"
@@ -55,7 +55,7 @@ class Prepared:
 
 
 def may_have_prepared(exchange: Exchange) -> bool:
-    """Whether a transfer may wait for its execution now: granted, or nobody knows."""
+    """Whether a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
     if exchange.response is not None:
         return not is_refusal(exchange.response)
     kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
@@ -65,7 +65,7 @@ def may_have_prepared(exchange: Exchange) -> bool:
 def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
     """What may be a transaction code in the answer to an operation that prepares transfers.
 
-    Whoever reads it can execute the transfer. Where it stands is not shown: it is sought under names that say so, and
+    A reader of the code can execute the transfer. Its place is not shown: it is searched under names that say so, and
     under the last name of `code_at`.
     """
     if exchange.operation not in PREPARING or exchange.response is None:

@@ -21,7 +21,7 @@ _UNREADABLE = "so it is unknown what was sent: repair or move the journal"
 
 
 class JournalError(Exception):
-    """Nothing is executed. The text says why and what to do."""
+    """The record cannot be used, so nothing is executed. The text says why and what to do."""
 
 
 class Record:

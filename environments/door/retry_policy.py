@@ -1,4 +1,4 @@
-"""When a request is sent again: where the service asks for it, and nothing was done."""
+"""When a request is sent again: the service asks for it, and nothing was done."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from spec.exchange import Exchange, FailureKind, Response
 
 ATTEMPTS = 8
 _FEW_ATTEMPTS = 6
-"""Where the service does not say that the caller is locked out."""
+"""For a 429 or a gateway: the service does not say that the caller is locked out."""
 _INVALID_ATTEMPTS = 4
-"""Where it does say so to a request that it may refuse anyway: that may be how it refuses."""
+"""For a lock, where the request is invalid: the service may refuse it in this way."""
 _MOST_NAMED = 3
-"""How often a lock is waited for that names its end, and lasts longer."""
+"""How often the suite waits for a lock that names its end and lasts longer."""
 LONGEST_WAIT_S = 60.0
 WHOLE_RUN_S = 300.0
-"""How long one process waits in all, so that a service that always asks for patience ends a run, too."""
+"""How long one process waits in all: a service that always says "later" must not hold a run up for ever."""
 _LAST = "the last answer, of whatever operation"
 
 
 class RetryPolicy:
     """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far, and `given_up`
-    has the operations that were not waited for any longer, by the limit that was reached.
+    has the operations that it gave up waiting for, by the limit that was reached.
 
-    A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to valid requests, too. That is
-    waited for like 429. Wrong tokens may take half of the time in all: when it is spent, no more of them are sent, so
-    that valid requests are let in again.
+    A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to valid requests, too. The policy
+    waits for that as for a 429. Requests with wrong tokens may take half of the time in all; then no more of them are
+    sent, so that valid requests are let in again.
     """
 
     def __init__(self) -> None:
@@ -120,8 +120,8 @@ class RetryPolicy:
         return None if in_vain else wait
 
     def _of_a_wrong_token(self, wait: float, attempt: int, *, named: bool) -> float | None:
-        """It is refused anyway; that it was seen while the caller was locked out shows nothing, so it goes again once,
-        where no time is named twice. A service that refuses every wrong token so is not waited for each time."""
+        """While the caller is locked out, an answer shows nothing of a wrong token. So the request goes again: once
+        where the service names a time, else twice, and not at all where that did not help the last time."""
         most = 1 if named else 2
         return wait if attempt < most and not self._wrong_tokens_in_vain and self._wrong_tokens_have_time else None
 

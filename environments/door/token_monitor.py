@@ -1,4 +1,4 @@
-"""A token that was accepted and is refused later: it expired, or it has to be fetched again."""
+"""Watches for a token that was accepted and is refused later: it expired, or it has to be fetched again."""
 
 from __future__ import annotations
 

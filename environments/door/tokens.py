@@ -115,7 +115,7 @@ def parts_that_tell(token: str) -> tuple[str, ...]:
 
 def personal_claims(token: str) -> tuple[str, ...]:
     """What a signed token says of whom it was given to: its claims as written, and texts among them that name somebody
-    (OpenID Connect Core section 5.1, and what is usual beside it). A plain word names nobody."""
+    (OpenID Connect Core section 5.1, and what is usual beside it). A plain word names no person."""
     signed = signed_token(token)
     if signed is None:
         return ()

@@ -17,7 +17,7 @@ from environments.door.tokens import UUID, is_guessable, is_hexadecimal, signed_
 from spec.interface import MARK
 
 _OWN = MARK + secrets.token_hex(16)
-"""Stands for every wrong token where the right one is too easy to guess; its 128 random bits are nobody's."""
+"""Stands for every wrong token where the right one is too easy to guess; it is random, so it is no token of anybody."""
 _EXPIRED, _NOT_YET = 1_000_000_000, 4_102_444_800
 """Seconds since 1970: a day of the year 2001, and the first one of 2100."""
 _HEX = re.compile("[0-9a-f]+|[0-9A-F]+")
@@ -129,7 +129,7 @@ def wrong_tokens(token: str) -> Mapping[str, str]:
 
 
 def _random_of(token: str) -> Random:
-    """The same choices each time for a token; without it nobody can tell them."""
+    """The same choices each time for a token. Without the token they cannot be guessed."""
     return Random(hashlib.sha256(b"pix-conformance" + token.encode()).digest())
 
 

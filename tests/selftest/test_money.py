@@ -122,8 +122,8 @@ class _KilledError(Exception):
 def test_a_run_that_was_killed_burns_the_code(credential, service, tmp_path, monkeypatch):
     """It is written down before the send, with whatever credential: nobody knows what the service did."""
     killed = Run(service, tmp_path)
-    monkeypatch.setattr(killed.door._connections, "attempt", _killed)
-    monkeypatch.setattr(killed.door.guard._journal, "write", lambda *_: None)
+    monkeypatch.setattr(killed.door.guard, "_withdraw", lambda _: None)
+    monkeypatch.setattr(killed.door.guard, "watching", _killed)
     with pytest.raises(_KilledError):
         killed.execute(credential=credential)
     later = Run(service, tmp_path, name="two")
