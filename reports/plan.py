@@ -72,9 +72,9 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
     yield f"  {'together':<17} {together:>5}  and with repeats at most limits.requests ({profile.limits.requests})"
     if plan.wrong_tokens:
         yield f"  At most {plan.wrong_tokens} of them carry a wrong token, with a real transaction code or key."
-    yield "  Repeats come on top: a request goes again where the service asks for it (429, 502, 503, 504), once where"
+    yield "  Repeats come on top: a request is repeated where the service asks for it (429, 502, 503, 504), once where"
     yield "  a connection drops or a finding has to be seen twice, an execution only where the connection was refused;"
-    yield "  a read goes again where it shows whether the token has expired."
+    yield "  a read is repeated where it shows whether the token has expired."
 
 
 def _written(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
     if not plan.registers or not profile.accounts:
         return
     deletes = "delete-keys" in profile.allow and "deletePixKey" in profile.requests
-    after = "deleted again at once" if deletes else "not cleaned up: nothing says how to delete it"
+    after = "deleted at once" if deletes else "not cleaned up: nothing says how to delete it"
     for key in profile.pix_keys:
         name = f"{key.type} {key.key}".strip()
         yield f"  the key {name} is registered for {profile.accounts[0]} and {after}"
@@ -137,7 +137,7 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
         yield f"  {operation.id:<17} {operation.method} {operation.path}: needs {operation.permission} in allow{money}"
     if plan.generates and "fuzz" not in profile.allow:
         yield "  generated and malformed requests: need fuzz in allow"
-    absent = [kind for kind in KEY_TYPES if kind not in {key.type for key in profile.pix_keys}]
+    absent = [name for name in KEY_TYPES if name not in {key.type for key in profile.pix_keys}]
     if absent and plan.registers:
         yield f"  keys of the type {', '.join(absent)}: need one in pix_keys"
 

@@ -1,4 +1,4 @@
-"""Generated traffic: what nobody thought of, judged by the same rules."""
+"""Generated traffic: cases that no targeted test names, judged by the same rules."""
 
 from __future__ import annotations
 

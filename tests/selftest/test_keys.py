@@ -59,7 +59,7 @@ def test_a_key_is_seen_behind_registrations_of_synthetic_ones(tmp_path):
         a_run = Run(raw, tmp_path)
         a_run.client.send("registerPixKey", "ac-0001", json={"pixKey": "pixconf-key"})
         registrar = Registrar(a_run.client, profile_of(tmp_path))
-        registrar.settle(registrar.register(PixKey("EMAIL", EMAIL)), PixKey("EMAIL", EMAIL))
+        registrar.undo(registrar.register(PixKey("EMAIL", EMAIL)), PixKey("EMAIL", EMAIL))
 
     assert EMAIL in keys_of(raw.service)
 

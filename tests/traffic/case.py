@@ -25,8 +25,8 @@ UNRESERVED_BY_US = ";,:@&=+$!'()*~"
 _NOT_RUNNABLE = 1_000_000
 
 
-NAMED_TYPES = tuple(kind for kind in KEY_TYPES if kind != "RANDOM")
-"""The kinds that may stand beside a marked key: for RANDOM the service would make a key of its own."""
+NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
+"""The key types of a synthetic key: for RANDOM the service would make a key of its own."""
 _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
 _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
@@ -48,7 +48,7 @@ FORMS: Mapping[str, Mapping[str, Any]] = {
 class Case:
     """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value.
 
-    With `raw` reserved characters of the argument go as they are where a path segment may hold them.
+    With `raw` reserved characters of the path parameter go as they are where a path segment may hold them.
     """
 
     operation: str
@@ -96,7 +96,7 @@ def synthetic_bytes(text: bytes) -> bytes:
 def harmless(value: Any, name: str = "") -> Any:
     """A JSON value whose strings carry the mark, and whose numbers name no account and no key.
 
-    The empty string and the documented kinds, RANDOM excepted, stay as they are; so do names of members.
+    The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members.
     """
     if isinstance(value, dict):
         return {member: harmless(item, member) for member, item in value.items()}

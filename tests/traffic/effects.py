@@ -2,7 +2,7 @@
 
 What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal counts
 only where its key stands exactly as accepted keys stand, was absent before and is there in two lists after, and where
-the refusal is not the answer that a registered key gets: then somebody else may have registered it in between.
+the refusal is not the answer that a registered key gets: then another client may have registered it in between.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listin
     return not any(map(registered, wrong)) and len(same) - len(wrong) == 1
 
 
-def settle_suspicions(registrar: Registrar) -> None:
+def decide_suspicions(registrar: Registrar) -> None:
     """Decide which refusals had an effect, and delete what they registered."""
     suspected = [seen for seen in registrar.suspicions if not _answers_a_registered_key(registrar, seen)]
     references = list(registrar.keys.references.values())
@@ -110,7 +110,7 @@ def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspi
     if before is None or not registrar.deletes or len(own) < _ENOUGH or tried - {seen.key.key for seen in own}:
         return []
     paths = {place.path for seen in own for places in seen.places for place in places}
-    known = [before.places(text, kind) for kind in KEY_TYPES for text in before.texts_at(paths, KEY_TYPES)]
+    known = [before.places(text, name) for name in KEY_TYPES for text in before.texts_at(paths, KEY_TYPES)]
     shown = [places for seen in own for places in seen.places]
     stand = [accepted_alike(places, known) if known else is_unmarked(places, registrar.account) for places in shown]
     return own if all(stand) and _can_be_deleted(registrar, own) else []

@@ -1,4 +1,4 @@
-"""The executions of a run: refusals first, then the one good execution of each code."""
+"""The executions of a run: refusals first, then the one valid execution of each code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new on
 
 @dataclass
 class Executions:
-    """What was sent to GET /v1/execute/pix/{transactionId}, and what came of it."""
+    """What was sent to GET /v1/execute/pix/{transactionId}, and how it was answered."""
 
     unknown: Exchange | None = None
     unknown_unauthorized: Exchange | None = None
@@ -50,7 +50,7 @@ def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]],
         spends = spending_of(client, profile)
         for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared, found)):
             names = of_code(token, index, len(spends.codes) + spends.prepared)
-            if not any(_spent(client, code, name, found) for name in names):
+            if not any(_send_refusable(client, code, name, found) for name in names):
                 _execute_one(client, code, was_prepared, found)
             if client.door.guard.keeps_codes_back:
                 return found
@@ -96,10 +96,10 @@ def _send_synthetic_code(client: Client, found: Executions) -> None:
     found.unknown = client.send("executePix", code)
 
 
-def _spent(client: Client, code: str, credential: str, found: Executions) -> bool:
-    """Send a refusal probe. Whether the code is spent by it. What was not answered once is not asked again.
+def _send_refusable(client: Client, code: str, credential: str, found: Executions) -> bool:
+    """Send a code with a credential that is to be refused. True where the code is spent by it.
 
-    Whether a credential breaks the service is seen a second time with an invented code.
+    A credential that got no answer is not tried again; where one breaks the service, a synthetic code reproduces that.
     """
     if credential in found.unanswered:
         return False

@@ -1,4 +1,4 @@
-"""What a service might ask for beyond the document: sent only to find out why a good request is refused."""
+"""What a service might ask for beyond the interface document: sent only to find out why a valid request is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What else a service might call the fields of the body."""
 _DIGITS = "012345"
-"""The example of the document carries a digit as kind, and does not say which kind that is."""
+"""The example of the interface document has a digit as key type, and does not say which type that is."""
 _NOT_TO_SET = frozenset(
     {
         "accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length",
@@ -40,9 +40,9 @@ _NOT_TO_SET = frozenset(
 @dataclass(frozen=True)
 class Alternative:
     """A registration that differs from the documented one. Accepted where the documented one is refused, it
-    shows which row the service breaks; where a body `unless` is given, only if that one is refused as well."""
+    shows which requirement the service breaks; where a body `unless` is given, only if that one is refused as well."""
 
-    row: str
+    requirement: str
     what: str
     body: Mapping[str, Any]
     headers: tuple[tuple[str, str], ...] = ()
@@ -59,7 +59,7 @@ def registration(key: PixKey, account: str) -> dict[str, Any]:
 def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alternative]:
     """What to try when the documented registration is refused, each a single difference."""
     body = registration(key, account)
-    sufficient, kind_row = "registerPixKey.body.sufficient", f"registerPixKey.pixKeyType.{key.type}"
+    sufficient, own_type = "registerPixKey.body.sufficient", f"registerPixKey.pixKeyType.{key.type}"
     removed = {"from": account, "to": account, "value": 0, "date": "2026-01-01", "description": "pixconf"}
     yield Alternative(sufficient, "the fields that were removed", {**removed, **body})
     for name in REMOVED_FIELDS:
@@ -85,9 +85,9 @@ def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alter
     for name in ("pixKey", "pixKeyType", "account"):
         if body[name]:
             yield from _renamings(body, name)
-    yield Alternative(kind_row, "its type in lower-case letters", {**body, "pixKeyType": key.type.lower()})
+    yield Alternative(own_type, "its type in lower-case letters", {**body, "pixKeyType": key.type.lower()})
     for digit in _DIGITS:
-        yield Alternative(kind_row, "a digit as its type", {**body, "pixKeyType": digit})
+        yield Alternative(own_type, "a digit as its type", {**body, "pixKeyType": digit})
     if key.key.isdecimal():
         yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})
     if account.isdecimal():
@@ -96,11 +96,11 @@ def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alter
 
 def _renamings(body: Mapping[str, Any], name: str) -> Iterator[Alternative]:
     """The body with a field under all other names at once, and under single ones for a service that allows no more."""
-    row, without = f"registerPixKey.body.{name}", _without(body, name)
+    requirement, without = f"registerPixKey.body.{name}", _without(body, name)
     others = [form for word in (name, *OTHER_NAMES[name]) for form in _spellings(word) if form != name]
     for names in (others, [OTHER_NAMES[name][0]], [name[0].upper() + name[1:]]):
         renamed = {**dict.fromkeys(names, body[name]), **without}
-        yield Alternative(row, f"another name for {name}", renamed, unless=without)
+        yield Alternative(requirement, f"another name for {name}", renamed, unless=without)
 
 
 def _spellings(name: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]
     shown = tuple(answers[:1])
     if statuses != {401}:
         seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
-        return inconclusive(f"no good request was granted ({seen})", *shown)
+        return inconclusive(f"no valid request was granted ({seen})", *shown)
     traffic = endpoints.traffic
     witness = _token_is_valid(endpoints, operation)
     unasked = traffic.client.door.token_monitor.witness is None
@@ -46,7 +46,7 @@ def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]
 
 
 def _token_is_valid(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
-    """Exchanges that show a valid token: granted with it, and refused without it where the document is silent."""
+    """Exchanges that show a valid token: granted with it, and refused without it where the interface document is silent."""
     traffic = endpoints.traffic
     for operation in ("executePix", "registerPixKey"):
         if operation != but and traffic.permitted(operation):
@@ -54,14 +54,14 @@ def _token_is_valid(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
             if granted:
                 return (granted[0],)
     for operation in filter(traffic.permitted, READS):
-        good, without = traffic.visit(operation)[:2]
-        if succeeded(good) and without.response is not None and is_refusal(without.response):
-            return (good, without)
+        valid, without = traffic.visit(operation)[:2]
+        if succeeded(valid) and without.response is not None and is_refusal(without.response):
+            return (valid, without)
     return ()
 
 
 def accepted_under_another_scheme(executions: Executions) -> Judgement:
-    """Whether an invented code is answered alike with the bearer token and with the token in another form.
+    """Whether a synthetic code is answered alike with the bearer token and with the token in another form.
 
     No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
     """
@@ -77,12 +77,12 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
     return holds(*executions.other_schemes)
 
 
-def seen_in_one_answer(row: str, answers: list[Exchange]) -> Judgement:
-    """Whether at least one answer keeps the row: for an example that cannot hold in every answer.
+def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
+    """Whether at least one answer keeps the requirement: for an example that cannot hold in every answer.
 
     A success that cannot be judged may have been the one: then nothing is said.
     """
-    judged = [judge(row, answer) for answer in answers if is_judged_as_success(answer)]
+    judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
     for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
         of_it = [judgement for judgement in judged if judgement.outcome is outcome]
         if of_it:

@@ -44,7 +44,7 @@ def executions(traffic: Traffic) -> Executions:
 
 @pytest.fixture(scope="session")
 def execution_answers(executions: Executions) -> list[Exchange]:
-    """The answers to good executions, and the results that were given without a valid token."""
+    """The answers to valid executions, and the results that were given without a valid token."""
     if executions.missing:
         raise NotExercised(executions.missing)
     granted = [refusal for refusal in executions.refusals if gives_result(refusal)]

@@ -1,4 +1,4 @@
-"""The cases that every run tries: one for each class of mistake that a client makes."""
+"""Invalid requests: one case for each class of errors that a client makes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EVERYWHERE = (
     "that is no UTF-8",
     "with reserved characters",
 )
-"""Those that every operation with a path argument gets; the execution gets them all."""
+"""Those that every operation with a path parameter gets; the execution gets them all."""
 RAW = "with reserved characters"
 """Its characters go as they are: a path segment may hold them."""
 QUERIES: Mapping[str, str] = {
@@ -153,14 +153,14 @@ COMMON_CREDENTIALS = CREDENTIALS[:3]
 
 
 def argument_cases(operation: str, body: bytes | None, names: Iterable[str] = ARGUMENTS) -> Iterator[Case]:
-    """Path arguments that are nobody's, with a body that can be read: a service may read that first."""
+    """Synthetic path parameters, with a body that can be read: a service may read that first."""
     name = operations()[operation].argument or ""
     for what in names:
         yield Case(operation, name, what, ARGUMENTS[what], body, raw=what == RAW)
 
 
 def query_cases(operation: str, argument: str | None, body: bytes | None) -> Iterator[Case]:
-    """Queries that nobody documented."""
+    """Undocumented queries."""
     for what, query in QUERIES.items():
         yield Case(operation, "query", what, argument, body, query=query)
 
@@ -196,14 +196,14 @@ def string_cases(
         yield Case(operation, name, what, argument, as_bytes({**body, name: STRINGS[what]}))
 
 
-def kind_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
-    """The body with a key that is none of its kind, for each kind."""
-    for kind in NAMED_TYPES:
-        yield Case(operation, "pixKey", f"no {kind}", argument, as_bytes({**body, "pixKeyType": kind}))
+def key_type_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
+    """The body with a key that is none of its type, for each type."""
+    for name in NAMED_TYPES:
+        yield Case(operation, "pixKey", f"no {name}", argument, as_bytes({**body, "pixKeyType": name}))
 
 
 def shape_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
-    """The body with members that stand twice or that nobody documented."""
+    """The body with members that stand twice or that are not documented."""
     text = as_bytes(body)
     yield Case(operation, "body", "members that stand twice", argument, text[:-1] + b", " + text[1:])
     yield Case(operation, "body", "a member that is not documented", argument, as_bytes({**body, MARK: {MARK: [None]}}))

@@ -38,9 +38,9 @@ def made_since(keys: Keys, before: Listing, after: Sequence[Listing]) -> str:
 def _others(keys: Keys, listing: Listing) -> frozenset[str]:
     """What stands where keys stand, without those that the run knows."""
     paths = {place.path for places in keys.references.values() for place in places}
-    return frozenset(text for kind in _TYPES for text in listing.texts_at(paths, (kind,))) - keys.values
+    return frozenset(text for name in _TYPES for text in listing.texts_at(paths, (name,))) - keys.values
 
 
 def _stands_like_a_key(keys: Keys, listing: Listing, made: str) -> bool:
     references = list(keys.references.values())
-    return any(alike(listing.places(made, kind), references) for kind in _TYPES)
+    return any(alike(listing.places(made, name), references) for name in _TYPES)

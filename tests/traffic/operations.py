@@ -70,7 +70,7 @@ class Traffic:
         return register_all(self.client, self.profile, self.token, to_delete=to_delete)
 
     def visit(self, operation: str) -> list[Exchange]:
-        """The requests to an operation whose answer the document does not describe, the good one first."""
+        """The requests to an operation whose answer the interface document does not describe, the valid one first."""
         if operation not in self._visits:
             self._visits[operation] = list(self._visited(operation))
         return self._visits[operation]
@@ -81,8 +81,8 @@ class Traffic:
             known = [
                 seen for seen in self.client.door.exchanges if seen.operation == operation and seen.expects_success
             ]
-            good = known[-1] if known else self.client.send(operation, argument, valid=True)
-            return [good, self.client.send(operation, argument, credential="no header")]
+            valid = known[-1] if known else self.client.send(operation, argument, valid=True)
+            return [valid, self.client.send(operation, argument, credential="no header")]
         prepared = [seen for seen in self.preparations if seen.operation == operation]
         if prepared:
             return prepared
@@ -110,7 +110,7 @@ class Traffic:
             return
         registrar = self.registrar()
         for exchange in list(self.client.door.exchanges):
-            registrar.settle_mistake(exchange)
+            registrar.undo_invalid(exchange)
 
     def registrar(self) -> Registrar:
         """Registers keys of the profile for its first account, which there must be."""

@@ -44,7 +44,7 @@ class OfKeys:
     that is registered next, and with one that is not, right after another one was."""
 
     def __init__(self, token: str, keys: Sequence[PixKey], registrations: int) -> None:
-        again = (ANOTHER, FOR_EVERY_KEY)
+        often = (ANOTHER, FOR_EVERY_KEY)
         wrong = wrong_credentials(token, "registerPixKey")[: OF_AN_OPERATION - 1]
         rest = [name for name in wrong if name != ANOTHER]
         bare = [name for name in WITHOUT_A_TOKEN if name != FOR_EVERY_KEY]
@@ -53,8 +53,8 @@ class OfKeys:
         self.first += [(keys[at % len(keys)], name) for at, name in enumerate(bare)]
         self._keys = keys
         self._turns = 2 * registrations
-        share = -(-(len(rest) + len(again)) // max(1, self._turns))
-        self._left = [*rest[:share], *again, *rest[share:]]
+        share = -(-(len(rest) + len(often)) // max(1, self._turns))
+        self._left = [*rest[:share], *often, *rest[share:]]
 
     def take(self) -> list[str]:
         """The next few credentials, so that all are taken in as many turns as there may be."""

@@ -134,7 +134,7 @@ def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: Evidence) ->
     for alternative in _worth_trying(registrar, key, evidence.last):
         if alternative.unless is not None:
             without = registrar.try_alternative(replace(alternative, body=alternative.unless))
-            registrar.settle(without, key)
+            registrar.undo(without, key)
             if registered(without):
                 continue
         exchange = registrar.try_alternative(alternative)
@@ -154,7 +154,7 @@ def _confirm(
 ) -> Evidence:
     """Register on, to see that the difference decides and not the moment: an account may be busy right after a
     registration. Where the key could not be deleted, the documented body is to be refused on and on."""
-    if registrar.settle(accepted, key) or key.type == "RANDOM":
+    if registrar.undo(accepted, key) or key.type == "RANDOM":
         decides = _alternate(registrar, key, alternative)
     else:
         decides = all(indistinguishable(again, evidence.last) for again in _register_on_and_on(registrar, key))
@@ -163,16 +163,16 @@ def _confirm(
     message = f"a key of the type {key.type} is refused as documented and accepted with {alternative.what}"
     breach = deviates(message, evidence.last, accepted)
     registrar.helped.add(alternative.what)
-    registrar.found.broken[alternative.row] = breach
-    own = alternative.row == f"registerPixKey.pixKeyType.{key.type}"
-    return replace(evidence, broken=alternative.row, breach=breach if own else None)
+    registrar.found.broken[alternative.requirement] = breach
+    own = alternative.requirement == f"registerPixKey.pixKeyType.{key.type}"
+    return replace(evidence, broken=alternative.requirement, breach=breach if own else None)
 
 
 def _alternate(registrar: Registrar, key: PixKey, alternative: Alternative) -> bool:
     """Send the documented body and the other one in turn. True where only the other one is ever accepted."""
     for documented in CONTROLS:
         exchange = registrar.register(key) if documented else registrar.try_alternative(alternative)
-        registrar.settle(exchange, key)
+        registrar.undo(exchange, key)
         if registered(exchange) is documented:
             return False
     return True
@@ -189,7 +189,7 @@ def _register_again(registrar: Registrar, key: PixKey, evidence: Evidence) -> Ev
     for exchange in _register_on_and_on(registrar, key):
         if is_understood(exchange) or evidence.accepted is None:
             break
-    registrar.settle(exchange, key)
+    registrar.undo(exchange, key)
     return replace(evidence, again=exchange)
 
 

@@ -1,4 +1,4 @@
-"""Registers and deletes the keys of the profile, and keeps what came of it."""
+"""Registers and deletes the keys of the profile, and keeps the answers."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from tests.traffic.extras import FORM, Alternative, registration
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 
 RETRY_WAITS_S = (0.2, 0.5)
-"""How long a deletion that is refused right after the registration is waited with, in all of a run; and a kind that
-is refused, where the account may be busy."""
+"""How long the run waits before it repeats a deletion that is refused right after the registration; and a registration
+whose key type is refused, as the account may be busy."""
 _SENT = {"type": "pixKeyType", "key": "pixKey"}
 
 
@@ -53,7 +53,7 @@ class Attempted(Enum):
 
 @dataclass
 class Registrations:
-    """What was sent to POST and DELETE /v1/pix/keys/{accountId}, and what came of it."""
+    """What was sent to POST and DELETE /v1/pix/keys/{accountId}, and how it was answered."""
 
     account: str
     answers: list[Exchange] = field(default_factory=list)
@@ -69,18 +69,18 @@ class Registrations:
 
     @property
     def understood(self) -> list[Exchange]:
-        """The good registrations whose kind was understood."""
+        """The valid registrations whose key type was understood."""
         return [answer for answer in self.answers if is_understood(answer)]
 
     @property
     def declined(self) -> list[Exchange]:
-        """Registration results that were given to a kind that is not documented: a 200 with code 0 and Success."""
+        """Registration results for an undocumented key type: a 200 with code 0 and Success."""
         types = (Attempted.UNDOCUMENTED_TYPE, Attempted.OTHER_NAME, Attempted.LOWER_CASE, Attempted.NUMERIC)
         return [seen for what in types for seen in self.tried[what] if is_judged_as_success(seen)]
 
     @property
     def accepted(self) -> list[Exchange]:
-        """The good registrations that were granted."""
+        """The valid registrations that were granted."""
         return [answer for answer in self.answers if registered(answer)]
 
 
@@ -90,7 +90,7 @@ def deletes_keys(profile: Profile) -> bool:
 
 
 class Registrar:
-    """Registers and deletes the keys of the profile, and nobody else's."""
+    """Registers and deletes the keys of the profile, and no others."""
 
     def __init__(self, client: Client, profile: Profile) -> None:
         self.client = client
@@ -111,7 +111,7 @@ class Registrar:
         return self._deletion is not None
 
     def register(self, key: PixKey, **changes: object) -> Exchange:
-        """A good registration of the key."""
+        """Send a valid registration of the key, or one with `changes`."""
         self._look_before()
         body = registration(key, self.account)
         exchange = self.client.send("registerPixKey", self.account, **{"json": body, "valid": True, **changes})  # type: ignore[arg-type]
@@ -120,14 +120,14 @@ class Registrar:
         return exchange
 
     def register_again(self, accepted: Exchange) -> Exchange:
-        """A registration that was accepted before, once more; it is deleted again."""
+        """Send a registration that was accepted before once more, and delete the key."""
         key = PixKey(**{name: json.loads(accepted.request.body)[sent] for name, sent in _SENT.items()})
         exchange = self.register(key)
-        self.settle(exchange, key)
+        self.undo(exchange, key)
         return exchange
 
     def try_alternative(self, alternative: Alternative) -> Exchange:
-        """A registration with one difference."""
+        """Send a registration with one difference."""
         self._look_before()
         form = urlencode(alternative.body).encode() if alternative.content_type == FORM else None
         return self.client.send(
@@ -140,16 +140,16 @@ class Registrar:
             content_type=alternative.content_type,
         )
 
-    def settle(self, exchange: Exchange, key: PixKey) -> bool:
-        """Delete at once what was registered, but no key that was there before. Whether the key is free again."""
+    def undo(self, exchange: Exchange, key: PixKey) -> bool:
+        """Delete at once what was registered, but no key that was there before. True where the key is free again."""
         if not registered(exchange):
             return True
         made = self._key_of(exchange, key)
-        told = bool(made.key) and (made.key == key.key or UUID.fullmatch(made.key) is not None)
-        if not self.deletes or (told and self.keys.was_there_before(made.key)):
+        known = bool(made.key) and (made.key == key.key or UUID.fullmatch(made.key) is not None)
+        if not self.deletes or (known and self.keys.was_there_before(made.key)):
             return False
-        if not told:  # a masked key may be a part of any other
-            return self._settle_made(exchange)
+        if not known:  # a masked key may be a part of any other
+            return self._undo_made(exchange)
         self.keys.learn_value(exchange, made.key)
         deletion = self.delete(made, valid=True)
         while is_refused(deletion) and self._waits:
@@ -158,8 +158,8 @@ class Registrar:
         self.found.deletions.append(deletion)
         return not is_refused(deletion)
 
-    def _settle_made(self, exchange: Exchange) -> bool:
-        """Delete the key that the service made and did not tell, where the list shows for sure which one it is."""
+    def _undo_made(self, exchange: Exchange) -> bool:
+        """Delete a key that the service made and did not name, where the list shows for sure which one it is."""
         before = self.listing
         if before is None or not can_show_what_is_made(self.keys, before):
             return False
@@ -185,7 +185,7 @@ class Registrar:
             self.look()
 
     def look(self) -> Listing | None:
-        """The list of keys as it is now; None where it may not be read, or cannot."""
+        """Read the list of keys as it is now; None where it may not be read, or cannot."""
         if not self._may_list:
             return None
         listed = self.client.send("listPixKeys", self.account, valid=True)
@@ -194,19 +194,19 @@ class Registrar:
         return self.listing
 
     def _look_before(self) -> None:
-        """Before the first registration of a key of the profile: what is there already is the operator's."""
+        """Read the list before the first registration of a key of the profile: what is there already is the operator's."""
         if not self.keys.started:
             self.look()
             self.keys.started = True
 
-    def settle_mistake(self, exchange: Exchange) -> None:
-        """Delete what a mistaken registration of an invented key registered after all."""
+    def undo_invalid(self, exchange: Exchange) -> None:
+        """Delete a synthetic key that an invalid request registered after all."""
         if exchange.operation != "registerPixKey" or not registered(exchange):
             return
         sent = read_json(exchange.request.body).value
         key = sent.get("pixKey") if isinstance(sent, dict) else None
         if isinstance(key, str) and MARK in key and self.keys.state(key) is State.REGISTERED:
-            self.settle(exchange, PixKey(str(sent.get("pixKeyType")), key))
+            self.undo(exchange, PixKey(str(sent.get("pixKeyType")), key))
 
     def delete(self, key: PixKey, *, valid: bool) -> Exchange:
         """Delete a key as the profile says. `valid` where it was registered just now."""
@@ -222,14 +222,14 @@ class Registrar:
 
 
 def is_understood(exchange: Exchange) -> bool:
-    """Whether the kind is understood: a 409, or a well-formed answer with any Success."""
+    """Whether the key type is understood: a 409, or a well-formed answer with any Success."""
     if exchange.response is None:
         return False
     return refusal_kind(exchange.response) is RefusalKind.CONFLICT or succeeded(exchange)
 
 
 def is_refused(exchange: Exchange) -> bool:
-    """Refused, or without an answer."""
+    """Whether it is refused, or without an answer."""
     return exchange.response is None or is_refusal(exchange.response)
 
 
@@ -237,5 +237,5 @@ _OUTRIGHT = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
 
 
 def is_refused_outright(exchange: Exchange) -> bool:
-    """Refused for what was sent: not for the token, the rate, the load or a key that is there already."""
+    """Whether it is refused for what was sent: not for the token, the rate, the load or a key that is there already."""
     return exchange.response is not None and refusal_kind(exchange.response) in _OUTRIGHT

@@ -17,7 +17,7 @@ from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.interface import MARK
 from spec.rules import inconclusive
-from tests.traffic.effects import look_for_effect, settle_suspicions
+from tests.traffic.effects import decide_suspicions, look_for_effect
 from tests.traffic.extras import registration
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
 from tests.traffic.refused_key_types import explain, most_explained
@@ -111,7 +111,7 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
     if registrar.deletes:
         send(registrar, _spellings(keys))
     _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
-    settle_suspicions(registrar)
+    decide_suspicions(registrar)
 
 
 def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
@@ -135,7 +135,7 @@ def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
         key = replace(attempt.key, type=attempt.type)
         exchange = registrar.register(key, credential=attempt.credential, valid=False)
         registrar.found.tried[attempt.what].append(exchange)
-        registrar.settle(exchange, attempt.key)
+        registrar.undo(exchange, attempt.key)
 
 
 def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
@@ -187,13 +187,13 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
         registrar.found.repeated.append(registrar.register(key))
     elif repeat:
         look_for_effect(registrar, key, exchange, before)
-    return registrar.settle(exchange, key) and registrar.keys.state(key.key) not in _STAYS
+    return registrar.undo(exchange, key) and registrar.keys.state(key.key) not in _STAYS
 
 
 def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
     exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
-    return registrar.settle(exchange, key) and not registrar.keys.was_there_before(key.key)
+    return registrar.undo(exchange, key) and not registrar.keys.was_there_before(key.key)
 
 
 def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
@@ -203,7 +203,7 @@ def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
             exchange = registrar.register(key, json=form)
             registrar.found.fresh.append(exchange)
             made = replace(key, key=form.get("pixKey", ""))
-            registrar.settle(exchange, made)
+            registrar.undo(exchange, made)
             look_for_effect(registrar, made, exchange, before)
             if not is_refused_outright(exchange):
                 break

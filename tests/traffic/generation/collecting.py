@@ -1,4 +1,4 @@
-"""The findings of generated traffic: each deviation of a row once, with the smallest request that shows it."""
+"""The findings of generated traffic: each deviation from a requirement once, with the smallest request that shows it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MOST_NAMED = 12
 
 @dataclass(frozen=True)
 class Sign:
-    """What tells one finding from another: the row, the part of the request, the kind of deviation."""
+    """What tells one finding from another: the requirement, the part of the request, the deviation."""
 
-    row: str
+    requirement: str
     where: str
     message: str
 
@@ -79,29 +79,27 @@ class Findings:
         return signs
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
-        """What was found, a result for each row that an exchange could show."""
-        found = [
-            RequirementResult(row, Verdict.PASS, exchanges=tuple(numbers[:3])) for row, numbers in self.held.items()
-        ]
-        rows = dict.fromkeys(sign.row for sign in self.shown)
-        return found + [self._deviating(row, seed, fail_on) for row in rows]
+        """What was found, a result for each requirement that an exchange could show."""
+        found = [RequirementResult(id, Verdict.PASS, exchanges=tuple(numbers[:3])) for id, numbers in self.held.items()]
+        broken = dict.fromkeys(sign.requirement for sign in self.shown)
+        return found + [self._deviating(requirement, seed, fail_on) for requirement in broken]
 
-    def _deviating(self, row: str, seed: int, fail_on: Collection[str]) -> RequirementResult:
-        signs = sorted(self._distinct(row), key=lambda sign: self.shown[sign].case.size)
-        parts = [self._told(sign) for sign in signs[:_MOST_NAMED]]
+    def _deviating(self, requirement: str, seed: int, fail_on: Collection[str]) -> RequirementResult:
+        signs = sorted(self._distinct(requirement), key=lambda sign: self.shown[sign].case.size)
+        parts = [self._text_of(sign) for sign in signs[:_MOST_NAMED]]
         parts += [f"{len(signs) - _MOST_NAMED} more"] if len(signs) > _MOST_NAMED else []
         numbers = tuple(self.shown[sign].exchange.number for sign in signs)
-        verdict = deviation(ledger()[row].level, fail_on)
-        again = (
+        verdict = deviation(ledger()[requirement].level, fail_on)
+        how = (
             "kept from an earlier run, reproduce without --seed"
             if set(signs) <= self.kept
             else f"reproduce with --seed={seed}"
         )
-        return RequirementResult(row, verdict, f"{'; '.join(parts)} ({again})", numbers)
+        return RequirementResult(requirement, verdict, f"{'; '.join(parts)} ({how})", numbers)
 
-    def _distinct(self, row: str) -> list[Sign]:
-        """The signs of a row; without what several members show together, where one of them shows it alone."""
-        signs = [sign for sign in self.shown if sign.row == row]
+    def _distinct(self, requirement: str) -> list[Sign]:
+        """The signs of a requirement; without what several members show together, where one of them shows it alone."""
+        signs = [sign for sign in self.shown if sign.requirement == requirement]
         alone = {(sign.where, sign.message) for sign in signs}
         parts = {sign: sign.where.split(", ") for sign in signs}
         return [
@@ -110,13 +108,13 @@ class Findings:
             if len(parts[sign]) == 1 or not any((part, sign.message) in alone for part in parts[sign])
         ]
 
-    def _told(self, sign: Sign) -> str:
+    def _text_of(self, sign: Sign) -> str:
         shown = self.shown[sign]
         at = f"{sign.where}, {shown.case.what}: " if sign.where else ""
         return f"{at}{sign.message} ({shown.times} times, smallest: exchange {shown.exchange.number})"
 
     def _count_in(self, exchange: Exchange) -> None:
-        """The exchange, and what the door sent again to see it twice."""
+        """Count the exchange, and the one that reproduced a finding."""
         new = self.door.exchanges[self._known :]
         self._known += len(new)
         self.numbers |= {exchange.number, *(seen.number for seen in new if seen.request == exchange.request)}
@@ -129,13 +127,13 @@ class Findings:
             self.refused[exchange.summary] = self.refused.get(exchange.summary, 0) + 1
 
     def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
-        for row in _rows(case.operation, case.valid):
-            judgement = self.robustness.judge(row, exchange)
+        for requirement in _requirements(case.operation, case.valid):
+            judgement = self.robustness.judge(requirement, exchange)
             if judgement.holds:
-                self.held.setdefault(row, []).append(exchange.number)
+                self.held.setdefault(requirement, []).append(exchange.number)
             elif judgement.deviates:
-                yield Sign(row, case.where, judgement.message)
-        if _names_an_undocumented_kind(case):
+                yield Sign(requirement, case.where, judgement.message)
+        if _names_an_undocumented_type(case):
             if registered(exchange):
                 yield Sign(UNDOCUMENTED, case.where, "a key of an undocumented type is registered")
             elif exchange.response is not None:
@@ -143,17 +141,17 @@ class Findings:
 
 
 @cache
-def _rows(operation: str, valid: bool) -> tuple[str, ...]:
-    """The rows that an exchange answers for; the examples are those of a first registration."""
-    mine = [row for row in RULES if row.startswith(f"{operation}.") and ledger()[row].level != "example"]
+def _requirements(operation: str, valid: bool) -> tuple[str, ...]:
+    """The requirements that an exchange answers for; those of examples are about a first registration."""
+    mine = [id for id in RULES if id.startswith(f"{operation}.") and ledger()[id].level != "example"]
     return tuple(mine if valid else robustness_of(operation))
 
 
-def _names_an_undocumented_kind(case: Case) -> bool:
-    """Whether a text stands as kind that is no documented one in any letter case, and no number."""
+def _names_an_undocumented_type(case: Case) -> bool:
+    """Whether the key type is a text, no number, and none of the documented ones in any letter case."""
     if case.operation != "registerPixKey" or b'"pixKeyType"' not in (case.body or b""):
         return False
     sent = read_json(case.body or b"").value
-    kind = sent.get("pixKeyType") if isinstance(sent, dict) else None
-    plain = kind.strip().upper() if isinstance(kind, str) else ""
+    key_type = sent.get("pixKeyType") if isinstance(sent, dict) else None
+    plain = key_type.strip().upper() if isinstance(key_type, str) else ""
     return bool(plain) and plain not in KEY_TYPES and not plain.isnumeric()

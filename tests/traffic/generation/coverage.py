@@ -52,6 +52,6 @@ def _body_classes(operation: str, place: str | None, form: Mapping[str, Any], pr
         yield from invalid.string_cases(operation, place, form, name, invalid.OVERFLOWING)
     yield from invalid.shape_cases(operation, own, form)
     if registers:
-        yield from invalid.kind_cases(operation, place, form)
+        yield from invalid.key_type_cases(operation, place, form)
     types = tuple(invalid.CONTENT_TYPES) if registers else invalid.COMMON_TYPES
     yield from invalid.content_type_cases(operation, place, as_bytes(form), types)

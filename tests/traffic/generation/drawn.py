@@ -26,14 +26,14 @@ JUNK = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_UNICODE, inner, max_size=3)),
     max_leaves=4,
 )
-"""JSON values of every kind."""
+"""JSON values of every type."""
 _BREAKAGES = st.sampled_from(
     (b"", b",", b"}", b'"', b"\\", b"\0", b"\xff", b"\xef\xbb\xbf", b"NaN", b"'", b"//", b"[" * 300)
 )
 
 
 def arguments(operation: str, body: bytes | None) -> SearchStrategy[Case]:
-    """Path arguments of all of Unicode and of bytes that are no text, with the mark of the suite."""
+    """Path parameters of all of Unicode and of bytes that are no text, with the mark of the suite."""
     name = operations()[operation].argument or ""
     texts = st.builds(
         lambda text, raw: Case(operation, name, "text", synthetic_text(text), body, raw=raw), _TEXT, st.booleans()
@@ -43,7 +43,7 @@ def arguments(operation: str, body: bytes | None) -> SearchStrategy[Case]:
 
 
 def queries(operation: str, places: Sequence[str]) -> SearchStrategy[Case]:
-    """Queries that nobody documented, of a good request otherwise."""
+    """Undocumented queries of a request that is valid otherwise."""
     from urllib.parse import urlencode
 
     pairs = st.lists(st.tuples(_UNICODE, _TEXT), min_size=1, max_size=3)

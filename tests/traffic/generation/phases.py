@@ -66,7 +66,7 @@ class Generation:
             return set()
         exchange = case.send(self.client)
         if self.registrar is not None:
-            self.registrar.settle_mistake(exchange)
+            self.registrar.undo_invalid(exchange)
         return findings.take(case, exchange)
 
     def _send_valid(self, operation: str, findings: Findings) -> None:

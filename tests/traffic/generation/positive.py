@@ -50,7 +50,7 @@ def valid_registrations(registrar: Registrar, profile: Profile, most: int) -> It
         case = Case("registerPixKey", "", "valid", registrar.account, body, valid=True)
         before = len(registrar.found.deletions)
         exchange = registrar.register(key, json=NOTHING, body=body)
-        registrar.settle(exchange, key)
+        registrar.undo(exchange, key)
         yield case, exchange
         for deletion in registrar.found.deletions[before:]:
             yield Case("deletePixKey", "", "valid", registrar.account, deletion.request.body, valid=True), deletion

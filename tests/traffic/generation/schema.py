@@ -1,6 +1,6 @@
-"""What Schemathesis makes of `spec/openapi.yaml`, with every identifier marked: its coverage and its fuzzing phase.
+"""What Schemathesis makes of `spec/openapi.yaml`, with synthetic identifiers: its coverage and its fuzzing phase.
 
-Of its cases only the path argument, the body and the Content-Type are taken: credentials are the targeted tests'
+Of its cases only the path parameter, the body and the Content-Type are taken: credentials are the targeted tests'
 to vary, and other methods and headers are never sent.
 """
 
@@ -40,13 +40,13 @@ def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
     schema = schemathesis.openapi.from_path(OPENAPI)
     schema.config.phases.coverage.unexpected_methods = set()
     schema.config.generation.with_security_parameters = False
-    gc.freeze()  # what was imported stays: a collection need not walk it again and again
+    gc.freeze()  # what was imported stays: a garbage collection need not walk it each time
     found = (result.ok() for result in schema.get_all_operations() if isinstance(result, Ok))
     return {operation.definition.raw["operationId"]: operation for operation in found}
 
 
 def coverage_cases(operation: str, argument: str | None, form: Form) -> Iterator[Case]:
-    """The coverage phase: boundary values of the schema. `argument` is the place of a body, `form` a good one."""
+    """The coverage phase: boundary values of the schema. `argument` is the place of a body, `form` a valid one."""
     source = _operations()[operation]
     cases = source.schema.iter_coverage_cases(
         source,
@@ -80,9 +80,9 @@ def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form, 
 
 
 def _unusual(body: Any, form: Mapping[str, Any]) -> str:
-    """The members that are missing, or of another kind than in a good body; else the body as a whole."""
+    """The members that are missing, or of another type than in a valid body; else the body as a whole."""
     sent = body if isinstance(body, dict) else {}
-    names = [name for name, good in form.items() if name not in sent or type(sent[name]) is not type(good)]
+    names = [name for name, valid in form.items() if name not in sent or type(sent[name]) is not type(valid)]
     return ", ".join(sorted(names)) if sent and names else "body"
 
 

@@ -20,7 +20,7 @@ MOST_SEQUENCES, STEPS = 3, 8
 
 @dataclass(frozen=True)
 class GenerationSettings:
-    """`examples` good requests and `drawn` ones for each operation.
+    """`examples` valid requests and `drawn` ones for each operation.
 
     `cache` is where Hypothesis keeps its tables of Unicode. `database` keeps the choices of failing examples, None
     for none; `replay` tries them first, which a run that repeats another one does not.

@@ -84,7 +84,7 @@ class World:
         exchange = self.registrations.get(key.key)
         if exchange is None or self.registrar is None or self._over:
             return
-        gone = self.registrar.settle(exchange, key)
+        gone = self.registrar.undo(exchange, key)
         self._take("deletePixKey", self.registrar.found.deletions[-1])
         if gone:
             del self.registrations[key.key]
@@ -127,7 +127,7 @@ class World:
         if self.client.door.guard.permit_once_more(code):
             second = self._execute(code, valid=False)
             if second is not None:
-                self.twice = _told(first, second, moved, _changes(between, self._balances()))
+                self.twice = _second_execution(first, second, moved, _changes(between, self._balances()))
 
     @_step
     def tidy(self) -> None:
@@ -163,7 +163,7 @@ class World:
         }
 
     def _take(self, operation: str, exchange: Exchange, *, valid: bool = True) -> None:
-        self.findings.take(Case(operation, "in a sequence", "valid" if valid else "again", valid=valid), exchange)
+        self.findings.take(Case(operation, "in a sequence", "valid" if valid else "sent again", valid=valid), exchange)
 
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:
@@ -188,14 +188,14 @@ def _changes(before: Numbers, after: Numbers) -> Numbers:
     }
 
 
-def _told(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> Judgement:
+def _second_execution(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> Judgement:
     """What the second execution of a code did. It deviates from nothing; HOLDS says that money moved twice."""
     twice = any(again.get(place) == amount for place, amount in moved.items())
     answer = f"a second execution of a code is answered with {second.summary}"
     if twice:
         return Judgement(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
-    told = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
-    return inconclusive(f"{answer}, {told}", first, second)
+    seen = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
+    return inconclusive(f"{answer}, {seen}", first, second)
 
 
 def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:
