@@ -14,9 +14,8 @@ from reports.plan import UNDOCUMENTED
 from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
-from spec.rules import Judgement, Outcome, deviates, holds, inconclusive
-from tests.harness.recorder import NotExercised, permits, supplied
-from tests.harness.reproduction import Robustness
+from spec.rules import Judgement, Outcome, inconclusive
+from tests.harness.recorder import NotExercised
 from tests.traffic import invalid
 from tests.traffic.existence import (
     Comparison,
@@ -57,29 +56,6 @@ class Endpoints:
             except NotExercised as missing:
                 self._findings[operation] = inconclusive(str(missing))
         return self._findings[operation]
-
-    def any_exists(self) -> Judgement:
-        """Whether one of the documented paths answers. Raises OutOfScope where the profile permits nothing at all."""
-        permits(self._profile.allow - {"fuzz"}, "needs any permission in allow")
-        permitted = list(filter(self.traffic.permitted, operations()))
-        supplied(permitted, "all that is permitted may move money: add read to allow, or select an operation")
-        found = [self.existence(operation) for operation in permitted]
-        exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
-        if any(judgement.holds for judgement in found):
-            return holds(*exchanges)
-        if any(judgement.deviates for judgement in found):
-            return deviates("no documented path answers under /v1", *exchanges)
-        return inconclusive("no documented path can be told from an undocumented one", *exchanges)
-
-    def never(self, requirement_id: str, robustness: Robustness) -> Judgement:
-        """Whether no request to the operation of a robustness requirement breaks it."""
-        seen = [each for each in self.whole if each.operation == requirement_id.partition(".")[0]]
-        broken = [found for each in seen if (found := robustness.judge(requirement_id, each)).deviates]
-        exchanges = [each for found in broken for each in found.exchanges]
-        if not any(each.response for each in seen):
-            return inconclusive("no answer to judge", *exchanges)
-        messages = dict.fromkeys(found.message for found in broken)
-        return deviates("; ".join(messages), *exchanges) if broken else holds()
 
     @cached_property
     def whole(self) -> list[Exchange]:

@@ -12,8 +12,10 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange
-from spec.interface import READS
+from spec.interface import READS, operations
 from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, judge
+from tests.harness.recorder import permits, supplied
+from tests.harness.reproduction import Robustness
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.existence import indistinguishable
@@ -129,3 +131,29 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
     if requirement_id == "registerPixKey.contentType.accepted":
         return json_is_understood(registrations.answers, "no registration was understood")
     return inconclusive("no registration was understood", *registrations.answers[:1])
+
+
+def any_endpoint_exists(endpoints: Endpoints) -> Judgement:
+    """Whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
+    traffic = endpoints.traffic
+    permits(traffic.profile.allow - {"fuzz"}, "needs any permission in allow")
+    permitted = list(filter(traffic.permitted, operations()))
+    supplied(permitted, "all that is permitted may move money: add read to allow, or select an operation")
+    found = [endpoints.existence(operation) for operation in permitted]
+    exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
+    if any(judgement.holds for judgement in found):
+        return holds(*exchanges)
+    if any(judgement.deviates for judgement in found):
+        return deviates("no documented path answers under /v1", *exchanges)
+    return inconclusive("no documented path can be told from an undocumented one", *exchanges)
+
+
+def never_broken(requirement_id: str, exchanges: list[Exchange], robustness: Robustness) -> Judgement:
+    """Whether no request to the operation of a robustness requirement breaks it."""
+    seen = [each for each in exchanges if each.operation == requirement_id.partition(".")[0]]
+    broken = [found for each in seen if (found := robustness.judge(requirement_id, each)).deviates]
+    shown = [each for found in broken for each in found.exchanges]
+    if not any(each.response for each in seen):
+        return inconclusive("no answer to judge", *shown)
+    messages = dict.fromkeys(found.message for found in broken)
+    return deviates("; ".join(messages), *shown) if broken else holds()
