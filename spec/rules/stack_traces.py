@@ -1,14 +1,14 @@
-"""What stack traces and the debug pages of frameworks look like. Each is told by its structure: words such as
-`exception` alone are in lawful messages, and in what a service echoes."""
+"""What stack traces and the debug pages of frameworks look like.
+
+Each is known by its structure: words such as `exception` alone are in lawful messages, and in what a service echoes.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 
-from reports.redaction.encodings import unescape
-
-LOOKED_AT = 65_536
-"""Bytes of a body that are looked at."""
+_LOOKED_AT = 65_536  # bytes of a body
 
 _SPACE = r"[ \t\xa0]*"
 _TRACES = (
@@ -51,12 +51,23 @@ _TRACES = (
 _TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
 _LINE_BREAK = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
+_JSON_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def shows_a_trace(body: bytes) -> bool:
     """Whether a body shows a stack trace or a debug page: as text, within JSON, or as HTML."""
-    text = body[:LOOKED_AT].decode("utf-8", "replace")
-    readings = {text, unescape(text)}
+    text = body[:_LOOKED_AT].decode("utf-8", "replace")
+    readings = {text, _unescaped(text)}
     if "<" in text:
-        readings |= {unescape(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}
+        readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}
     return any(_TRACE.search(reading) for reading in readings)
+
+
+def _unescaped(text: str) -> str:
+    """The text with the escapes of JSON and HTML undone."""
+    return html.unescape(_JSON_ESCAPE.sub(lambda escape: _character(escape[1]), text))
+
+
+def _character(escape: str) -> str:
+    return chr(int(escape[1:], 16)) if len(escape) == 5 else _CONTROL.get(escape, escape)
