@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
-from spec.rules.table import data_in, member_in, rule, text_in, type_of
+from spec.rules.table import InconclusiveError, data_in, rule, text_in, type_of
 from spec.rules.tax_document import is_fully_hidden, is_fully_visible
 
 
 @rule("executePix.id.matches")
 def id_is_the_code_that_was_sent(exchange: Exchange) -> str:
     """The field id of the execution result is the transaction code that was sent."""
-    sent = exchange.request.last_segment
-    return "" if text_in(exchange, "id") == sent else "expected id to be the code that was sent, got another one"
+    received, sent = data_in(exchange).get("id"), exchange.request.last_segment
+    if not isinstance(received, str):
+        raise InconclusiveError("no execution result with an id")
+    return "" if received == sent else "expected id to be the code that was sent, got another one"
 
 
 @rule("executePix.document.masked")
@@ -51,5 +53,7 @@ def status_of_the_example(exchange: Exchange) -> str:
 @rule("executePix.error.example")
 def error_of_the_example(exchange: Exchange) -> str:
     """The interface document shows one value for the field error of a successful execution result: null."""
-    error = member_in(data_in(exchange), "error")[1]
-    return "" if error is None else f"expected error to be null, got {type_of(error)}"
+    data = data_in(exchange)
+    if "error" not in data:
+        raise InconclusiveError("error is missing")
+    return "" if data["error"] is None else f"expected error to be null, got {type_of(data['error'])}"
