@@ -1,4 +1,4 @@
-"""`python -m environments cleanup staging`: deletes the keys that earlier runs registered and left."""
+"""`python -m environments cleanup staging`: deletes the keys that earlier runs registered and did not delete."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -19,10 +20,10 @@ from environments.cleanup import (
     Cleanup,
     Entry,
     NoListError,
-    counted,
     left_by_runs,
     refuse_wrong_use,
 )
+from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys
 from environments.door.record import JournalError
@@ -31,6 +32,7 @@ from environments.profiles.profile import EMBEDDED, Profile, ProfileError
 from environments.profiles.target import open_target
 from environments.secrets import Secrets
 from reports.redaction import Redactor, redactor_of
+from reports.wording import counted
 from reports.writing import RUNS
 
 _FOLDER = Path(__file__).parent
@@ -43,15 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         profile = load(options.environment, folder=_FOLDER)
         redactor = redactor_of(profile)
-        refuse_wrong_use(profile)
-        return _cleaned_up(profile, yes=options.yes)
+        return _clean_up(profile, yes=options.yes)
     except (ProfileError, JournalError) as error:
         return _error(redactor.text(str(error)), WRONG_USE)
     except OSError as error:
         return _error(f"the record of keys cannot be read or written ({error.strerror}): check journal", WRONG_USE)
 
 
-def _cleaned_up(profile: Profile, *, yes: bool) -> int:
+def _clean_up(profile: Profile, *, yes: bool) -> int:
+    refuse_wrong_use(profile)
     if not outlives(profile, profile.base_url):
         where = "the embedded sandbox forgets its keys" if profile.base_url == EMBEDDED else "loopback is not recorded"
         print(f"nothing to clean up: {where}, unless the profile names a journal")
@@ -62,41 +64,47 @@ def _cleaned_up(profile: Profile, *, yes: bool) -> int:
     if not entries:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
-    only = replace(profile, allow=profile.allow & {"read", "delete-keys"})
-    target = open_target(only)
-    redactor = redactor_of(only, target.secrets)
+    return _at_the_target(replace(profile, allow=profile.allow & {"read", "delete-keys"}), run, record, entries, yes)
+
+
+def _at_the_target(profile: Profile, run: str, record: KeyRecord, entries: Sequence[Entry], yes: bool) -> int:
+    target = open_target(profile)
+    redactor = redactor_of(profile, target.secrets)
     with tempfile.TemporaryDirectory(prefix="pix-conformance-") as folder:
-        door = open_door(only, target, Share(run, Path(folder)), kept=RUNS / only.name)
-        try:
-            if why := door.connect():
-                return _error(redactor.text(f"{profile.base_url} cannot be reached: {why}"), UNREACHABLE)
-            cleanup = Cleanup(open_client(door, only, target), only, record, lambda line: print(redactor.text(line)))
-            return _asked(cleanup, entries, yes=yes)
-        except UnreachableError as error:
-            return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
-        except NoListError as error:
-            why = f"the list of keys cannot be read ({error}): nothing more is deleted"
-            return _error(redactor.text(why), UNREACHABLE if error.unreachable else LEFT)
-        finally:
-            door.close()
+        door = open_door(profile, target, Share(run, Path(folder)), kept=RUNS / profile.name)
+        with closing(door):
+            try:
+                if why := door.connect():
+                    raise UnreachableError(why)
+                client = open_client(door, profile, target)
+                cleanup = Cleanup(client, profile, record, lambda line: print(redactor.text(line)))
+                return _ask_and_delete(cleanup, entries, yes=yes)
+            except UnreachableError as error:
+                return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
+            except NoListError as error:
+                why = f"the list of keys cannot be read ({error}): nothing more is deleted"
+                return _error(redactor.text(why), UNREACHABLE if error.unreachable else LEFT)
 
 
-def _asked(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
+def _ask_and_delete(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
     print("keys that earlier runs left:")
-    to_delete = cleanup.sort_out(entries)
+    to_delete = cleanup.survey(entries)
     if not to_delete:
         print("nothing to delete")
         return CLEAN
+    keys = counted(len(to_delete), "key")
     if not yes and not sys.stdin.isatty():
-        return _error(f"standard input is not a terminal to ask on: --yes deletes {counted(to_delete)}", WRONG_USE)
-    if not yes and not _ask_whether(f"delete {counted(to_delete)}? [y/N] "):
+        why = "standard input is not a terminal to ask on"
+        return _error(f"{why}: --yes deletes {keys}", WRONG_USE)
+    if not yes and not _confirmed(f"delete {keys}? [y/N] "):
         print("nothing was deleted")
         return LEFT
-    return CLEAN if cleanup.delete(to_delete) else LEFT
+    gone = [cleanup.delete(entry) for entry in to_delete]
+    return CLEAN if all(gone) else LEFT
 
 
-def _ask_whether(question: str) -> bool:
-    """Whether the answer is yes; the end of input and an interruption are a no."""
+def _confirmed(question: str) -> bool:
+    """Ask; True where the answer is yes. The end of input and an interruption are a no."""
     try:
         return input(question).strip().lower() in ("y", "yes")
     except (EOFError, KeyboardInterrupt):

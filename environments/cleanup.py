@@ -1,7 +1,7 @@
 """Deletes what earlier runs left: keys of the profile that were absent before a run, and that it registered.
 
 The record says which (`key_record`). Where the list of keys may be read, it decides first: a key that it does not show
-is closed as gone, and is not deleted.
+is gone, and is not deleted.
 """
 
 from __future__ import annotations
@@ -60,50 +60,48 @@ def left_by_runs(profile: Profile, record: KeyRecord) -> list[Entry]:
 
 
 class Cleanup:
-    """Looks and deletes through the client; every line goes to `say`."""
+    """Reads the list and deletes keys through the client. Every line goes to `say`."""
 
     def __init__(self, client: Client, profile: Profile, record: KeyRecord, say: Callable[[str], None]) -> None:
         self._client, self._profile, self._record, self._say = client, profile, record, say
         self._reads = "read" in profile.allow
 
-    def sort_out(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The keys to delete. Those that are gone are closed. Raises NoListError, JournalError or OSError."""
-        return [entry for entry in entries if self._is_to_be_deleted(entry, self._listing(entry.account))]
+    def survey(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Name every key, and note those that are gone. Gives the ones to delete. Raises NoListError, JournalError or
+        OSError."""
+        to_delete = []
+        for entry in entries:
+            listing = self._listing(entry.account)
+            if listing is not None and not listing.shows(entry.key.key):
+                self._record.write(entry.account, entry.key.key, GONE)
+                self._say(f"  {entry.name}: already gone")
+            elif entry.left is Left.UNKNOWN or (entry.left is Left.MAYBE and listing is None):
+                self._say(
+                    f"  {entry.name}: left alone, {entry.left.value}{'' if self._reads else '; add read to allow'}"
+                )
+            else:
+                self._say(f"  {entry.name}: {entry.left.value}")
+                to_delete.append(entry)
+        return to_delete
 
-    def delete(self, entries: Sequence[Entry]) -> bool:
-        """Delete the keys, and look. Whether all are gone. Raises NoListError, JournalError or OSError."""
-        gone = [self._delete(entry) for entry in entries]
-        return all(gone)
-
-    def _is_to_be_deleted(self, entry: Entry, listing: Listing | None) -> bool:
-        if listing is not None and not listing.shows(entry.key.key):
-            self._record.write(entry.account, entry.key.key, GONE)
-            self._say(f"  {entry.name}: gone by now, and closed")
-            return False
-        if entry.left is Left.UNKNOWN or (entry.left is Left.MAYBE and listing is None):
-            self._say(f"  {entry.name}: left alone, {entry.left.value}{'' if self._reads else '; add read to allow'}")
-            return False
-        self._say(f"  {entry.name}: {entry.left.value}")
-        return True
-
-    def _delete(self, entry: Entry) -> bool:
+    def delete(self, entry: Entry) -> bool:
+        """Delete a key, and look. True where it is gone. Raises NoListError, JournalError or OSError."""
         body = self._profile.requests["deletePixKey"].json
         filled = fill(body, account=entry.account, key=entry.key.key, type=entry.key.type)
         exchange = self._client.send("deletePixKey", entry.account, json=filled)
         if exchange.response is None or is_refusal(exchange.response):
             self._say(f"not deleted: {entry.name} ({exchange.summary})")
             return False
+        shown = False
         try:
             listing = self._listing(entry.account)
-        except NoListError:  # it was granted, and what a later list shows may be somebody else's
-            self._record.write(entry.account, entry.key.key, DELETED)
-            raise
-        if listing is not None and listing.shows(entry.key.key):
-            self._say(f"not gone: {entry.name} (the deletion was answered with {exchange.summary}, the list shows it)")
-            return False
-        self._record.write(entry.account, entry.key.key, DELETED)
-        self._say(f"deleted: {entry.name}")
-        return True
+            shown = listing is not None and listing.shows(entry.key.key)
+        finally:  # it was granted: where the list cannot be read, what it shows later may be somebody else's
+            if not shown:
+                self._record.write(entry.account, entry.key.key, DELETED)
+        answered = f" (the deletion was answered with {exchange.summary}, the list shows it)"
+        self._say(f"not gone: {entry.name}{answered}" if shown else f"deleted: {entry.name}")
+        return not shown
 
     def _listing(self, account: str) -> Listing | None:
         if not self._reads:
@@ -112,8 +110,3 @@ class Cleanup:
         if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
             raise NoListError(listed)
         return Listing(listed)
-
-
-def counted(entries: Sequence[Entry]) -> str:
-    """`1 key`, `2 keys`."""
-    return f"{len(entries)} {'key' if len(entries) == 1 else 'keys'}"

@@ -6,7 +6,6 @@ It lies beside the journal of executions. Each event is keyed by a digest of ori
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path
 
 from environments.door.record import Record
 
@@ -50,8 +49,3 @@ def _left(events: list[tuple[str, str]]) -> Left:
     if not since or since[-1][1] != SENT:
         return Left.NOTHING
     return Left.MAYBE if (since[-1][0], ABSENT) in events else Left.UNKNOWN
-
-
-def beside(journal: Path) -> Path:
-    """Where the record lies, by the path of the journal."""
-    return journal.with_name(f"{journal.stem}-keys{journal.suffix}")

@@ -11,7 +11,7 @@ from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.journal import Journal
-from environments.door.key_record import KeyRecord, beside
+from environments.door.key_record import KeyRecord
 from environments.door.key_states import Keys
 from environments.profiles.credentials import resolve_headers, resolve_passphrase
 from environments.profiles.profile import Profile, is_loopback
@@ -100,7 +100,9 @@ def _record_of_keys(profile: Profile, target: Target, share: Share, kept: Path) 
 def record_of_keys(profile: Profile, *, run: str, kept: Path) -> KeyRecord:
     """The record of the keys that runs with this profile registered. `kept` is the folder of the journal where the
     profile names none."""
-    return KeyRecord(beside(profile.journal or kept / JOURNAL), origin=profile.base_url, run=run)
+    journal = profile.journal or kept / JOURNAL
+    beside = journal.with_name(f"{journal.stem}-keys{journal.suffix}")
+    return KeyRecord(beside, origin=profile.base_url, run=run)
 
 
 def _wire_settings(profile: Profile) -> WireSettings:

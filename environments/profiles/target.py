@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
-from environments.profiles.credentials import TokenSource, resolve_headers, resolve_passphrase
+from environments.profiles.credentials import resolve, resolve_headers, resolve_passphrase
 from environments.profiles.profile import EMBEDDED, Header, Profile
 from environments.secrets import Secrets, listed_secrets
 
@@ -16,44 +17,41 @@ _CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sign|token", re.IGNORECAS
 @dataclass(frozen=True)
 class Target:
     """Where to send, and the registry of secrets, which holds the token. `stop` ends what was started for the run;
-    `fetch` gives the token again, another one where its source allows it."""
+    `fetches` fetch the token again: none, or the token command once."""
 
     base_url: str
     secrets: Secrets = field(repr=False)
     stop: Callable[[], None] = field(default=lambda: None, repr=False)
-    fetch: Callable[[], str] | None = field(default=None, repr=False)
+    fetches: Iterator[Callable[[], str]] = field(default_factory=lambda: iter(()), repr=False)
 
     def token(self) -> str:
         """The access token of the run, without its scheme."""
         return self.secrets.token()
 
     def refresh(self) -> bool:
-        """Fetch the token again where its source allows it. True where it is another one now."""
+        """Fetch the token again where that is left to do. True where it is another one now."""
         before = self.token()
-        if self.fetch:
-            self.secrets.learn_token(self.fetch())
+        if fetch := next(self.fetches, None):
+            self.secrets.learn_token(fetch())
         return self.token() != before
 
 
 def open_target(profile: Profile) -> Target:
-    """The target that the profile names. Raises ProfileError where a secret is not to be had."""
+    """The target that the profile names. Raises ProfileError where a secret cannot be fetched."""
     if profile.base_url == EMBEDDED:
         return _embedded(profile)
-    return _outside(profile, profile.base_url, TokenSource(profile))
+    return target_of_worker(profile, profile.base_url, resolve(profile))
 
 
 def target_of_worker(profile: Profile, base_url: str, token: str) -> Target:
     """The target that another process opened, as a worker of a parallel run sees it."""
-    return _outside(profile, base_url, TokenSource(profile, token))
+    fetches = [partial(resolve, profile)] if profile.auth.token_command else []
+    return Target(base_url, _secrets(profile, token), fetches=iter(fetches))
 
 
 def is_secret(header: Header) -> bool:
     """Whether the value of a fixed header is never shown: it comes from the environment, or its name says so."""
     return header.env is not None or bool(_CREDENTIAL.search(header.name))
-
-
-def _outside(profile: Profile, base_url: str, source: TokenSource) -> Target:
-    return Target(base_url, _secrets(profile, source.current), fetch=source.fetch)
 
 
 def _embedded(profile: Profile) -> Target:

@@ -12,17 +12,19 @@ import pytest
 from environments.profiles import credentials
 from environments.profiles.credentials import (
     CredentialError,
-    TokenSource,
     resolve,
     resolve_headers,
     resolve_passphrase,
 )
 from environments.profiles.profile import Auth, Header, Profile, ProfileError, Tls
+from environments.profiles.target import open_target
 
 SECRET = "s3cr3t-t0ken"
 ENV = "environments/staging.yaml: auth.token_env"
 FILE = "environments/staging.yaml: auth.token_file"
 COMMAND = "environments/staging.yaml: auth.token_command"
+NO_TOKEN = 'no token; expected the token alone, without spaces and without "Bearer"'
+NOT_A_TOKEN = f"not a {NO_TOKEN.removeprefix('no ')}"
 
 
 @pytest.fixture(autouse=True)
@@ -76,24 +78,18 @@ class TestVariable:
         )
 
     @pytest.mark.parametrize(
-        ("value", "problem"),
+        "value",
         [
-            (f"Bearer {SECRET}", 'starts with "Bearer"; give the token alone'),
-            (f"bearer\t{SECRET}", 'starts with "Bearer"; give the token alone'),
-            ("Bearer", 'starts with "Bearer"; give the token alone'),
-            (f"{SECRET}\n{SECRET}", "more than one line; give the token alone"),
-            (f"{SECRET} x", "a space or a character that no token has; give the token alone"),
-            (f"{SECRET}\x1b[0m", "a space or a character that no token has; give the token alone"),
-            (f"{SECRET}é", "a space or a character that no token has; give the token alone"),
-            (f"{SECRET}…", "a space or a character that no token has; give the token alone"),
+            *(f"Bearer {SECRET}", f"bearer\t{SECRET}", "Bearer", f"{SECRET}\n{SECRET}", f"{SECRET} x"),
+            *(f"{SECRET}\x1b[0m", f"{SECRET}é", f"{SECRET}…"),
         ],
         ids=ascii,
     )
-    def test_what_is_no_token(self, value, problem, monkeypatch):
+    def test_what_is_no_token(self, value, monkeypatch):
         """What cannot follow "Authorization: Bearer" is refused without being shown."""
         monkeypatch.setenv("PIX_TOKEN", value)
 
-        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == f"{ENV}: {problem}"
+        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == f"{ENV}: {NOT_A_TOKEN}"
 
     def test_beginning_with_the_letters_of_the_scheme(self, monkeypatch):
         """A token may begin with the letters of Bearer."""
@@ -113,17 +109,13 @@ class TestFile:
         """An empty file holds no token."""
         (here / "token").touch()
 
-        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (
-            f"{FILE}: no token in it; expected the token alone"
-        )
+        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (f"{FILE}: {NO_TOKEN}")
 
     def test_not_text(self, here):
         """A file that is no text is not shown."""
         (here / "token").write_bytes(SECRET.encode() + b"\xff")
 
-        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (
-            f"{FILE}: not text; expected a file with the token alone"
-        )
+        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (f"{FILE}: {NOT_A_TOKEN}")
 
     def test_gone(self, here):
         """A file that is gone since the profile was read is said with the system's reason."""
@@ -145,9 +137,7 @@ class TestCommand:
 
     def test_no_input(self):
         """A command that asks for input gets none."""
-        assert refusal(resolve, profile(Auth(token_command=("cat",)))) == (
-            f"{COMMAND}: no token in it; expected the token alone"
-        )
+        assert refusal(resolve, profile(Auth(token_command=("cat",)))) == (f"{COMMAND}: {NO_TOKEN}")
 
     @pytest.mark.parametrize("command", ["exit 3", f"echo {SECRET}; echo {SECRET} >&2; exit 3"])
     def test_exit_status(self, command, capfd):
@@ -182,15 +172,11 @@ class TestCommand:
 
     def test_more_than_a_token(self):
         """A command that prints more than a token is refused without its output."""
-        assert refusal(resolve, profile(shell(f"echo token:; echo {SECRET}"))) == (
-            f"{COMMAND}: more than one line; give the token alone"
-        )
+        assert refusal(resolve, profile(shell(f"echo token:; echo {SECRET}"))) == (f"{COMMAND}: {NOT_A_TOKEN}")
 
     def test_not_text(self):
         """A command that prints no text is refused without its output."""
-        assert refusal(resolve, profile(shell(rf"printf '{SECRET}\377'"))) == (
-            f"{COMMAND}: printed no text; expected the token alone"
-        )
+        assert refusal(resolve, profile(shell(rf"printf '{SECRET}\377'"))) == (f"{COMMAND}: {NOT_A_TOKEN}")
 
     def test_timeout(self, waiting):
         """A command that takes too long is ended, and the processes that it started with it."""
@@ -237,33 +223,41 @@ def waiting(here, monkeypatch):
     return meeting
 
 
-class TestTokenSource:
-    def test_current(self, monkeypatch):
-        """The token is fetched once and kept."""
+class TestRefresh:
+    def test_kept(self, monkeypatch):
+        """A token from the environment is fetched once and kept."""
         monkeypatch.setenv("PIX_TOKEN", SECRET)
-        source = TokenSource(profile(Auth(token_env="PIX_TOKEN")))
+        target = open_target(profile(Auth(token_env="PIX_TOKEN")))
         monkeypatch.setenv("PIX_TOKEN", "another")
 
-        assert source.current == SECRET
-        assert source.fetch() == source.current
-        assert source.current == SECRET
+        assert (target.refresh(), target.token()) == (False, SECRET)
 
     def test_nothing_to_fetch(self):
-        """A token that is not to be had is said when the source is made, before any request."""
-        assert refusal(TokenSource, profile(Auth(token_env="PIX_TOKEN"))) == (
+        """A token that cannot be fetched is named before any request."""
+        assert refusal(open_target, profile(Auth(token_env="PIX_TOKEN"))) == (
             f"{ENV}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
         )
 
-    def test_refresh(self):
+    def test_command(self):
         """A command is run a second time on request, and never a third."""
-        source = TokenSource(profile(shell("echo x >> runs; wc -l < runs")))
+        target = open_target(profile(shell("echo x >> runs; wc -l < runs")))
 
-        assert (source.current, source.fetch(), source.current) == ("1", "2", "2")
-        assert source.fetch() == "2"
+        assert (target.token(), target.refresh(), target.token()) == ("1", True, "2")
+        assert (target.refresh(), target.token()) == (False, "2")
 
-    def test_repr(self):
-        """The repr of a source does not show the token."""
-        assert SECRET not in repr(TokenSource(profile(shell(f"echo {SECRET}"))))
+    def test_a_command_that_fails(self):
+        """A command that fails on the second run is not run a third time."""
+        target = open_target(profile(shell("echo x >> runs; test $(wc -l < runs) != 2 && cat runs")))
+
+        assert refusal(target.refresh).startswith(f"{COMMAND}: ended with exit status 1")
+        assert (target.refresh(), target.token()) == (False, "x")
+
+    def test_the_same_token_again(self):
+        """A command that prints the same token has refreshed nothing; no repr shows it."""
+        target = open_target(profile(shell(f"echo {SECRET}")))
+
+        assert not target.refresh()
+        assert SECRET not in repr(target)
 
 
 def test_no_source():
@@ -305,7 +299,7 @@ class TestHeaders:
 
         assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
             "environments/staging.yaml: headers.X-Tenant.env: "
-            "PIX_TENANT holds what no header can; expected one line of ASCII"
+            "PIX_TENANT cannot be sent in a header; expected one line of ASCII"
         )
 
 

@@ -63,7 +63,7 @@ def test_a_possible_code_is_hidden_and_never_executed(secrets):
 
 def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
     """A refresh is one call, too: the next request carries the new token, and no output shows the new or the old one."""
-    target = Target("http://127.0.0.1", secrets, fetch=lambda: ANOTHER)
+    target = Target("http://127.0.0.1", secrets, fetches=iter([lambda: ANOTHER]))
     redactor = Redactor(secrets, ())
     before = redactor.text(f"{TOKEN} {ANOTHER}")
 
