@@ -14,7 +14,7 @@ from environments.sandbox import Refusal
 from environments.sandbox.double_entry import Key
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
-from tests.selftest.services.running import ROOT, environment, run, write_profile
+from tests.selftest.services.running import ROOT, TOKEN, environment, run, write_profile
 
 EMAIL, CPF = "qa@pix-conformance.example", "13579246828"
 KINDS = {EMAIL: "EMAIL", CPF: "CPF"}
@@ -65,7 +65,13 @@ def cleanup(profile, *options, answer=None, **variables):
         terminal, stdin = pty.openpty()
         os.write(terminal, f"{answer}\n".encode())
     process = subprocess.run(
-        command, cwd=ROOT, env=environment(**variables), stdin=stdin, capture_output=True, text=True, check=False
+        command,
+        cwd=ROOT,
+        env=environment(**TOKEN | variables),
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     for descriptor in (terminal, stdin) if terminal is not None else ():
         os.close(descriptor)
