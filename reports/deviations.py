@@ -15,7 +15,8 @@ Row = Mapping[str, Any]
 """A requirement as `Run.document` gives it."""
 
 _COUNTED = re.compile(
-    r" \(\d+ times, smallest: exchange \d+\)| \((?:kept from an earlier run, )?reproduce with(?:out)? --seed(?:=\d+)?\)"
+    r" \(\d+ times?, smallest: exchange \d+\)"
+    r"| \((?:kept from an earlier run, )?reproduce with(?:out)? --seed(?:=\d+)?\)"
 )
 _IN_SEQUENCE = re.compile(r"^in a sequence, (?:valid|again): ")
 

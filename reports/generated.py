@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from reports.wording import counted
+
 
 @dataclass
 class Generated:
@@ -61,7 +63,7 @@ class Generated:
         ]
         if knocked and granted:
             together = sum((self.refused[operation] for operation in knocked), Counter())
-            shown = ", ".join(f"{summary} {count} times" for summary, count in together.most_common(3))
+            shown = ", ".join(f"{summary} {counted(count, 'time')}" for summary, count in together.most_common(3))
             tested = "it" if len(knocked) == 1 else "them"
             yield (
                 f"{', '.join(knocked)}: no generated request was ever accepted ({shown}): generated traffic did not "

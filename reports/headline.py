@@ -8,7 +8,7 @@ from typing import Any
 
 from environments.profiles.profile import is_loopback
 from reports.cuts import operations_of
-from reports.verdicts import RunVerdict, Verdict
+from reports.verdicts import RunVerdict, Verdict, fails
 from reports.wording import by_level, counted, listed
 from spec.requirements import ledger
 
@@ -89,12 +89,17 @@ def coverage_text(document: Mapping[str, Any]) -> str:
 
 def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Verdicts by level, a line for each level; a known failure is called that."""
-    for level, verdicts in document["counts"].items():
+    for level in document["counts"]:
         known = known_failures(document, level)
-        left = {**verdicts, Verdict.FAIL: verdicts.get(Verdict.FAIL, 0) - known}
         parts = [counted(known, "known failure")] if known else []
-        parts += [f"{count} {verdict}" for verdict, count in left.items() if count]
+        parts += [f"{count} {verdict}" for verdict, count in counts_of(document, level).items() if count]
         yield f"{level:<12} {', '.join(parts)}"
+
+
+def counts_of(document: Mapping[str, Any], level: str) -> dict[str, int]:
+    """Every verdict of a level with its count, failures without those that are known."""
+    known = {Verdict.FAIL: known_failures(document, level)}
+    return {verdict: document["counts"][level].get(verdict, 0) - known.get(verdict, 0) for verdict in Verdict}
 
 
 def remedy(document: Mapping[str, Any]) -> Iterator[str]:
@@ -116,20 +121,20 @@ def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
 
 def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:
     verdict = document["verdict"]
-    failing = [row for row in document["requirements"] if row["verdict"] == Verdict.FAIL and "known_failure" not in row]
+    failing = [one["level"] for one in document["requirements"] if fails(one)]
     besides = f", besides {counted(known, 'known failure')}" if known else ""
     apart = f" except {counted(known, 'known failure')}" if known else ""
-    fails = f"{by_level(row['level'] for row in failing)} {'fails' if len(failing) == 1 else 'fail'}{besides}"
+    said = f"{by_level(failing)} {'fails' if len(failing) == 1 else 'fail'}{besides}"
     if verdict == RunVerdict.INTERRUPTED:
         yield "the run was stopped; what is below was found until then"
     elif verdict == RunVerdict.NOT_ROBUST:
-        yield f"no documented requirement fails, but {fails}"
+        yield f"no documented requirement fails, but {said}"
     elif failing:
-        yield fails
+        yield said
     elif verdict == RunVerdict.INCOMPLETE:
         yield f"nothing failed{apart}, but {document['incomplete']}"
 
 
 def known_failures(document: Mapping[str, Any], level: str = "") -> int:
     """How many failures are listed as known, of one level or of all."""
-    return sum("known_failure" in row and level in ("", row["level"]) for row in document["requirements"])
+    return sum("known_failure" in one and level in ("", one["level"]) for one in document["requirements"])

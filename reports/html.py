@@ -8,18 +8,20 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from reports.headline import headline, known_failures, permitted, remedy, run_line
+from reports.conformance_json import Document, document_of
+from reports.headline import counts_of, headline, known_failures, permitted, remedy, run_line
 from reports.notes import NoteKind
 from reports.run import Run
-from reports.verdicts import ON_THE_SERVICE, TESTED, Verdict, deviation
-from reports.wording import by_level, counted
+from reports.verdicts import ON_THE_SERVICE, TESTED, Verdict, deviation, fails
+from reports.wording import by_level, counted, grouped
 from spec.requirements import LEVELS, ledger
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -33,10 +35,11 @@ MEANING = {
     "robustness": "policy of the suite",
 }
 WHOLE = 400
-"""How many exchanges are shown whole although no statement cites them: a report stays below some megabytes."""
+"""How many exchanges are shown whole although no finding cites them: a report stays below some megabytes."""
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
-Row = dict[str, Any]
+Entry = dict[str, Any]
+"""A requirement or a finding of conformance.json."""
 
 
 def summary_html(run: Run, requirements: str = "") -> str:
@@ -44,41 +47,59 @@ def summary_html(run: Run, requirements: str = "") -> str:
 
     `requirements` is the page that each requirement links to; without one there are no such links.
     """
-    document = run.document()
-    rows: list[Row] = document["requirements"]
-    robustness = [row for row in rows if row["level"] == "robustness"]
-    conformance = [row for row in rows if row["level"] != "robustness"]
-    weightiest_first = sorted(rows, key=lambda row: row["level"] not in run.profile.fail_on)
-    page = _template().render(
-        document=document,
-        requirements=requirements,
-        notes=_notes(run),
-        headline=headline(document),
-        run_line=run_line(document),
-        permitted=permitted(document["environment"]["allow"]),
-        tiles={
-            "Conformance": _tile(document, conformance, "documented"),
-            "Robustness": _tile(document, robustness, "robustness"),
+    document = document_of(run)
+    parts = {**_first_minute(run, document), **_by_requirement(run, document), **_evidence(run, document)}
+    return visible(_template().render(document=document, requirements=requirements, **parts))
+
+
+def _first_minute(run: Run, document: Document) -> dict[str, Any]:
+    """What a QA manager reads: the verdict, the findings, the figures."""
+    return {
+        "notes": _notes(run),
+        "headline": headline(document),
+        "run_line": run_line(document),
+        "permitted": permitted(document["environment"]["allow"]),
+        "findings": _findings(document["findings"]),
+        "tested": any(one["verdict"] in TESTED for one in document["requirements"]),
+        "tiles": {"Conformance": _tile(document, "documented"), "Robustness": _tile(document, "robustness")},
+        "levels": _levels(document, run.profile.fail_on),
+        "verdicts": Verdict,
+        "not_executed": run.not_executed,
+        "remedy": list(remedy(document)),
+        "proof": document["suite"]["proof"],
+    }
+
+
+def _by_requirement(run: Run, document: Document) -> dict[str, Any]:
+    """Every requirement: what is missing, what is out of scope, and all of them by section."""
+    found: list[Entry] = document["requirements"]
+    failing_first = sorted(found, key=lambda one: one["level"] not in run.profile.fail_on)
+    return {
+        "missing": _by_message(failing_first, Verdict.NOT_EXERCISED),
+        "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
+        "sections": _by_heading(one for one in found if one["level"] != "robustness"),
+        "robustness": _by_heading(one for one in found if one["level"] == "robustness"),
+        "counted_by_level": lambda entries: by_level(one["level"] for one in entries),
+    }
+
+
+def _evidence(run: Run, document: Document) -> dict[str, Any]:
+    """The exchanges, whole where a finding cites them and for the first WHOLE; and what deviates in them."""
+    found: list[Entry] = document["requirements"]
+    cited = {number for one in found for number in one["exchanges"]}
+    deviating = [one for one in found if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
+    failures_first = sorted(deviating, key=lambda one: one["verdict"] != Verdict.FAIL)
+    shows = [(number, one) for one in failures_first for number in one["exchanges"]]
+    return {
+        "exchanges": run.exchanges,
+        "shown": set(run.exchanges) & {*sorted(run.exchanges)[:WHOLE], *cited},
+        "deviating": {number: [one for _, one in group] for number, group in grouped(shows, itemgetter(0)).items()},
+        "causes": {
+            requirement_id: finding["cause"]
+            for finding in document["findings"]
+            for requirement_id in (*finding["requirements"], *finding["follows"])
         },
-        levels=_levels(document, run.profile.fail_on),
-        verdicts=Verdict,
-        proof=document["suite"]["proof"],
-        findings=_findings(document["findings"]),
-        causes=_causes(document["findings"]),
-        fail_on=[level for level in LEVELS if level in run.profile.fail_on],
-        missing=_by_message(weightiest_first, Verdict.NOT_EXERCISED),
-        tested=any(row["verdict"] in TESTED for row in rows),
-        out_of_scope=_by_message(rows, Verdict.OUT_OF_SCOPE),
-        sections=_by_heading(conformance),
-        robustness=_by_heading(robustness),
-        exchanges=run.exchanges,
-        not_executed=run.not_executed,
-        remedy=list(remedy(document)),
-        shown=_shown(run, rows),
-        deviating=_deviating(rows),
-        counted_by_level=lambda found: by_level(row["level"] for row in found),
-    )
-    return visible(page)
+    }
 
 
 def requirements_from(folder: Path) -> str:
@@ -113,17 +134,18 @@ def _template() -> Template:
     return environment.get_template("report.html")
 
 
-def _tile(document: dict[str, Any], rows: list[Row], level: str) -> tuple[str, str]:
-    """Whether any of the rows failed, as the word of a verdict, and the same in one sentence for each level: that one,
-    and others that have failures. A run that came to no verdict on the service shows no pass."""
-    known = sum("known_failure" in row for row in rows)
-    failing = Counter(row["level"] for row in rows if row["verdict"] == Verdict.FAIL and "known_failure" not in row)
+def _tile(document: Document, level: str) -> tuple[Verdict, str]:
+    """Whether a requirement of the tile failed, as a verdict, and the same in a sentence for each level: that one, and
+    others that have failures. A run that came to no verdict on the service shows no pass."""
+    found = [one for one in document["requirements"] if (one["level"] == "robustness") == (level == "robustness")]
+    known = sum("known_failure" in one for one in found)
+    failing = Counter(one["level"] for one in found if fails(one))
     covered = {name: tested for name, tested in document["coverage"].items() if tested["tested"]}
     said = [_of_level(name, failing[name], **covered[name]) for name in covered if name == level or failing[name]]
     if not said:
         return Verdict.NOT_EXERCISED, f"No {level} requirement was tested"
-    good = Verdict.PASS if document["verdict"] in ON_THE_SERVICE else Verdict.NOT_EXERCISED
-    return (Verdict.FAIL if failing else good), "; ".join(said + ([counted(known, "known failure")] if known else []))
+    passes = Verdict.PASS if document["verdict"] in ON_THE_SERVICE else Verdict.NOT_EXERCISED
+    return (Verdict.FAIL if failing else passes), "; ".join(said + ([counted(known, "known failure")] if known else []))
 
 
 def _of_level(level: str, failed: int, *, tested: int, testable: int) -> str:
@@ -131,82 +153,49 @@ def _of_level(level: str, failed: int, *, tested: int, testable: int) -> str:
     return f"{failures} in {tested} of {counted(testable, f'testable {level} requirement')}"
 
 
-def _levels(document: dict[str, Any], fail_on: Iterable[str]) -> list[dict[str, Any]]:
-    """The table of counts: one entry a level that has rows, robustness last, apart from conformance."""
-    counts = document["counts"]
+def _levels(document: Document, fail_on: Collection[str]) -> list[dict[str, Any]]:
+    """The table of counts, one entry for each level; robustness last, apart from conformance."""
     return [
         {
-            "name": name,
-            "meaning": MEANING[name],
-            "deviation": deviation(name, list(fail_on)),
-            "shown": _less_the_known(counts[name], known_failures(document, name)),
-            "known": known_failures(document, name),
+            "name": level,
+            "meaning": MEANING[level],
+            "deviation": deviation(level, fail_on),
+            "known": known_failures(document, level),
+            "shown": counts_of(document, level),
         }
-        for name in sorted(counts, key=lambda name: name == "robustness")
+        for level in sorted(document["counts"], key=lambda level: level == "robustness")
     ]
 
 
-def _less_the_known(counts: dict[str, int], known: int) -> dict[str, int]:
-    """Every verdict of a level with its count; failures that are known stand beside."""
-    return {verdict: counts.get(verdict, 0) - (known if verdict == Verdict.FAIL else 0) for verdict in Verdict}
-
-
-def _findings(findings: list[Row]) -> dict[str, list[Row]]:
+def _findings(findings: list[Entry]) -> dict[str, list[Entry]]:
     """The findings under the headline that each belongs to; without the empty headlines."""
-    failed = [finding for finding in findings if finding["verdict"] == Verdict.FAIL]
-    new = [finding for finding in failed if "known_failure" not in finding]
+    new = [finding for finding in findings if fails(finding)]
     groups = {
         "Failing": [one for one in new if one["level"] != "robustness"],
         "Failing: robustness, apart from conformance": [one for one in new if one["level"] == "robustness"],
-        "Failing, and known": [finding for finding in failed if "known_failure" in finding],
+        "Failing, and known": [finding for finding in findings if "known_failure" in finding],
         "Warnings": [finding for finding in findings if finding["verdict"] == Verdict.WARN],
     }
     return {title: found for title, found in groups.items() if found}
 
 
-def _causes(findings: list[Row]) -> dict[str, str]:
-    """The leading requirement of the finding that each deviating requirement is in."""
-    return {row: finding["cause"] for finding in findings for row in (*finding["requirements"], *finding["follows"])}
+def _by_message(entries: Iterable[Entry], verdict: Verdict) -> dict[str, list[Entry]]:
+    """The requirements of that verdict by what is missing."""
+    return grouped([one for one in entries if one["verdict"] == verdict], itemgetter("message"))
 
 
-def _by_message(rows: list[Row], verdict: Verdict) -> dict[str, list[Row]]:
-    """The rows of that verdict by what is missing."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if row["verdict"] == verdict:
-            groups.setdefault(row["message"], []).append(row)
-    return groups
-
-
-def _by_heading(rows: list[Row]) -> list[dict[str, Any]]:
-    """The rows by the heading of the document, in its order, with the tally of their verdicts."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(ledger()[row["id"]].heading, []).append(row)
+def _by_heading(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """The requirements by the heading of the interface document, in its order, with the tally of their verdicts."""
+    groups = grouped(entries, lambda one: ledger()[one["id"]].heading)
     return [{"heading": heading, "rows": found, "tally": _tally(found)} for heading, found in groups.items()]
 
 
-def _tally(rows: list[Row]) -> list[tuple[str, str]]:
-    """The rows counted by verdict, and by level within it: `12 documented pass`."""
-    tally = Counter((row["verdict"], row["level"]) for row in rows)
+def _tally(entries: list[Entry]) -> list[tuple[str, str]]:
+    """The requirements counted by verdict, and by level within it: `12 documented pass`."""
+    tally = Counter((one["verdict"], one["level"]) for one in entries)
     return [
         (verdict, f"{tally[verdict, level]} {level} {verdict.replace('-', ' ')}")
         for verdict in Verdict
         for level in LEVELS
         if tally[verdict, level]
     ]
-
-
-def _deviating(rows: list[Row]) -> dict[int, list[Row]]:
-    """The failing rows, and then the warning ones, by the exchanges that show them."""
-    found: dict[int, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: list(Verdict).index(row["verdict"])):
-        for number in row["exchanges"] if row["verdict"] in (Verdict.FAIL, Verdict.WARN) else ():
-            found.setdefault(number, []).append(row)
-    return found
-
-
-def _shown(run: Run, rows: list[Row]) -> set[int]:
-    """The exchanges that are shown whole: the first WHOLE of them, and all that a statement cites."""
-    cited = {number for row in rows for number in row["exchanges"]}
-    return set(run.exchanges) & {*sorted(run.exchanges)[:WHOLE], *cited}

@@ -7,7 +7,7 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import SystemOut
 
-from reports.verdicts import ON_THE_SERVICE, Verdict
+from reports.verdicts import ON_THE_SERVICE, Verdict, fails
 
 
 def junit(document: dict[str, Any]) -> str:
@@ -39,7 +39,7 @@ def _run_case(document: dict[str, Any], *, fails: bool) -> TestCase:
 def _case(row: dict[str, Any]) -> TestCase:
     case = TestCase(row["id"], classname=row["operation"] or "general", time=0)
     verdict, message = row["verdict"], row["message"]
-    if verdict == Verdict.FAIL and "known_failure" not in row:
+    if fails(row):
         failure = Failure(message, row["level"])
         failure.text = f"{row['text']} ({row['section']})"
         case.result = [failure]

@@ -1,38 +1,30 @@
-"""One run as a result model: what every report is written from."""
+"""One run as a result model: every report is written from it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
 
 from environments.profiles.profile import Profile, today
-from reports.causes import findings
 from reports.cuts import Cuts
 from reports.generated import Generated
 from reports.grants import Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observation
-from reports.headline import headline
 from reports.notes import Note, NoteKind, in_order
-from reports.proven import proof_line
-from reports.reproducing import MOVES_MONEY
 from reports.verdicts import (
     NOTHING_TESTED,
     RequirementResult,
+    Results,
     RunResult,
     Verdict,
-    counts,
-    coverage,
     merged,
     run_result,
     with_known_failures,
 )
 from spec.interface import operations
 from spec.requirements import Requirement, ledger
-
-VERSION = "0.1.0"
 
 
 @dataclass
@@ -64,14 +56,14 @@ class Run:
     unwritten: str = ""
     finished: datetime | None = None
 
-    def rows(self) -> list[tuple[Requirement, RequirementResult]]:
-        """Every row of the run in the document's order, with its result."""
-        return [(row, self._final[0][row.id]) for row in ledger().values() if row.id in self._final[0]]
+    def requirements(self) -> Results:
+        """Every requirement that the run is about, in the order of the interface document, with its result."""
+        return [(one, self._final[0][one.id]) for one in ledger().values() if one.id in self._final[0]]
 
     def result(self) -> RunResult:
         """The verdict, and why it is incomplete."""
         return run_result(
-            self.rows(),
+            self.requirements(),
             fail_on=self.profile.fail_on,
             unreachable=self.unreachable,
             interrupted=self.interrupted,
@@ -96,8 +88,8 @@ class Run:
 
     @property
     def operations(self) -> set[str]:
-        """The operations that the run is about: those of its rows, or all of them for a row of no operation."""
-        named = {row.operation for row, _ in self.rows()}
+        """The operations that the run is about: all of them where one of its requirements belongs to none."""
+        named = {requirement.operation for requirement, _ in self.requirements()}
         return set(operations()) if None in named else {operation for operation in named if operation}
 
     @property
@@ -141,102 +133,23 @@ class Run:
 
     def _merged(self) -> dict[str, RequirementResult]:
         found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
-        rows = [row for row in ledger().values() if not self.narrowed or row.id in self.selected]
-        results = ((row, found.get(row.id) or self._without_a_test(row)) for row in rows)
-        return {row.id: self.cuts.explain(row, result) for row, result in results}
+        asked = [one for one in ledger().values() if not self.narrowed or one.id in self.selected]
+        results = ((one, found.get(one.id) or self._untested(one)) for one in asked)
+        return {requirement.id: self.cuts.explain(requirement, result) for requirement, result in results}
 
-    def _without_a_test(self, row: Requirement) -> RequirementResult:
-        """What a row is when nothing was found for it: the weakest verdict that is true."""
-        if row.untestable:
-            return RequirementResult(row.id, Verdict.UNTESTABLE, row.untestable)
-        if missing := missing_permission(row, self.profile.allow):
-            return RequirementResult(row.id, Verdict.OUT_OF_SCOPE, missing)
+    def _untested(self, requirement: Requirement) -> RequirementResult:
+        """The result of a requirement for which nothing was found: the weakest verdict that is true, and why."""
+        if requirement.untestable:
+            return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
+        if missing := missing_permission(requirement, self.profile.allow):
+            return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
         why = f"the target cannot be reached: {self.unreachable}" if self.unreachable else "no test reached it"
-        return RequirementResult(row.id, Verdict.NOT_EXERCISED, why)
-
-    def document(self) -> dict[str, Any]:
-        """The content of conformance.json."""
-        result, rows = self.result(), self.rows()
-        shown = [_row(row, result) for row, result in rows]
-        finished = self.finished or datetime.now(UTC)
-        document: dict[str, Any] = {
-            "suite": {"version": VERSION, "proof": proof_line()},
-            "environment": {
-                "name": self.profile.name,
-                "base_url": self.base_url,
-                "allow": sorted(self.profile.allow),
-            },
-            "started": self.started.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "duration_s": round((finished - self.started).total_seconds(), 2),
-            "verdict": result.verdict,
-            "incomplete": result.why,
-            "exit_status": result.verdict.exit_status,
-            "selection": self.selection,
-            "notes": [note.text for note in self.notes()],
-            "traffic": {"requests": self.requests, "executions": self.executions},
-            "generated": {"seed": self.seed, "examples": self.examples, **self._generated()},
-            "counts": counts(rows),
-            "coverage": coverage(rows),
-            "cut": self.cuts.data(),
-            "granted": sorted(self.grants.granted),
-            "granted_nothing": [name for name in self.grants.asked(self.operations) if name not in self.grants.granted],
-            "findings": self._findings(shown),
-            "requirements": shown,
-            "observations": [_observation(seen) for seen in self.observations],
-            "left_behind": self.left_behind,
-            "not_cleaned_up": [{**vars(key), "exchanges": list(key.exchanges)} for key in self.not_cleaned_up],
-            "exchanges": [_outline(self.exchanges[number]) for number in sorted(self.exchanges)],
-        }
-        return document | {"headline": str(headline(document))}
-
-    def _findings(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The findings, each with a line that sends again what shows it, where the evidence has one."""
-        inputs = {number: str(seen.get("input", "")) for number, seen in self.exchanges.items()}
-        found = findings(rows, inputs)
-        for finding in found:
-            lines = [self.exchanges[number].get("curl") for number in finding["exchanges"] if number in self.exchanges]
-            harmless = sorted(filter(None, lines), key=lambda line: line.startswith(MOVES_MONEY))
-            finding["reproduce"] = harmless[0] if harmless else ""
-        return found
-
-    def _generated(self) -> dict[str, Any]:
-        return {**self.generated.data(), "notes": list(self.generated.notes(self.grants.granted))}
+        return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)
 
 
-def _observation(seen: Observation) -> dict[str, Any]:
-    return {"id": seen.id, "value": seen.value, "exchanges": list(seen.exchanges)}
-
-
-def missing_permission(row: Requirement, allow: Collection[str]) -> str:
-    """Why the profile keeps a row out of scope, with what would have been sent; empty where it does not."""
-    operation = operations().get(row.operation or "")
+def missing_permission(requirement: Requirement, allow: Collection[str]) -> str:
+    """Why the profile keeps a requirement out of scope, with what would have been sent; empty where it does not."""
+    operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
         return ""
     return f"would have sent {operation.method} {operation.path}; needs {operation.permission} in allow"
-
-
-def _row(row: Requirement, result: RequirementResult) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "id": row.id,
-        "section": row.section,
-        "level": row.level,
-        "operation": row.operation,
-        "text": row.text,
-        "verdict": result.verdict,
-        "message": result.message,
-        "exchanges": list(result.exchanges),
-    }
-    if result.known:
-        shown["known_failure"] = result.known
-    return shown
-
-
-def _outline(exchange: Mapping[str, Any]) -> dict[str, Any]:
-    status = exchange.get("response", {}).get("status")
-    return {
-        "number": exchange["number"],
-        "operation": exchange["operation"],
-        "request": f"{exchange['request']['method']} {exchange['request']['url']}",
-        "result": status if status is not None else exchange.get("failure"),
-        "elapsed_ms": exchange["elapsed_ms"],
-    }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from reports.headline import count_lines, headline, remedy, run_line
 from reports.notes import Note, NoteKind
 from reports.verdicts import Verdict
-from reports.wording import counted, first_few
+from reports.wording import counted, first_few, grouped
 
 MOST_FIRST = 5
 """Lines before the verdict: the first finding is to be seen on one screen with it."""
@@ -53,15 +54,14 @@ def _warning(finding: dict[str, Any]) -> Iterator[str]:
 
 
 def _untested(document: dict[str, Any]) -> Iterator[str]:
-    reasons: dict[str, list[str]] = {}
-    for row in document["requirements"]:
-        if row["verdict"] == Verdict.NOT_EXERCISED and row["level"] in ("documented", "robustness"):
-            reasons.setdefault(row["message"], []).append(row["id"])
+    weighty = [one for one in document["requirements"] if one["level"] in ("documented", "robustness")]
+    missing = [one for one in weighty if one["verdict"] == Verdict.NOT_EXERCISED]
+    reasons = grouped(missing, itemgetter("message"))
     if "granted anything" in document["incomplete"] and len(reasons) > 1:
-        yield f"not exercised: {counted(sum(map(len, reasons.values())), 'requirement')}, as nothing was granted"
+        yield f"not exercised: {counted(len(missing), 'requirement')}, as nothing was granted"
         return
-    for reason, ids in reasons.items():
-        yield f"not exercised: {first_few(ids)}: {reason}"
+    for reason, group in reasons.items():
+        yield f"not exercised: {first_few([one['id'] for one in group])}: {reason}"
 
 
 def _not_cleaned_up(document: dict[str, Any]) -> Iterator[str]:

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from typing import Any
 
 from environments.profiles.profile import KnownFailure
-from reports.wording import by_level
+from reports.wording import by_level, grouped
 from spec.requirements import LEVELS, Requirement
 
 NOTHING_TESTED = "nothing was tested"
@@ -85,6 +86,11 @@ class RunResult:
     why: str = ""
 
 
+def fails(entry: Mapping[str, Any]) -> bool:
+    """Whether a requirement or a finding of conformance.json fails the run: a known failure does not."""
+    return entry["verdict"] == Verdict.FAIL and "known_failure" not in entry
+
+
 def deviation(level: str, fail_on: Collection[str]) -> Verdict:
     """What a deviation from a requirement of that level is."""
     if level == "not-shown":
@@ -93,11 +99,9 @@ def deviation(level: str, fail_on: Collection[str]) -> Verdict:
 
 
 def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
-    """One result a row: the first verdict in Verdict, with every distinct message and all the evidence of it."""
-    by_id: dict[str, list[RequirementResult]] = {}
-    for result in results:
-        by_id.setdefault(result.id, []).append(result)
-    return {row_id: _strongest(row_id, group) for row_id, group in by_id.items()}
+    """One result for each requirement: its first verdict, with every distinct message and all the evidence of that."""
+    groups = grouped(results, lambda result: result.id)
+    return {requirement_id: _strongest(requirement_id, group) for requirement_id, group in groups.items()}
 
 
 def counts(results: Results) -> dict[str, dict[str, int]]:
@@ -201,9 +205,9 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
     return replace(result, message=message), "passes; delete the entry"
 
 
-def _strongest(row_id: str, results: list[RequirementResult]) -> RequirementResult:
+def _strongest(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     verdict = next(verdict for verdict in Verdict if any(result.verdict == verdict for result in results))
     same = [result for result in results if result.verdict == verdict]
     messages = list(dict.fromkeys(result.message for result in same if result.message))
     numbers = dict.fromkeys(number for result in same for number in result.exchanges)
-    return RequirementResult(row_id, verdict, "; ".join(messages), tuple(numbers))
+    return RequirementResult(requirement_id, verdict, "; ".join(messages), tuple(numbers))

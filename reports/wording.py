@@ -1,13 +1,16 @@
-"""How things are counted and listed in every sentence of a report."""
+"""How things are counted, listed and grouped in every report."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from spec.requirements import LEVELS
 
 _MOST_NAMED = 3
+Item = TypeVar("Item")
+Key = TypeVar("Key")
 
 
 def counted(number: int, noun: str, *, none: str = "0") -> str:
@@ -31,3 +34,11 @@ def by_level(levels: Iterable[str]) -> str:
     tally = Counter(levels)
     parts = [f"{tally[level]} {level}" for level in LEVELS if tally[level]]
     return f"{listed(parts)} requirement{'' if sum(tally.values()) == 1 else 's'}"
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by their key, both in the order in which they come."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reports.conformance_json import Document, document_of
 from reports.explaining import Once, shorten
 from reports.handover import FoundByTest
 from reports.junit import junit
@@ -28,6 +29,7 @@ class Reporter:
         self.run = run
         self.folder = folder
         self._failed: list[Any] = []
+        self._document: Document = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -50,6 +52,7 @@ class Reporter:
         self.run.close()
         if exitstatus in (0, 1, 6, 7):
             session.exitstatus = self.run.result().verdict.exit_status
+        self._document = document_of(self.run)
         self._write_files(session)
         self._tell_each_cause_once(session)
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
@@ -60,10 +63,9 @@ class Reporter:
     def _write_files(self, session: pytest.Session) -> None:
         if self.folder is None:
             return
-        document = self.run.document()
         try:
-            write(self.folder / "conformance.json", json.dumps(document, indent=1) + "\n")
-            write(self.folder / "junit.xml", junit(document))
+            write(self.folder / "conformance.json", json.dumps(self._document, indent=1) + "\n")
+            write(self.folder / "junit.xml", junit(self._document))
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
         except OSError as error:
@@ -75,7 +77,7 @@ class Reporter:
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and terminal.stats.get("failed"):
             self._failed = terminal.stats["failed"]
-            terminal.stats["failed"] = Once(self.run.document()["findings"]).told(self._failed)
+            terminal.stats["failed"] = Once(self._document["findings"]).told(self._failed)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         report = self.run.unwritten or (str(self.folder / "report.html") if self.folder else "")
@@ -83,5 +85,5 @@ class Reporter:
             shorten(self._failed)
             terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self.run.document(), self.run.notes(), report):
+        for line in summary(self._document, self.run.notes(), report):
             terminalreporter.write_line(line)

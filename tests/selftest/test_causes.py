@@ -13,6 +13,7 @@ from environments.sandbox import Response
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from reports.causes import findings
+from reports.conformance_json import document_of
 from reports.explaining import Once
 from reports.handover import Observation
 from reports.notes import Note, NoteKind, outcome_unknown
@@ -53,7 +54,7 @@ class TestOneCause:
         """What targeted, generated and stateful traffic say of one field is said once."""
         said = (
             "digit is missing; digit is missing (12 times, smallest: exchange 400) (reproduce with --seed=7); "
-            "in a sequence, valid: digit is missing (1 times, smallest: exchange 500) (reproduce with --seed=7)"
+            "in a sequence, valid: digit is missing (1 time, smallest: exchange 500) (reproduce with --seed=7)"
         )
 
         (found,) = findings([row("executePix.digit.present", said, (5, 400, 500))], {})
@@ -328,7 +329,7 @@ class TestSummary:
         """Unknown outcomes and the set-up, the verdict, the findings, and then all that can wait."""
         run.said.append(Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"))
 
-        lines = list(summary(run.document(), run.notes(), "report.html"))
+        lines = list(summary(document_of(run), run.notes(), "report.html"))
 
         del lines[2:4]  # the headline, and how much was sent
         assert lines == [
@@ -353,7 +354,7 @@ class TestSummary:
         """However much is said first, the first finding begins within twelve lines."""
         run.said += [outcome_unknown(f"exchange {number}", "look it up") for number in range(40)]
 
-        lines = list(summary(run.document(), run.notes(), ""))
+        lines = list(summary(document_of(run), run.notes(), ""))
 
         assert lines.index(f"FAIL {DIGIT}") < 10
         assert all(any(note.text in line for line in lines) for note in run.said)

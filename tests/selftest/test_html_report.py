@@ -14,6 +14,7 @@ import pytest
 from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
 from reports import html, proven
+from reports.conformance_json import document_of
 from reports.handover import Observation
 from reports.headline import headline
 from reports.html import requirements_from, summary_html
@@ -147,7 +148,7 @@ class TestTheFirstMinute:
 
         shown = page(run)
 
-        said = headline(run.document())
+        said = headline(document_of(run))
 
         assert said.word in re.sub(r"\s+", " ", shown.text)
         assert re.sub(r"\s+", " ", shown.text).count(said.sentence) == 1
@@ -195,7 +196,7 @@ class TestTheFirstMinute:
         add(run, DIGIT, Verdict.PASS)
 
         assert run.result().why == "no operation granted anything"
-        assert html._tile(run.document(), run.document()["requirements"], "documented") == (
+        assert html._tile(document_of(run), "documented") == (
             Verdict.NOT_EXERCISED,
             "No failures in 1 of 1 testable documented requirement",
         )
@@ -277,7 +278,7 @@ class TestEvidence:
         text = page(run).text
 
         assert text.count("<curl>") == 4  # those of three exchanges, and that of the finding
-        assert "There are 9; 6 that no statement cites are one line each." in text
+        assert "There are 9; 6 that no finding cites are one line each." in text
 
 
 @pytest.fixture(scope="module")

@@ -150,7 +150,7 @@ def test_version_is_the_same_everywhere():
     """pyproject.toml, the reports and the changelog name one version."""
     import tomllib
 
-    from reports.run import VERSION
+    from reports.conformance_json import VERSION
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 

@@ -12,6 +12,7 @@ import pytest
 
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
+from reports.conformance_json import document_of
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 
@@ -84,6 +85,6 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     if capture.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     run = capture.run
-    rows = {row.id: result for row, result in run.rows() if row.id not in _OF_GENERATED_TRAFFIC}
-    findings = tuple(run.document()["findings"])
+    rows = {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
+    findings = tuple(document_of(run)["findings"])
     return Trial(int(status), rows, run.requests, tuple(run.errors), findings, tuple(run.left_behind))

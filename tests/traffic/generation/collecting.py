@@ -8,6 +8,7 @@ from functools import cache
 
 from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
+from reports.wording import counted
 from spec.answers import is_refusal, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
@@ -111,7 +112,7 @@ class Findings:
     def _text_of(self, sign: Sign) -> str:
         shown = self.shown[sign]
         at = f"{sign.where}, {shown.case.what}: " if sign.where else ""
-        return f"{at}{sign.message} ({shown.times} times, smallest: exchange {shown.exchange.number})"
+        return f"{at}{sign.message} ({counted(shown.times, 'time')}, smallest: exchange {shown.exchange.number})"
 
     def _count_in(self, exchange: Exchange) -> None:
         """Count the exchange, and the one that reproduced a finding."""

@@ -1,0 +1,109 @@
+"""conformance.json: a run as plain data, which the terminal, junit.xml and report.html read, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from reports.causes import findings
+from reports.handover import Evidence
+from reports.headline import headline
+from reports.proven import proof_line
+from reports.reproducing import MOVES_MONEY
+from reports.run import Run
+from reports.verdicts import RequirementResult, counts, coverage
+from spec.requirements import Requirement
+
+VERSION = "0.1.0"
+Document = dict[str, Any]
+
+
+def document_of(run: Run) -> Document:
+    """The content of conformance.json."""
+    document = {**_set_up(run), **_figures(run), **_found(run), **_left(run)}
+    return document | {"headline": str(headline(document))}
+
+
+def _set_up(run: Run) -> Document:
+    profile, result, finished = run.profile, run.result(), run.finished or datetime.now(UTC)
+    return {
+        "suite": {"version": VERSION, "proof": proof_line()},
+        "environment": {"name": profile.name, "base_url": run.base_url, "allow": sorted(profile.allow)},
+        "started": run.started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "duration_s": round((finished - run.started).total_seconds(), 2),
+        "verdict": result.verdict,
+        "incomplete": result.why,
+        "exit_status": result.verdict.exit_status,
+        "selection": run.selection,
+        "notes": [note.text for note in run.notes()],
+    }
+
+
+def _figures(run: Run) -> Document:
+    generated, granted = run.generated, run.grants.granted
+    return {
+        "traffic": {"requests": run.requests, "executions": run.executions},
+        "generated": {
+            "seed": run.seed,
+            "examples": run.examples,
+            **generated.data(),
+            "notes": list(generated.notes(granted)),
+        },
+        "counts": counts(run.requirements()),
+        "coverage": coverage(run.requirements()),
+        "cut": run.cuts.data(),
+        "granted": sorted(granted),
+        "granted_nothing": [name for name in run.grants.asked(run.operations) if name not in granted],
+    }
+
+
+def _found(run: Run) -> Document:
+    requirements = [_requirement(*each) for each in run.requirements()]
+    inputs = {number: str(seen.get("input", "")) for number, seen in run.exchanges.items()}
+    return {
+        "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements, inputs)],
+        "requirements": requirements,
+        "observations": [
+            {"id": seen.id, "value": seen.value, "exchanges": list(seen.exchanges)} for seen in run.observations
+        ],
+    }
+
+
+def _requirement(requirement: Requirement, result: RequirementResult) -> Document:
+    known = {"known_failure": result.known} if result.known else {}
+    return {
+        "id": requirement.id,
+        "section": requirement.section,
+        "level": requirement.level,
+        "operation": requirement.operation,
+        "text": requirement.text,
+        "verdict": result.verdict,
+        "message": result.message,
+        "exchanges": list(result.exchanges),
+        **known,
+    }
+
+
+def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:
+    """A line that sends again what shows the finding, one that moves no money where there is one; else empty."""
+    lines = [exchanges[number]["curl"] for number in finding["exchanges"] if number in exchanges]
+    return min(filter(None, lines), key=lambda line: line.startswith(MOVES_MONEY), default="")
+
+
+def _left(run: Run) -> Document:
+    return {
+        "left_behind": run.left_behind,
+        "not_cleaned_up": [{**vars(key), "exchanges": list(key.exchanges)} for key in run.not_cleaned_up],
+        "exchanges": [_outline(run.exchanges[number]) for number in sorted(run.exchanges)],
+    }
+
+
+def _outline(exchange: Evidence) -> Document:
+    return {
+        "number": exchange["number"],
+        "operation": exchange["operation"],
+        "request": f"{exchange['request']['method']} {exchange['request']['url']}",
+        "result": exchange["response"]["status"] if "response" in exchange else exchange.get("failure"),
+        "elapsed_ms": exchange["elapsed_ms"],
+    }
