@@ -1,11 +1,32 @@
-"""Wiring of the self-tests: the proof writes its matrix from the process that the user started."""
+"""Wiring of the self-tests: which of them are slow, and the proof's matrix, which is written by the process that the
+user started."""
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 
+from tests.selftest.generated_runs import generate, run_apart
+from tests.selftest.planned import plan_of
 from tests.selftest.proof import matrix
+from tests.selftest.proof.trial import CONFORMANCE, try_service, try_target
+from tests.selftest.services.forking import run_pytest
+from tests.selftest.services.running import run, started
+
+RUNS = (run, started, run_pytest, try_service, try_target, generate, run_apart, plan_of, CONFORMANCE)
+"""What runs the suite inside a self-test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: a self-test in a module that runs the suite; make quick leaves it out")
     matrix.pytest_configure(config)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if _runs_the_suite(item.module):
+        item.add_marker("slow")
+
+
+def _runs_the_suite(module: ModuleType) -> bool:
+    return any(value is runs for value in vars(module).values() for runs in RUNS)
