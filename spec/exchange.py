@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Container
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from spec.json_text import JsonText, read_json
-from spec.packed import Packed, read_large
 
 Headers = tuple[tuple[str, str], ...]
+LARGE = 65_536
+"""Bytes from which a body is kept compressed."""
+_READ_AT_ONCE = 8
+"""Large bodies whose JSON is held at a time: as many as the responses that one requirement is judged by."""
 _COMMON_TYPES = frozenset(
     (
         *(
@@ -60,13 +65,35 @@ class Request:
         return unquote(urlsplit(self.url).path.rsplit("/", 1)[-1])
 
 
+class Packed:
+    """A field of a dataclass for bytes. A run keeps every response, so large bodies are kept compressed."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> bytes:
+        if instance is None:
+            raise AttributeError(f"{self._name} has no default")  # as dataclasses ask for
+        kept, large = vars(instance)[self._name]
+        return zlib.decompress(kept) if large else kept
+
+    def __set__(self, instance: object, value: bytes) -> None:
+        large = len(value) > LARGE
+        vars(instance)[self._name] = (zlib.compress(value, 1) if large else value, large)
+
+
+@lru_cache(maxsize=_READ_AT_ONCE)
+def _read_large(kept: bytes, cut: str) -> JsonText:
+    return read_json(zlib.decompress(kept), cut=cut)
+
+
 @dataclass(frozen=True, repr=False)
 class Response:
     """A response, its body decoded from the content coding. `cut` is the limit that cut the body short."""
 
     status: int
     headers: Headers
-    body: Packed = Packed()  # noqa: RUF009 - a descriptor, not a value that instances share
+    body: Packed = Packed()
     cut: str = ""
 
     def __repr__(self) -> str:
@@ -92,7 +119,7 @@ class Response:
         """The body read as strict JSON, once; that of large bodies is not held for long."""
         kept, large = self.kept
         if large:
-            return read_large(kept, self.cut)
+            return _read_large(kept, self.cut)
         if "_json" not in vars(self):
             vars(self)["_json"] = read_json(kept, cut=self.cut)
         text: JsonText = vars(self)["_json"]

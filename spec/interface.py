@@ -17,20 +17,15 @@ import yaml
 
 OPENAPI = Path(__file__).with_name("openapi.yaml")
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
-READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
-"""The operations that only read."""
-PREPARING = ("createPix", "transferExternal", "transferInternal", "transferP2p")
-"""The operations that may prepare a transfer, and give its transaction code."""
+MARK = "pixconf-"
+"""Every synthetic identifier starts with it, so that it is nobody's account, key or code."""
 MONEY = frozenset({"create-pix", "transfer", "execute"})
 """The permissions of the operations that move money, or may."""
-KEY_TYPES = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
-MARK = "pixconf-"
-"""Every identifier that the suite invents starts with it, so that it names nobody's account, key or code."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A documented field of a result: its JSON types, such as `("string", "null")`."""
+    """A documented field. `types` are its JSON types, such as `("string", "null")`."""
 
     name: str
     types: tuple[str, ...]
@@ -52,15 +47,15 @@ class Operation:
     result: tuple[Field, ...]
 
     @property
-    def argument(self) -> str | None:
-        """The name of the path parameter, or None."""
+    def path_parameter(self) -> str | None:
+        """The name of the path parameter; None where the path has none."""
         match = re.search(r"\{(\w+)}", self.path)
         return match.group(1) if match else None
 
 
 @cache
 def openapi() -> Mapping[str, Any]:
-    """The schema as loaded from YAML."""
+    """The content of `openapi.yaml`."""
     loaded: Mapping[str, Any] = yaml.load(OPENAPI.read_text("utf-8"), Loader=_LOADER)
     return loaded
 
@@ -81,7 +76,7 @@ def operations() -> Mapping[str, Operation]:
 
 @cache
 def personal_fields() -> frozenset[str]:
-    """The names of the members that the schema marks as personal."""
+    """The names of the fields that the schema marks with `x-personal`."""
     return frozenset(
         name
         for schema in openapi()["components"]["schemas"].values()
@@ -93,9 +88,9 @@ def personal_fields() -> frozenset[str]:
 def operations_reached(method: str, path: str) -> frozenset[str]:
     """Every operation that a server could take this request for.
 
-    The path is read as sent and as a lenient server may read it: percent-decoded again and again, dot
-    segments resolved, slashes merged, letter case ignored. A method that a path does not document counts
-    for all operations of the path, as a HEAD may run what a GET runs.
+    The path is read as sent and as a lenient server may read it: percent-decoded several times, dot segments resolved,
+    slashes merged, letter case ignored. A method that is not documented for a path counts for all operations of the
+    path: a HEAD may run what a GET runs.
     """
     reached: set[str] = set()
     for reading in _readings(path):
@@ -105,8 +100,8 @@ def operations_reached(method: str, path: str) -> frozenset[str]:
     return frozenset(reached)
 
 
-def arguments_reached(operation: str, path: str) -> frozenset[str]:
-    """Every path argument that a server could read where it takes the path for this operation's."""
+def path_parameters_reached(operation: str, path: str) -> frozenset[str]:
+    """Every value that a server could read as the path parameter of the operation."""
     template = _matcher(operations()[operation].path)
     found = (template.fullmatch(reading) for reading in _readings(path))
     return frozenset(match.group(1) for match in found if match)
@@ -168,3 +163,15 @@ def _resolved(path: str) -> str:
         elif segment not in ("", "."):
             kept.append(segment)
     return "/" + "/".join(kept)
+
+
+def _permitted_by(*permissions: str) -> tuple[str, ...]:
+    return tuple(operation.id for operation in operations().values() if operation.permission in permissions)
+
+
+READS = _permitted_by("read")
+PREPARING = _permitted_by("create-pix", "transfer")
+"""The operations that may prepare a transfer and return its transaction code."""
+KEY_TYPES: tuple[str, ...] = tuple(
+    openapi()["components"]["schemas"]["KeyRegistration"]["properties"]["pixKeyType"]["enum"]
+)

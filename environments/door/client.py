@@ -106,6 +106,6 @@ class Client:
 
 def _path(operation: str, argument: str | bytes | None, safe: str = "") -> str:
     documented = operations()[operation]
-    if documented.argument is None or argument is None:
+    if documented.path_parameter is None or argument is None:
         return documented.path
-    return documented.path.replace(f"{{{documented.argument}}}", quote(argument, safe=safe))
+    return documented.path.replace(f"{{{documented.path_parameter}}}", quote(argument, safe=safe))

@@ -11,7 +11,7 @@ import requests
 
 from environments.door.outgoing import Sending
 from environments.secrets import Secrets
-from spec.interface import MARK, arguments_reached, operations, operations_reached
+from spec.interface import MARK, operations, operations_reached, path_parameters_reached
 
 _EXECUTION = "executePix"
 
@@ -67,4 +67,4 @@ def _is_execution_of(path: str, codes: Set[str]) -> bool:
 
 def _is_synthetic(path: str) -> bool:
     """Whether the code carries the mark, however a server reads the path."""
-    return all(MARK in code for code in arguments_reached(_EXECUTION, path))
+    return all(MARK in code for code in path_parameters_reached(_EXECUTION, path))

@@ -12,10 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from environments.door import connections
-from spec.exchange import FailureKind, Request, Response
+from spec.exchange import LARGE, FailureKind, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json
-from spec.packed import LARGE
 from tests.selftest.exchanges import answer
 from tests.traffic.existence import indistinguishable
 

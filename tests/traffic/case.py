@@ -130,7 +130,7 @@ def form_of(operation: str, profile: Profile) -> Mapping[str, Any] | None:
 
 def places_of(operation: str, profile: Profile) -> list[str]:
     """Path parameters that an invalid request may go to: where it can harm nothing."""
-    if operations()[operation].argument is None:
+    if operations()[operation].path_parameter is None:
         return []
     own = list(profile.accounts[:1]) if operation in HARMLESS else []
     return [*own, synthetic_text("account")]

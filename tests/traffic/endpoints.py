@@ -126,7 +126,7 @@ class Endpoints:
 
         For a synthetic account: what a deletion without a key does to a real one is not shown.
         """
-        argument = synthetic() if operations()[operation].argument else None
+        argument = synthetic() if operations()[operation].path_parameter else None
         compared: list[Comparison] = []
         for body in _invalid_bodies(operation, self._profile):
             if not any(each.tells_apart for each in compared):
@@ -144,8 +144,8 @@ class Endpoints:
         documented = operations()[operation]
         if documented.permission == "read":
             account = self._profile.accounts[0] if self._profile.accounts else synthetic()
-            return self._client.send(operation, account if documented.argument else None, valid=True)
-        argument = synthetic() if documented.argument else None
+            return self._client.send(operation, account if documented.path_parameter else None, valid=True)
+        argument = synthetic() if documented.path_parameter else None
         return self._client.send(operation, argument, json=NOTHING if documented.method == "GET" else {})
 
     # -- whether the refused request is known to be valid -----------------------------------------------------
@@ -175,7 +175,7 @@ class Endpoints:
         accepted = [
             other for other in self._client.door.exchanges if other.operation != seen.operation and _grants(other)
         ]
-        if operations()[seen.operation].argument is None:
+        if operations()[seen.operation].path_parameter is None:
             return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
         return any(_argument(other) == _argument(seen) for other in accepted)
 
@@ -228,7 +228,7 @@ def _grants(exchange: Exchange) -> bool:
 
 
 def _argument(exchange: Exchange) -> str | None:
-    return exchange.request.last_segment if operations()[exchange.operation].argument else None
+    return exchange.request.last_segment if operations()[exchange.operation].path_parameter else None
 
 
 def _invalid_bodies(operation: str, profile: Profile) -> list[bytes]:

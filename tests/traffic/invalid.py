@@ -154,7 +154,7 @@ COMMON_CREDENTIALS = CREDENTIALS[:3]
 
 def argument_cases(operation: str, body: bytes | None, names: Iterable[str] = ARGUMENTS) -> Iterator[Case]:
     """Synthetic path parameters, with a body that can be read: a service may read that first."""
-    name = operations()[operation].argument or ""
+    name = operations()[operation].path_parameter or ""
     for what in names:
         yield Case(operation, name, what, ARGUMENTS[what], body, raw=what == RAW)
 

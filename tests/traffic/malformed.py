@@ -25,7 +25,7 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
         return
     if operation == "executePix":
         yield from invalid.argument_cases(operation, None, _ARGUMENTS)
-    elif documented.argument and documented.method == "GET":
+    elif documented.path_parameter and documented.method == "GET":
         yield from invalid.argument_cases(operation, None, ("unknown", "with an encoded slash"))
     elif operation == _REGISTER:
         yield from _registrations(profile)

@@ -77,7 +77,7 @@ class Traffic:
 
     def _visited(self, operation: str) -> list[Exchange]:
         if operation in READS:
-            argument = self.account if operations()[operation].argument else None
+            argument = self.account if operations()[operation].path_parameter else None
             known = [
                 seen for seen in self.client.door.exchanges if seen.operation == operation and seen.expects_success
             ]

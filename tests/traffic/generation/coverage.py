@@ -28,7 +28,7 @@ def coverage(operation: str, profile: Profile) -> Iterator[Case]:
     form = form_of(operation, profile)
     body = as_bytes(form) if form else None
     yield from invalid.query_cases(operation, place, body)
-    if operations()[operation].argument:
+    if operations()[operation].path_parameter:
         names = invalid.ARGUMENTS if operation == "executePix" else invalid.EVERYWHERE
         yield from invalid.argument_cases(operation, body, names)
     credentials = invalid.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else invalid.COMMON_CREDENTIALS

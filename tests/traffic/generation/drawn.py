@@ -34,7 +34,7 @@ _BREAKAGES = st.sampled_from(
 
 def arguments(operation: str, body: bytes | None) -> SearchStrategy[Case]:
     """Path parameters of all of Unicode and of bytes that are no text, with the mark of the suite."""
-    name = operations()[operation].argument or ""
+    name = operations()[operation].path_parameter or ""
     texts = st.builds(
         lambda text, raw: Case(operation, name, "text", synthetic_text(text), body, raw=raw), _TEXT, st.booleans()
     )

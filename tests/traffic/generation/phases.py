@@ -88,7 +88,7 @@ class Generation:
         places = places_of(operation, self.profile)
         form = form_of(operation, self.profile)
         strategies = [schema.fuzzing_cases(operation, places if form else (), form)]
-        if operations()[operation].argument:
+        if operations()[operation].path_parameter:
             strategies.append(drawn.arguments(operation, as_bytes(form) if form else None))
         if form:
             strategies += [drawn.bodies(operation, places, form)] * 2

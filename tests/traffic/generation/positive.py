@@ -34,7 +34,7 @@ SPELLINGS: tuple[Spelling, ...] = (
 
 def valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
     """Reads of the profile's accounts in turn."""
-    if operations()[operation].argument is None:
+    if operations()[operation].path_parameter is None:
         yield from (Case(operation, "", "valid", valid=True) for _ in range(most))
         return
     for account in islice(cycle(profile.accounts), most if profile.accounts else 0):

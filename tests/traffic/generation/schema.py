@@ -75,7 +75,7 @@ def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form, 
     content_type = headers.get("content-type", JSON)
     if not (content_type.isascii() and content_type.isprintable()):
         content_type = JSON
-    where = _unusual(case.body, form) if form else operations()[operation].argument or "query"
+    where = _unusual(case.body, form) if form else operations()[operation].path_parameter or "query"
     return Case(operation, where, what.removeprefix(f"{where}: "), place, _body(case.body), content_type)
 
 
