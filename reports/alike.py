@@ -11,7 +11,7 @@ from spec.interface import KEY_TYPES
 from spec.rules import ROBUSTNESS
 
 _MANY = 3
-"""Fields, key types or endpoints that are broken alike have one cause from here on; two of them are two."""
+"""This many fields, key types or endpoints that are broken alike have one cause; fewer have one cause each."""
 
 _EXPECTED = re.compile(r"^expected .*, got ")
 _CREDENTIALS = re.compile(r"^(?:executed with|registered with|accepted:) ")
@@ -36,7 +36,7 @@ def _joined(groups: list[Group], likes: Iterable[Group]) -> list[Group]:
 
 
 def _of_one_object(deviations: list[Deviation]) -> Iterator[Group]:
-    """Most members of one object broken in one way: a serializer, a naming style, an envelope that is not there."""
+    """Several members of one object that are broken in one way: by a serializer, a naming style, a missing envelope."""
     by_way: dict[tuple[str, ...], Group] = {}
     for deviation in deviations:
         if way := _way(deviation):
@@ -48,7 +48,7 @@ def _of_one_object(deviations: list[Deviation]) -> Iterator[Group]:
 
 
 def _way(deviation: Deviation) -> tuple[str, ...]:
-    """Where and how a member, a key type or an endpoint is broken, whichever it is; empty for other requirements."""
+    """Where and how a member, a key type or an endpoint is broken; empty for other requirements."""
     if deviation.what == "exists":
         return "", "exists", *deviation.pieces
     if deviation.member == "pixKeyType" and deviation.aspect in KEY_TYPES:
@@ -69,12 +69,12 @@ def _mostly(one: Deviation, other: Deviation) -> bool:
 
 
 def _share(one: Set[Any], other: Set[Any]) -> float:
-    """How much of two sets is common to them; empty ones are the same."""
+    """The share of two sets that is in both; 1 for empty ones."""
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
 def _in_several(one: Group, other: Group) -> bool:
-    """The same rule broken alike in different operations."""
+    """Whether the same rule is broken alike in different operations."""
     first, second = one[0], other[0]
     family = _family(first)
     if not family or family != _family(second) or {d.operation for d in one} & {d.operation for d in other}:
@@ -86,7 +86,7 @@ def _in_several(one: Group, other: Group) -> bool:
 
 
 def _family(deviation: Deviation) -> str:
-    """What the rules look at that every operation has; empty for others. The shape of an envelope is its members."""
+    """The part of an answer that every operation has and the requirement is about; empty for other requirements."""
     if deviation.what in ("status", "fields.extra", "token.required", "token.scheme", *ROBUSTNESS):
         return deviation.what
     if deviation.what.startswith("envelope."):

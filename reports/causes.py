@@ -1,4 +1,5 @@
-"""From requirements to findings: once for each cause. Pure: rows of the result model in, findings out.
+"""Findings: the requirements that fail or warn, grouped by cause. Pure: requirements of conformance.json in, findings
+out.
 
 Two deviations have one cause where one makes the other happen (`FOLLOWS`), or where they are alike (reports/alike.py).
 Two fields of an answer that are wrong are two causes: nothing shows that one of them explains the other.
@@ -86,24 +87,24 @@ Follows = Callable[[Deviation, Deviation], bool]
 
 
 def _no_body(child: Deviation, parent: Deviation) -> bool:
-    """A status without a body leaves no JSON."""
+    """An answer with a status that has no body is not JSON."""
     bodiless = any(piece.endswith(("got 204", "got 205")) for piece in parent.pieces)
     return child.what == "json" and parent.what == "status" and bodiless
 
 
 _NO_MEMBERS = ("", "json", "envelope", "fields", "token", "pixKeyType", "body")
-"""What stands where others have a member: requirements that have no more in common than that."""
+"""Names in the place of a member that are no members: requirements that share one need not share a cause."""
 
 
 def _of_the_same_member(child: Deviation, parent: Deviation) -> bool:
-    """A missing field has nothing else; a field that is wrong in what is documented has no right example."""
+    """A missing field has no type; a field that breaks a documented requirement breaks weaker ones, too."""
     if child.member != parent.member or child.member in _NO_MEMBERS:
         return False
     return parent.aspect == "present" or parent.weight < child.weight
 
 
 def _fields_elsewhere(child: Deviation, parent: Deviation) -> bool:
-    """An extra field stands where a field is missing; where a result is wrapped, all its fields are."""
+    """A missing field may be there under another name; where the result is wrapped, every field seems to be missing."""
     if child.what == "fields.extra":
         return parent.aspect == "present" or parent.what == "envelope.result"
     return child.aspect == "present" and parent.what == "envelope.result"
@@ -114,18 +115,18 @@ def _first_letter(child: Deviation, parent: Deviation) -> bool:
 
 
 def _same_crash(child: Deviation, parent: Deviation) -> bool:
-    """One broken answer: a missing endpoint that says 501, and a 500 that shows its trace."""
+    """One broken answer shows several: a missing endpoint answers 501, and a 500 shows its stack trace."""
     order = ("exists", "serverError", "stackTrace")
     return child.what in order and parent.what in order[: order.index(child.what)]
 
 
 def _any_credential(child: Deviation, parent: Deviation) -> bool:
-    """Where no token is needed, none is needed under another scheme."""
+    """A service that needs no token accepts another scheme."""
     return child.what == "token.scheme" and parent.what == "token.required"
 
 
 def _any_key_type(child: Deviation, parent: Deviation) -> bool:
-    """Where any text will do as a key type, or lower-case letters are wanted, they are taken, and EVP is."""
+    """A service that accepts any key type, or wants lower-case letters, accepts those and EVP."""
     if parent.what == "pixKeyType.undocumented":
         return child.what in ("pixKeyType.letterCase", "pixKeyType.EVP")
     wanted = parent.member == "pixKeyType" and any("lower-case" in piece for piece in parent.pieces)

@@ -1,4 +1,4 @@
-"""What a run did not send, because a limit of the profile was spent or an operation gave no answer any more."""
+"""What a run did not send, because a limit of the profile was reached or an operation stopped answering."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from spec.interface import operations
 from spec.requirements import Requirement
 
 _WITHOUT_AN_ANSWER = re.compile(r"(no|not) [^0-9]*")
-"""A message that names no answer: what was not sent explains it."""
+"""A message without a number, so without a status or an exchange."""
 
 
 @dataclass
 class Cuts:
-    """By reason the operations that were not sent all that was to be sent, over all processes of a run."""
+    """The operations that did not get every request, by the reason, over all processes of a run."""
 
     unsent: dict[str, set[str]] = field(default_factory=dict)
 
@@ -28,7 +28,7 @@ class Cuts:
             self.unsent.setdefault(why, set()).update(names)
 
     def data(self) -> list[dict[str, Any]]:
-        """For conformance.json: each reason, with its operations in the document's order."""
+        """For conformance.json: each reason, with its operations in the order of the interface document."""
         return [{"why": why, "operations": _named(names)} for why, names in self.unsent.items()]
 
     def notes(self) -> Iterator[str]:
@@ -38,12 +38,12 @@ class Cuts:
             sent = "were sent again" if cut["why"].startswith("the suite waits") else sent
             yield f"{cut['why']}: not all requests to {operations_of(cut)} {sent}"
 
-    def explain(self, row: Requirement, result: RequirementResult) -> RequirementResult:
-        """The result, whose message names what was cut where the row was not exercised for that."""
+    def explain(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
+        """The result; where a cut explains why the requirement was not exercised, the message says that."""
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
         for why, names in self.unsent.items():
-            if why in result.message or (row.operation in {*names, None} and _says_nothing(result.message)):
+            if why in result.message or (requirement.operation in {*names, None} and _says_nothing(result.message)):
                 return replace(result, message=why)
         return result
 

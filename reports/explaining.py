@@ -1,4 +1,4 @@
-"""Why tests failed, for a person at a terminal: each cause once, with its statement and the evidence."""
+"""Why tests failed, on the terminal: each cause once, with its requirement and the evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def explained(
     show: Show,
     most: int,
 ) -> Explained:
-    """The failing rows of one test, each with at most `most` exchanges as `show` gives them; redacted."""
+    """The failing requirements of one test, redacted, each with `most` exchanges at most as `show` gives them."""
     return [
         [result.id, redact(result.message), redact("\n".join(_lines(result, exchanges, show, most)))]
         for result in failing
@@ -37,20 +37,20 @@ def whole(explanations: Explained) -> str:
 
 
 def shorten(reports: Iterable[Any]) -> None:
-    """The failing reports in one line each, for pytest's short summary, which shows all of them on a CI server."""
+    """Reduce each failing report to one line, for pytest's short summary."""
     for report in reports:
         if explanations := getattr(report, "explained", ()):
             report.longrepr = "; ".join(f"{row}: {message}" for row, message, _ in explanations)
 
 
 class Once:
-    """Of many failing reports, those that tell of a cause first, each reduced to the causes that it tells of."""
+    """Chooses among failing reports, so that each cause is explained once."""
 
     def __init__(self, findings: Iterable[Mapping[str, Any]]) -> None:
         self._cause = {row: finding["cause"] for finding in findings for row in _rows(finding)}
 
     def told(self, reports: Sequence[Any]) -> list[Any]:
-        """The reports that are shown: every cause is told once, by the test of its leading requirement if that failed.
+        """The reports to show: each cause is explained by the test of its leading requirement, or else by the first.
 
         A report without an explanation of ours, such as an error of the suite, is shown as it is.
         """
@@ -58,7 +58,7 @@ class Once:
         return [report for report in reports if self._reduced(report, teller)]
 
     def _tellers(self, reports: Sequence[Any]) -> dict[str, tuple[str, str]]:
-        """For each cause the test and the requirement that tell it."""
+        """For each cause the test and the requirement that explain it."""
         found: dict[str, tuple[str, str]] = {}
         for report in reports:
             for row, *_ in getattr(report, "explained", ()):
@@ -83,9 +83,9 @@ def _rows(finding: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(result: RequirementResult, exchanges: Mapping[int, Exchange], show: Show, most: int) -> Iterator[str]:
-    row = ledger()[result.id]
-    yield f"{row.id} ({row.level}): {row.text}"
-    yield f"where: {row.section}"
+    requirement = ledger()[result.id]
+    yield f"{requirement.id} ({requirement.level}): {requirement.text}"
+    yield f"where: {requirement.section}"
     yield f"found: {result.message}"
     for number in result.exchanges[:most]:
         if number in exchanges:
@@ -96,12 +96,12 @@ def _lines(result: RequirementResult, exchanges: Mapping[int, Exchange], show: S
 def _told(exchange: Exchange, show: Show) -> Iterator[str]:
     shown = show(exchange)
     response = shown.get("response")
-    came = f"{response['status']} {response['body'][:1000]}" if response else shown.get("failure", "")
+    got = f"{response['status']} {response['body'][:1000]}" if response else shown.get("failure", "")
     yield ""
     yield f"exchange {exchange.number}: {shown['request']['method']} {shown['request']['url'][:2000]}"
     if shown["request"]["body"]:
         yield f"  sent: {shown['request']['body'][:500]}"
-    yield f"  got: {came}"
+    yield f"  got: {got}"
     first, *others = shown["curl"].splitlines()
     yield f"  reproduce: {first}"
     yield from (f"  {line}" for line in others)

@@ -1,4 +1,4 @@
-"""What generated traffic amounted to, over all processes of a run: plain data in, notes for people out."""
+"""How generated traffic was answered, over all processes of a run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from reports.wording import counted
 
 @dataclass
 class Generated:
-    """For each operation how many generated requests were accepted, and what came of the others.
+    """For each operation how many generated requests were accepted, and how the others were refused.
 
-    `harmless` are the operations of which good requests were generated; `cut` says what was left out.
+    `harmless` are the operations for which valid requests were generated; `cut` says what was left out.
     """
 
     accepted: Counter[str] = field(default_factory=Counter)
@@ -23,7 +23,7 @@ class Generated:
     cut: list[str] = field(default_factory=list)
 
     def take(self, operation: str, accepted: int, refused: Mapping[str, int], *, harmless: bool) -> None:
-        """Add what came of one item."""
+        """Add the answers of one test."""
         self.accepted[operation] += accepted
         self.refused.setdefault(operation, Counter()).update(refused)
         if harmless:
@@ -51,21 +51,21 @@ class Generated:
         self.cut += other.cut
 
     def notes(self, granted: Collection[str]) -> Iterator[str]:
-        """The operations that generated traffic only knocked at, in one line; none where nothing was granted at all.
+        """The operations that refused every generated request, in one line; none where nothing was granted at all.
 
-        Where no good request can be generated, one that another test sent will do.
+        Where no valid request can be generated, it is enough that another test sent one.
         """
-        knocked = [
+        refusing = [
             operation
             for operation, tally in self.refused.items()
             if tally.total() and not self.accepted[operation]
             if operation in self.harmless or operation not in granted
         ]
-        if knocked and granted:
-            together = sum((self.refused[operation] for operation in knocked), Counter())
+        if refusing and granted:
+            together = sum((self.refused[operation] for operation in refusing), Counter())
             shown = ", ".join(f"{summary} {counted(count, 'time')}" for summary, count in together.most_common(3))
-            tested = "it" if len(knocked) == 1 else "them"
+            tested = "it" if len(refusing) == 1 else "them"
             yield (
-                f"{', '.join(knocked)}: no generated request was ever accepted ({shown}): generated traffic did not "
+                f"{', '.join(refusing)}: no generated request was ever accepted ({shown}): generated traffic did not "
                 f"test {tested}"
             )

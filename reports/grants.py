@@ -1,4 +1,4 @@
-"""What the valid token was granted: an operation that granted nothing was not tested, however its answers look."""
+"""What the valid token was granted. An operation that granted nothing was not tested."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from environments.door.authorization import VALID
 from environments.profiles.profile import Auth
+from reports.wording import counted
 from spec.answers import LATER, RefusalKind, is_page, refusal_kind
 from spec.exchange import Exchange
 from spec.interface import operations
@@ -84,14 +85,14 @@ class Grants:
         self.certificate |= other.certificate
 
     def asked(self, selected: Collection[str]) -> list[str]:
-        """Those of the operations that were sent anything with the valid token, in the document's order."""
+        """The selected operations that got a request with the valid token, in the order of the interface document."""
         return [operation for operation in operations() if operation in self.answered and operation in selected]
 
     def lacking(self, selected: Collection[str]) -> str:
-        """Which operations granted nothing, where the verdict on the selected ones has nothing to rest on; else empty.
+        """Why the verdict on the selected operations has nothing to rest on; empty where it has.
 
-        Where none of them answered a valid request (it is about mistakes, or there was a 503), any grant shows that the
-        token is good.
+        Where none of them answered a valid request (only invalid ones were sent, or a 503 came), a grant of any
+        operation shows that the token is valid.
         """
         if not self.granted:
             return "no operation granted anything"
@@ -100,13 +101,11 @@ class Grants:
         return "no selected operation granted anything"
 
     def notes(self, auth: Auth) -> Iterator[str]:
-        """That the token may be wrong, where no operation granted anything and the answers allow for it."""
+        """A line that says why no operation granted anything, where the answers show that."""
         together: Counter[str] = sum(self.answered.values(), Counter())
         if self.granted or not together or self.certificate:
             return
-        shown = ", ".join(
-            f"{status} to {count} request{'s' * (count != 1)}" for status, count in together.most_common(3)
-        )
+        shown = ", ".join(f"{status} to {counted(count, 'request')}" for status, count in together.most_common(3))
         if not self.ready:
             yield f"no operation granted anything ({shown}): the service was not ready, run again later"
             return

@@ -1,4 +1,4 @@
-"""The headline of a run, for the terminal and the page: the verdict, what it rests on, and what was left out."""
+"""Sentences that the terminal and the page share: the verdict, what it rests on, and what was left out."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def coverage_text(document: Mapping[str, Any]) -> str:
 
 
 def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Verdicts by level, a line for each level; a known failure is called that."""
+    """Verdicts by level, a line for each level; known failures apart."""
     for level in document["counts"]:
         known = known_failures(document, level)
         parts = [counted(known, "known failure")] if known else []

@@ -124,7 +124,7 @@ class Collector:
         return [self.evidence(exchange) for exchange in first]
 
     def _learn(self, exchange: Exchange) -> None:
-        """Personal values that came back, and codes that could be executed, are hidden wherever else they stand."""
+        """Redact the personal values and the transaction codes of an answer wherever else they stand."""
         if exchange.response is None:
             return
         body, plan = exchange.response.body, self._profile.transactions.prepare

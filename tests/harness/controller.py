@@ -65,7 +65,7 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
 
 
 def _open_share(config: pytest.Config) -> Share:
-    """A folder of the run, in which its workers count together and pytest keeps their files; it goes with the run."""
+    """A temporary folder for the counters that the processes of the run share, and for files of pytest."""
     share = Share(secrets.token_hex(8), Path(tempfile.mkdtemp(prefix="pix-conformance-")))
     config.add_cleanup(lambda: shutil.rmtree(share.folder, ignore_errors=True))
     return share
@@ -76,7 +76,7 @@ def _configure_workers(config: pytest.Config, share: Share) -> None:
         return
     config.option.basetemp = config.option.basetemp or str(share.folder / "pytest")
     if config.option.maxworkerrestart is None:
-        config.option.maxworkerrestart = "0"  # nobody knows what a worker that ended sent last
+        config.option.maxworkerrestart = "0"  # what a worker that crashed sent last is unknown
     if config.option.dist == "load":
         config.option.dist = "loadgroup"
 
@@ -100,7 +100,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """The first worker that starts is the reason to check the target: this process collects no tests then."""
+        """Check the target before the first worker starts: with workers, this process collects no tests."""
         budget = self._session.door.budget
         if not budget.is_shared:
             budget.share(self._session.share.folder / BUDGET)

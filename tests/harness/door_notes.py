@@ -1,4 +1,4 @@
-"""What the door of one process shows that a reader must know before the verdict."""
+"""Notes that follow from the state of the door: unknown outcomes, and faults of the set-up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MANY = 3
 
 
 def notes_of(door: Door) -> Iterator[Note]:
-    """Unknown outcomes, and faults of the set-up, the most important one first."""
+    """The notes of one process, the most important one first."""
     for number in door.guard.unknown:
         yield outcome_unknown(
             f"exchange {number}",
@@ -28,8 +28,8 @@ def notes_of(door: Door) -> Iterator[Note]:
 
 
 def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
-    """Executions of workers that ended before they could say what became of them. `unanswered` counts the executions
-    for which the journal has no answer."""
+    """Executions of workers that crashed before they handed over. `unanswered` counts the executions for which the
+    journal has no answer."""
     missing = unanswered - sum(note.kind is NoteKind.OUTCOME_UNKNOWN for note in notes)
     if missing > 0:
         yield outcome_unknown(
@@ -79,7 +79,7 @@ def _sent_before(door: Door) -> Iterator[str]:
 
 
 def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[str]:
-    """Where no read could show that the token expired: it was granted good requests, and is refused to the end."""
+    """The token was accepted for valid requests, and refused from some exchange to the end; no read showed why."""
     answered = [seen for seen in mine if seen.response]
     refused = list(takewhile(lambda seen: _kind(seen) is RefusalKind.TOKEN, answered[::-1]))
     granted = {

@@ -1,4 +1,4 @@
-"""report.html as pytest-html writes it: our part stands before its table of tests."""
+"""Hooks of pytest-html: our page before its table of tests, and requirement and evidence in each row of the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reports.verdicts import RequirementResult
 
 
 class HtmlPage:
-    """pytest-html's hooks: our part before its table of tests, and requirement and evidence in each row of it."""
+    """What pytest-html calls while it makes its page."""
 
     def __init__(self, run: Run, path: Path) -> None:
         self.run = run

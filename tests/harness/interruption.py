@@ -1,9 +1,8 @@
-"""SIGINT and SIGTERM: the first one stops the run, which then writes its reports without being disturbed.
+"""SIGINT and SIGTERM: the first one stops the run, which then writes its reports; later ones are ignored.
 
-An exception out of a signal handler may come between any two steps; in the middle of pytest's own work it would
-end as an internal error. So it is raised while a test or the probe runs, and kept until then at any other time.
-In a callback of the garbage collector and in `__del__` Python drops exceptions: there the signal counts as not heard,
-and comes again.
+A signal handler may raise between any two instructions. In the middle of pytest's own work that would be an internal
+error, so the handler raises only while a test or the preflight runs; at other times the next test raises. Python drops
+exceptions in callbacks of the garbage collector and in `__del__`: a signal that comes there is sent again.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _Step = Generator[None, object, object]
 
 
 class Interruption:
-    """Listens from its making on; `restore` gives the signals back. `stop_workers` is called from another thread."""
+    """Handles the signals until `restore`. `stop_workers` is called from another thread."""
 
     def __init__(self, stop_workers: Callable[[], None] = lambda: None) -> None:
         self.stop_workers = stop_workers
@@ -46,7 +45,7 @@ class Interruption:
 
     @contextmanager
     def may_stop(self) -> Iterator[None]:
-        """What happens here is left at once."""
+        """A signal stops what runs inside at once."""
         self._raises = True
         try:
             if self._asked:
@@ -82,15 +81,14 @@ class Interruption:
         self._asked = True
 
     def restore(self) -> None:
-        """The handlers as they were before the run."""
+        """Restore the handlers that were there before."""
         if self._before:
             self._waker.close()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        """Takes no lock: a second signal may come while the first is taken, in the same thread, and would wait for
-        ever."""
+        """Handle a signal without taking a lock: a second signal in the same thread would wait for it for ever."""
         if _drops_exceptions(frame):
             return
         self._heard.append(number)

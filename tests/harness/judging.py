@@ -23,8 +23,8 @@ judged_last = pytest.mark.judged_last
 
 
 def turn_of(item: pytest.Item) -> int:
-    """When a test has its turn: targeted ones find the keys of the profile as nobody has touched them, then comes
-    generated traffic, and then what judges all of it."""
+    """The place of a test in the run: targeted tests need keys that no other test has touched, then comes generated
+    traffic, and then what judges all of it."""
     if item.get_closest_marker("judged_last"):
         return 2
     return 1 if item.get_closest_marker("property") else 0

@@ -1,4 +1,4 @@
-"""The pen of the terminal and of logs: whatever pytest, a plugin or a library prints passes the redaction, too."""
+"""Redacts what pytest, plugins and libraries print: the terminal, log records and the traceback of a crash."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any, TextIO
 from reports.redaction import Redactor
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
-"""Colours, and the line that is written over, on a terminal that has them."""
+"""Colours and carriage returns, which pytest writes to a terminal."""
 
 
 class Pen:
-    """Redacts the terminal of pytest, log records and the traceback of a crash, from its making to `put_down`."""
+    """Redacts from when it is made until `put_down`."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -27,13 +27,13 @@ class Pen:
         sys.excepthook = self._crashed
 
     def put_down(self) -> None:
-        """Logs as they were before; crashes too, unless one is under way."""
+        """Restore logging and the hook for crashes; the hook stays while an exception is on its way to it."""
         logging.setLogRecordFactory(self._records)
         if sys.exc_info()[0] is None:
             sys.excepthook = self._crash
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
-        """The terminal, as soon as there is one: what fails before the session starts is printed, too."""
+        """Redact the terminal as soon as there is one: it also prints what fails before the session starts."""
         if plugin_name == "terminalreporter":
             writer = plugin._tw
             writer._file = _RedactedFile(writer._file, self._redactor.text, coloured=writer.hasmarkup)

@@ -1,4 +1,4 @@
-"""What a conformance test finds while it runs: the verdict of its row, the evidence, the observations."""
+"""What a conformance test finds while it runs: the verdict of its requirement, the evidence, the observations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NotExercised(Skipped):
 
 
 class OutOfScope(Skipped):
-    """The profile does not permit what the row needs. The text says which permission would."""
+    """The profile does not permit what the requirement needs. The text says which permission would."""
 
 
 def supplied(what: object, missing: str) -> None:
@@ -39,15 +39,13 @@ def permits(permitted: object, missing: str) -> None:
 
 
 class RequirementsFailError(AssertionError):
-    """Rows that the running test judged fail, its own or others. `Recording` holds them."""
+    """A requirement that the running test judged fails, its own or another one. `Recording` holds the results."""
 
 
 @dataclass
 class Recording:
-    """The findings of one test, which answers for one row; `others` are what it found for other rows.
-
-    `judged` are numbers of exchanges whose deviations are all among these findings.
-    """
+    """What one test found for its requirement. `others` are results of other requirements, `judged` the numbers of
+    exchanges that were judged for all requirements, `error` says what failed in the suite."""
 
     requirement: Requirement
     verdict: Verdict = Verdict.PASS
@@ -60,22 +58,22 @@ class Recording:
 
     @property
     def own(self) -> RequirementResult:
-        """What was found for the row of the test."""
+        """The result of the test's own requirement."""
         return RequirementResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
 
     @property
     def results(self) -> tuple[RequirementResult, ...]:
-        """What was found, the row of the test first."""
+        """Every result, that of the test's own requirement first."""
         return self.own, *self.others
 
     @property
     def cited(self) -> set[int]:
-        """The exchanges that the findings name."""
+        """The exchanges that the results name."""
         return {number for result in self.results for number in result.exchanges}
 
     @property
     def failing(self) -> list[RequirementResult]:
-        """The rows that fail."""
+        """The results that fail."""
         return [result for result in self.results if result.verdict == Verdict.FAIL]
 
     def cite(self, exchanges: Iterable[Exchange]) -> None:
@@ -92,7 +90,7 @@ def cite(*exchanges: Exchange) -> None:
 
 
 def warn(message: str) -> None:
-    """Mention something about the row of the running test without failing it."""
+    """Give the requirement of the running test a warning."""
     recording = current.get()
     recording.verdict, recording.message = Verdict.WARN, message
 
@@ -103,7 +101,7 @@ def remark(message: str) -> None:
 
 
 def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
-    """Record how the service does what the document does not show; `first` puts it before all others."""
+    """Record how the service does what the interface document does not show; `first` puts it before all others."""
     recording = current.get()
     recording.verdict = Verdict.OBSERVED
     recording.message = "; ".join(part for part in (recording.message, value) if part)
@@ -113,7 +111,7 @@ def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
 
 
 def assert_holds(*exchanges: Exchange) -> None:
-    """The rule of the running test's row holds in every exchange that can show it, and in at least one.
+    """The rule of the running test's requirement holds in every exchange that can show it, and in at least one.
 
     Every deviation is in the message of the AssertionError, not only the first.
     """
@@ -133,12 +131,12 @@ def assert_holds(*exchanges: Exchange) -> None:
 
 
 def assert_requirements(results: Iterable[RequirementResult], *, judged: Collection[int]) -> None:
-    """What the running test found for its own row and for others; it fails where one of them fails."""
+    """Record results for the requirement of the running test and for others. The test fails where one of them fails."""
     recording = current.get()
     recording.judged |= set(judged)
-    by_row = {result.id: result for result in results}
-    own = by_row.pop(recording.requirement.id, None)
-    recording.others += by_row.values()
+    by_id = {result.id: result for result in results}
+    own = by_id.pop(recording.requirement.id, None)
+    recording.others += by_id.values()
     if own is not None:
         recording.verdict, recording.message, recording.exchanges = own.verdict, own.message, list(own.exchanges)
     if recording.failing:

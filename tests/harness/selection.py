@@ -1,4 +1,4 @@
-"""What a run was narrowed to, read off the command line."""
+"""Which tests the command line selects."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _LEAVES_OUT = {
 
 @dataclass(frozen=True)
 class Selection:
-    """`text` is what the user typed, None for a whole run. `narrowed`: some rows were not asked for. A marker
-    expression alone leaves tests out, and no rows."""
+    """`text` is what the user typed, None for a whole run. `narrowed`: the verdict is about the selected requirements
+    alone. A marker expression leaves tests out, and no requirements."""
 
     text: str | None
     narrowed: bool
@@ -36,19 +36,19 @@ def only_selftests(config: pytest.Config) -> bool:
 
 
 def selection(config: pytest.Config) -> Selection:
-    """What the user narrowed the run to."""
-    rows = [f"-k {config.option.keyword}"] if config.option.keyword else []
+    """What the user selected."""
+    narrowing = [f"-k {config.option.keyword}"] if config.option.keyword else []
     if config.args_source is pytest.Config.ArgsSource.ARGS:
-        rows += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
+        narrowing += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
     for name, option in _LEAVES_OUT.items():
         given = getattr(config.option, name, None)
-        rows += [f"{option}={value}" for value in given] if isinstance(given, list) else [option] * bool(given)
+        narrowing += [f"{option}={value}" for value in given] if isinstance(given, list) else [option] * bool(given)
     marked = [f"-m {config.option.markexpr}"] if config.option.markexpr else []
-    return Selection(" ".join([*rows, *marked]) or None, narrowed=bool(rows))
+    return Selection(" ".join([*narrowing, *marked]) or None, narrowed=bool(narrowing))
 
 
 def requirements(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
-    """The ids of the requirements whose tests use one of the fixtures, of what pytest's own deselection left."""
+    """The ids of the requirements whose tests are selected and use one of the fixtures."""
     markers = [item.get_closest_marker("requirement") for item in items if uses(item, *fixtures)]
     return frozenset(marker.args[0] for marker in markers if marker is not None)
 

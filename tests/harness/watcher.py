@@ -20,14 +20,14 @@ RECORDING = pytest.StashKey[Recording]()
 
 
 def requirement_of(item: pytest.Item) -> Requirement | None:
-    """The ledger row that a test answers for. Raises UsageError where the marker names no row."""
+    """The requirement that a test answers for, None for other tests. Raises UsageError for an unknown id."""
     marker = item.get_closest_marker("requirement")
     if marker is None:
         return None
-    row = ledger().get(marker.args[0])
-    if row is None:
-        raise pytest.UsageError(f"{item.nodeid}: {marker.args[0]}: no such row in spec/requirements.yaml")
-    return row
+    requirement = ledger().get(marker.args[0])
+    if requirement is None:
+        raise pytest.UsageError(f"{item.nodeid}: {marker.args[0]}: no such requirement in spec/requirements.yaml")
+    return requirement
 
 
 class Watcher:
@@ -39,12 +39,12 @@ class Watcher:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        row = requirement_of(item)
-        if row is None:
+        requirement = requirement_of(item)
+        if requirement is None:
             return
-        recording = item.stash[RECORDING] = Recording(row)
+        recording = item.stash[RECORDING] = Recording(requirement)
         current.set(recording)
-        if missing := missing_permission(row, self._profile.allow):
+        if missing := missing_permission(requirement, self._profile.allow):
             raise OutOfScope(missing)
         for marker in item.iter_markers("needs"):
             if marker.args[0] not in self._profile.allow:
@@ -52,7 +52,7 @@ class Watcher:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """A deviation is what the level of its row says: a failure, a warning or an observation."""
+        """A deviation is a failure, a warning or an observation, by the level of the requirement."""
         recording = pyfuncitem.stash.get(RECORDING, None)
         try:
             result = yield
