@@ -1,11 +1,13 @@
-"""How an answer is read: success, refusal, or the result that only a valid token is owed.
+"""How an answer is read: as a success, as a refusal and what it is about, as a result that only a valid token grants.
 
-Source: the document, Endpoints, general rule 3, and Errors; design, "Success".
+Source: interface document, Endpoints, general rule 3, and Errors. The document shows no refusal. So the suite reads as
+one: any status but 2xx, and a 200 whose envelope has an integer code other than 0 and no sign of success.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 
@@ -15,7 +17,7 @@ from spec.json_text import JsonObject, folded, is_integer
 
 
 def find(members: Mapping[str, Any], name: str) -> tuple[str, Any] | None:
-    """The member of that name, or else the one that is a misspelling of it: its name as written, and its value."""
+    """The name as written, and the value, of the member with that name; else of one with a misspelling of it."""
     if name in members:
         return name, members[name]
     written = members.by_folded_name.get(folded(name)) if isinstance(members, JsonObject) else None
@@ -29,7 +31,7 @@ def envelope_of(response: Response) -> Mapping[str, Any] | None:
 
 
 def data_of(response: Response) -> Mapping[str, Any] | None:
-    """The object under `data`, misspelled or not."""
+    """The object under `data`, or under a misspelling of it."""
     member = find(envelope_of(response) or {}, "data")
     return member[1] if member and isinstance(member[1], dict) else None
 
@@ -116,36 +118,33 @@ _MARKUP = ("text/html", "application/xhtml+xml")
 
 
 def code_of(response: Response) -> int | None:
-    """The integer under `code`, or None. A number too large to compute with counts as -1: not 0."""
+    """The integer under `code`, or None. One that is too large to compute with counts as -1: it is not 0."""
     member = find(envelope_of(response) or {}, "code")
     if member is None or not is_integer(member[1]):
         return None
-    try:
-        return int(member[1])
-    except TypeError:
-        return -1
+    return int(member[1]) if isinstance(member[1], Decimal) else -1
 
 
 def succeeded(exchange: Exchange) -> bool:
-    """Whether a valid request was answered, and not with a refusal."""
+    """Whether a valid request was answered with no refusal."""
     return exchange.expects_success and exchange.response is not None and not is_refusal(exchange.response)
 
 
 def is_judged_as_success(exchange: Exchange) -> bool:
-    """Whether the rules of success apply: a valid request succeeded, or another one got the documented result."""
+    """Whether the rules on successes apply: a valid request succeeded, or another one got the documented result."""
     return succeeded(exchange) or _carries_result(exchange)
 
 
 def _carries_result(exchange: Exchange) -> bool:
-    """Whether the answer holds the result that the document shows, a registration with `Success: "false"` included."""
+    """Whether the answer has the documented result. A registration with `Success: "false"` is one, too."""
     if exchange.operation == "executePix":
-        return gives_result(exchange)
+        return grants_protected_result(exchange)
     response = exchange.response if exchange.operation == "registerPixKey" else None
     return response is not None and not is_refusal(response) and "Success" in (data_of(response) or {})
 
 
-def gives_result(exchange: Exchange) -> bool:
-    """Whether the answer grants what only a valid token is owed, whatever the request was."""
+def grants_protected_result(exchange: Exchange) -> bool:
+    """Whether the answer grants what only a valid token may get, whatever the request was."""
     response = exchange.response
     if response is None or is_refusal(response) or not response.json.readable:
         return False
@@ -155,22 +154,22 @@ def gives_result(exchange: Exchange) -> bool:
 
 
 def registered(exchange: Exchange) -> bool:
-    """Whether a key registration was granted: a `Success` that says true."""
-    return exchange.operation == "registerPixKey" and gives_result(exchange)
+    """Whether a key registration was granted: its result has a `Success` that says true."""
+    return exchange.operation == "registerPixKey" and grants_protected_result(exchange)
 
 
 def may_be_registered(exchange: Exchange) -> bool:
-    """Whether nobody can tell if a good key registration was granted: no answer, or one that cannot be read."""
+    """Whether a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
     if exchange.operation != "registerPixKey" or not exchange.expects_success:
         return False
     if exchange.response is None:
-        return exchange.failure is not None and exchange.failure.kind in _UNTOLD
+        return exchange.failure is not None and exchange.failure.kind in _OUTCOME_UNKNOWN
     if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
         return True
     return not is_refusal(exchange.response) and not exchange.response.json.readable
 
 
-_UNTOLD = (FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP)
+_OUTCOME_UNKNOWN = (FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP)
 
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:
@@ -180,14 +179,17 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
 
 
 def _says_success(response: Response) -> bool:
-    """The answer itself; what a refusal tells of another transfer, inside, counts only as a whole result."""
+    """Whether the envelope, its data or a whole execution result inside says so.
+
+    A refusal may mention another transfer: a lone status deeper inside does not count.
+    """
     results = (item for item in _objects(response.json.value) if _is_execution_result(item))
     said = (envelope_of(response), data_of(response), *results)
     return any(_text_of(members, "status") == "DONE" for members in said) or _success_is_true(response)
 
 
 def _success_is_true(response: Response) -> bool:
-    """What the result says decides; a member elsewhere counts only where it is spelled and typed as documented."""
+    """Whether `Success` in data says true. Elsewhere a member counts only where it is spelled as documented."""
     said = _text_of(data_of(response), "Success")
     if said is not None:
         return _is_true(said)
@@ -195,7 +197,7 @@ def _success_is_true(response: Response) -> bool:
 
 
 def _is_true(said: object) -> bool:
-    """The text true, in any letter case, or the boolean."""
+    """Whether it is the text true, in any letter case, or the boolean."""
     return isinstance(said, str | bool) and str(said).strip().casefold() == "true"
 
 

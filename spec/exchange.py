@@ -1,4 +1,4 @@
-"""An exchange: one request and the response to it, or the failure to get one. Raw, in memory only."""
+"""An exchange: one request and its response, or the failure to get one. It is raw, and stays in memory."""
 
 from __future__ import annotations
 
@@ -16,21 +16,16 @@ LARGE = 65_536
 """Bytes from which a body is kept compressed."""
 _READ_AT_ONCE = 8
 """Large bodies whose JSON is held at a time: as many as the responses that one requirement is judged by."""
-_COMMON_TYPES = frozenset(
-    (
-        *(
-            f"application/{kind}"
-            for kind in ("json", "xml", "pdf", "javascript", "octet-stream", "x-www-form-urlencoded")
-        ),
-        *(f"application/{kind}+json" for kind in ("problem", "hal", "ld", "vnd.api")),
-        *(f"application/{kind}+xml" for kind in ("problem", "soap", "xhtml")),
-        *(f"text/{kind}" for kind in ("plain", "html", "xml", "json", "csv", "css", "javascript")),
-    )
-)
+_COMMON_TYPES = """
+    application/json application/xml application/pdf application/javascript application/octet-stream
+    application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
+    application/vnd.api+json application/problem+xml application/soap+xml application/xhtml+xml
+    text/plain text/html text/xml text/json text/csv text/css text/javascript
+"""
 
 
 class FailureKind(Enum):
-    """Why there is no response. `LIMIT` is a limit of the suite; it is no fault of the service."""
+    """Why there is no response. `LIMIT` is a limit of the suite, not a fault of the service."""
 
     NO_CONNECTION = "no connection"
     TLS = "TLS refused"
@@ -42,8 +37,11 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """A request without a usable response: its kind, and one line for people without service data. `kept`: on a
-    connection that was kept from an answer before, which a service may close at any time (RFC 9112 section 9.5)."""
+    """Why a request has no usable response. `message` is one line for people, without data of the service.
+
+    `kept`: the connection was kept open from an earlier response. A service may close such a connection at any time
+    (RFC 9112 section 9.5).
+    """
 
     kind: FailureKind
     message: str
@@ -61,7 +59,7 @@ class Request:
 
     @property
     def last_segment(self) -> str:
-        """The last path segment, percent-decoded: the path argument of the documented operations."""
+        """The last path segment, percent-decoded: the path parameter of the documented operations."""
         return unquote(urlsplit(self.url).path.rsplit("/", 1)[-1])
 
 
@@ -89,7 +87,7 @@ def _read_large(kept: bytes, cut: str) -> JsonText:
 
 @dataclass(frozen=True, repr=False)
 class Response:
-    """A response, its body decoded from the content coding. `cut` is the limit that cut the body short."""
+    """A response. Its content coding is undone. `cut` names the limit of the suite that cut the body short, if any."""
 
     status: int
     headers: Headers
@@ -101,7 +99,7 @@ class Response:
 
     @property
     def kept(self) -> tuple[bytes, bool]:
-        """The body as it is kept, and whether that is compressed."""
+        """The body as it is kept, and whether it is compressed."""
         kept: tuple[bytes, bool] = vars(self)["body"]
         return kept
 
@@ -111,12 +109,12 @@ class Response:
 
     @property
     def media_type(self) -> str:
-        """The media type in lower case, without parameters; empty where none is named."""
+        """The media type in lower case, without parameters; empty where there is none."""
         return self.header("Content-Type").split(";")[0].strip().lower()
 
     @property
     def json(self) -> JsonText:
-        """The body read as strict JSON, once; that of large bodies is not held for long."""
+        """The body read as strict JSON. It is read once; the JSON of a large body is dropped again."""
         kept, large = self.kept
         if large:
             return _read_large(kept, self.cut)
@@ -130,8 +128,8 @@ class Response:
 class Exchange:
     """One request to an operation and what came of it. It does not change once it is recorded.
 
-    `credential` names what was sent as credential ("valid", or the name of a bad one).
-    `valid` is fixed when the request is sent: a valid token and a documented request, so the interface document
+    `credential` names the credential that was sent: "valid", or the name of an invalid one.
+    `valid` is fixed when the request is sent: it has a valid token and is documented, so the interface document
     promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
     were refused because the token had expired.
     """
@@ -149,12 +147,12 @@ class Exchange:
 
     @property
     def expects_success(self) -> bool:
-        """Whether the interface document promises a success, by all that the run knows of the token."""
+        """Whether the interface document promises a success, by all that the run knows about the token."""
         return self.valid and self.number not in self.excused
 
     @property
     def summary(self) -> str:
-        """What came back in a few words, without service data: `404 application/json`."""
+        """What came back in a few words, without data of the service: `404 application/json`."""
         if self.response is None:
             return self._failed
         return f"{self.response.status} {named_media_type(self.response.media_type)}"
@@ -167,7 +165,7 @@ class Exchange:
 
 
 def named_media_type(media_type: str) -> str:
-    """A media type by its name where it is a common one: a service may write anything there, a token too."""
-    if media_type in _COMMON_TYPES:
+    """The name of a common media type. Others are not shown: a service may write anything there, even a token."""
+    if media_type in _COMMON_TYPES.split():
         return media_type
     return "another media type" if media_type else "without a media type"

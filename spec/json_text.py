@@ -16,7 +16,7 @@ from typing import Any
 MAX_DEPTH = 100
 MAX_DIGITS = 1_000
 MAX_VALUES = 100_000
-"""Of an answer of a few megabytes; more of them would take hundreds of megabytes."""
+"""More of them would take hundreds of megabytes of memory."""
 _STRING_OR_BRACKET = re.compile(
     r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL
 )  # possessive: no stack that grows with a text
@@ -30,16 +30,16 @@ class HugeNumber:
 
 
 class JsonObject(dict[str, Any]):
-    """A JSON object that also knows its members by what is left of a misspelled name."""
+    """A JSON object that also finds its members by misspelled names."""
 
     @cached_property
     def by_folded_name(self) -> dict[str, str]:
-        """The first name as written, by its folded form."""
+        """The first name as written, by folded name."""
         return {folded(name): name for name in reversed(self)}
 
 
 def folded(name: str) -> str:
-    """A member name without letter case and separators: what a misspelled name has in common with the right one."""
+    """A member name without letter case and separators. A misspelled name and the right one have it in common."""
     return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
 
 
@@ -47,8 +47,8 @@ def folded(name: str) -> str:
 class JsonText:
     """A body read as JSON: the value, or why there is none.
 
-    `error` says why the text is no JSON (a deviation); `limit` says which limit of the suite it exceeds
-    (no deviation); both are empty where `value` holds.
+    `error` says why the text is not JSON, which is a deviation. `limit` names the limit of the suite that the text
+    exceeds, which is no deviation. Both are empty where there is a value.
     """
 
     value: Any = None
@@ -131,7 +131,7 @@ def _number(text: str) -> Decimal | HugeNumber:
 
 
 def _exceeded(text: str) -> str:
-    """The limit that a text exceeds before it is parsed; empty where there is none. A scan that no input overflows."""
+    """The limit that a text exceeds, found before the text is parsed; empty where there is none."""
     depth, many = 0, f"more than {MAX_VALUES} values"
     for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
         mark = match.group()

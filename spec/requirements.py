@@ -1,4 +1,4 @@
-"""The ledger: every statement of the document as one row of `requirements.yaml`."""
+"""The ledger: one requirement for every statement of the interface document. Source: `requirements.yaml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Requirement:
-    """One row: a statement, where it stands and what a deviation from it means."""
+    """One requirement: its text, where the document makes the statement, and how strong the statement is.
+
+    `untestable` says why no exchange can show the requirement; empty where one can.
+    """
 
     id: str
     section: str
@@ -26,23 +29,23 @@ class Requirement:
 
     @property
     def operation(self) -> str | None:
-        """The operationId that the row belongs to; None for a row of no operation."""
+        """The operationId that the requirement is about; None where it is about no single operation."""
         prefix = self.id.split(".")[0]
         return None if prefix == "general" else prefix
 
     @property
     def heading(self) -> str:
-        """The heading of the document under which the row first stands."""
+        """The heading of the interface document under which the statement first stands."""
         return self.section.split(";")[0].split(",")[0]
 
 
 @cache
 def ledger() -> Mapping[str, Requirement]:
-    """All rows by id, in the document's order. Raises ValueError on a repeated id or an unknown level."""
-    rows: dict[str, Requirement] = {}
+    """All requirements by id, in the document's order. Raises ValueError on a repeated id or an unknown level."""
+    found: dict[str, Requirement] = {}
     for item in yaml.load(LEDGER.read_text("utf-8"), Loader=_LOADER):
-        row = Requirement(**item)
-        if row.id in rows or row.level not in LEVELS:
-            raise ValueError(f"{LEDGER.name}: {row.id}: repeated id, or level {row.level!r} is unknown")
-        rows[row.id] = row
-    return rows
+        requirement = Requirement(**item)
+        if requirement.id in found or requirement.level not in LEVELS:
+            raise ValueError(f"{LEDGER.name}: {requirement.id}: repeated id, or unknown level {requirement.level!r}")
+        found[requirement.id] = requirement
+    return found

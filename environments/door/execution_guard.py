@@ -10,7 +10,7 @@ from environments.door.journal import NOT_SENT, REFUSED, TRIED, TURNED_AWAY, UNK
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared_transfers import Prepared
 from environments.door.record import JournalError
-from spec.answers import RefusalKind, gives_result, is_refusal, refusal_kind, refuses_the_token
+from spec.answers import RefusalKind, grants_protected_result, is_refusal, refusal_kind, refuses_the_token
 from spec.exchange import Exchange, FailureKind
 
 _GRANTED, _TOKEN_REFUSED = "granted to a bad credential", "token refused"
@@ -169,7 +169,7 @@ class ExecutionGuard:
     def _settle(self, sending: Sending, code: str, exchange: Exchange) -> None:
         """Remember what the answer says: granted, refused, or never sent."""
         response, executes = exchange.response, sending.executes
-        gives = gives_result(exchange)
+        gives = grants_protected_result(exchange)
         granted = gives or (executes and response is not None and not is_refusal(response))
         if granted:
             self.executed.append(exchange.number)

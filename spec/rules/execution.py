@@ -5,7 +5,7 @@ from __future__ import annotations
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.rules.table import InconclusiveError, data_in, rule, text_in, type_of
-from spec.rules.tax_document import is_fully_hidden, is_fully_visible
+from spec.rules.tax_document import is_fully_masked, is_fully_visible
 
 
 @rule("executePix.id.matches")
@@ -27,7 +27,7 @@ def document_is_masked(exchange: Exchange) -> str:
 @rule("executePix.document.partly")
 def document_is_partly_visible(exchange: Exchange) -> str:
     """Part of the tax document of the counterparty is visible."""
-    hidden = is_fully_hidden(text_in(exchange, "document"))
+    hidden = is_fully_masked(text_in(exchange, "document"))
     return "expected a partly visible tax document, got one with every character masked" if hidden else ""
 
 

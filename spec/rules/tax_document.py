@@ -1,7 +1,7 @@
-"""What counts as a partly hidden tax document.
+"""What counts as a partly masked tax document.
 
-Source: the document, Execution result, row 8; design, "How the document is read". A CPF has 11 characters,
-a CNPJ 14 (alphanumeric since 2026), and python-stdnum knows the digits.
+Source: interface document, Execution result, row 8. A CPF has 11 characters, a CNPJ 14 (alphanumeric since 2026).
+python-stdnum checks their check digits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stdnum.br import cnpj, cpf
 
 _LONGEST = 200
 """Characters of a field that are looked at."""
-_MASK = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign hides too
+_MASK = re.escape("*#•●○■□█▇▒▓▪∙⁎×?~^+=@$%&!")  # noqa: RUF001 - the multiplication sign masks, too
 _SIGN = re.compile(rf"[{_MASK}]|([^0-9A-Z\s])\1+|XX+|(?<=[0-9])X|X(?=[0-9])")
 _JOINED = re.compile(rf"(?:{_SIGN.pattern})[^0-9A-Z\s]?$"), re.compile(rf"[^0-9A-Z\s]?(?:{_SIGN.pattern})")
 _LABEL = re.compile(r"\b(?:CPF|CNPJ)\b(?: ?=)?")
@@ -35,7 +35,7 @@ _DISAGREES = -100
 
 @dataclass(frozen=True)
 class _Clear:
-    """11 or 14 characters of a field that can all be read, as they are `written`, and what stands around them."""
+    """11 or 14 characters of a field that are all visible, as they are `written`, and the text around them."""
 
     characters: str
     written: str
@@ -44,32 +44,32 @@ class _Clear:
 
     @property
     def likelihood(self) -> int:
-        """Decimal places by which it is likely to be a tax document: its check digits, and its punctuation."""
+        """Points for right check digits and for the usual punctuation, two for each."""
         valid = cpf.is_valid(self.characters) or cnpj.is_valid(self.characters)
         return 2 * bool(valid) + 2 * bool(_WRITTEN.fullmatch(self.written))
 
     @property
     def is_joined(self) -> bool:
-        """Whether a mask goes on into it: then it may be what a longer mask shows."""
+        """Whether a mask stands directly beside it: then it may be the visible part of a longer masked text."""
         end, start = _JOINED
         return bool(end.search(self.before) or start.match(self.after))
 
 
 def is_fully_visible(document: str) -> bool:
-    """Whether all 11 or 14 characters can be read, in any punctuation, with a label, whatever the check digits.
+    """Whether all 11 or 14 characters are visible, in any punctuation, with a label or none, with any check digits.
 
-    A mask beside them hides nothing if they agree with what it shows; if they do not, they are something else.
+    A mask may stand beside them. If they agree with what it shows, it masks nothing; if not, they are something else.
     """
     return any(_is_a_document(clear) for clear in _clear(_plain(document)))
 
 
-def is_fully_hidden(document: str) -> bool:
-    """Whether nothing of the document can be read: no digit, and no letter but a mask of X."""
+def is_fully_masked(document: str) -> bool:
+    """Whether nothing of the document is visible: no digit, and no letter but the X of a mask."""
     return not any(character.isalnum() and character not in "xX" for character in document)
 
 
 def _plain(document: str) -> str:
-    """The field as it is read: entities, wide digits and characters without a width make no difference."""
+    """The field as people read it: entities, wide digits and characters without a width make no difference."""
     text = unicodedata.normalize("NFKC", html.unescape(document[: 20 * _LONGEST]).replace("…", "*")).upper()
     seen = (character for character in text if unicodedata.category(character) not in ("Cf", "Mn", "Me"))
     read = "".join(str(unicodedata.decimal(character, character)) for character in seen)
@@ -85,7 +85,7 @@ def _clear(text: str) -> Iterator[_Clear]:
 
 
 def _is_one(written: str) -> bool:
-    """Whether it is no number beside another one: nobody writes ten digits of a document together and some apart."""
+    """Whether it is one number, not two beside each other: no document has a group of ten digits and another group."""
     groups = re.findall("[0-9A-Z]+", written)
     return not groups[1:] or max(map(len, groups)) < 10
 
@@ -107,18 +107,18 @@ def _is_a_document(clear: _Clear) -> bool:
 
 
 def _says(piece: str) -> bool:
-    """Whether it is more than punctuation, or a second document in clear, which tells nothing of the first."""
+    """Whether it is more than punctuation, and no second visible document, which says nothing about the first."""
     is_another = re.fullmatch(r"[0-9]{11}|[0-9]{14}", re.sub("[^0-9A-Z]", "", piece)) and not _SIGN.search(piece)
     return bool(re.search("[0-9A-Z]", piece) or _SIGN.search(piece)) and not is_another
 
 
 def _shown(mask: str) -> list[str]:
-    """What a mask leaves to be read, in its order."""
+    """The visible parts of a masked text, in order."""
     return re.findall("[0-9A-WYZ]+", mask)
 
 
 def _agreement(mask: str, characters: str) -> int:
-    """How many of the characters a mask confirms; fewer where a mask of another length may stand at several places."""
+    """How many characters a masked text confirms. A mask of another length counts less where it fits several places."""
     shown = _shown(mask)
     count = sum(map(len, shown))
     spread = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)

@@ -10,7 +10,7 @@ from spec.answers import (
     LATER,
     PASSING,
     RefusalKind,
-    gives_result,
+    grants_protected_result,
     is_refusal,
     may_be_registered,
     refusal_kind,
@@ -142,7 +142,7 @@ def test_refusals_with_status_200(body, is_so):
 )
 def test_what_a_bad_credential_must_not_get(exchange, granted):
     """Only the shape of the good result counts as granted."""
-    assert gives_result(exchange) is granted
+    assert grants_protected_result(exchange) is granted
 
 
 @pytest.mark.parametrize(

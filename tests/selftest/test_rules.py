@@ -8,7 +8,7 @@ from spec.answers import registered
 from spec.exchange import FailureKind
 from spec.requirements import ledger
 from spec.rules import RULES, Outcome, judge
-from spec.rules.tax_document import is_fully_hidden, is_fully_visible
+from spec.rules.tax_document import is_fully_masked, is_fully_visible
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
 
@@ -255,6 +255,6 @@ def test_hidden_documents(document):
 
 def test_fully_hidden():
     """A document of which nothing is left is told from one of which something is."""
-    assert is_fully_hidden("***.***.***-**")
-    assert is_fully_hidden("XXXXXXXXXXX")
-    assert not is_fully_hidden("***.***.***-09")
+    assert is_fully_masked("***.***.***-**")
+    assert is_fully_masked("XXXXXXXXXXX")
+    assert not is_fully_masked("***.***.***-09")

@@ -11,7 +11,7 @@ from environments.door.client import Client, synthetic
 from environments.door.liveness import UnreachableError
 from environments.door.spending import Spending, spending
 from environments.profiles.profile import Profile
-from spec.answers import ABOUT_THE_REQUEST, gives_result, refusal_kind, succeeded
+from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
@@ -112,7 +112,7 @@ def _send_refusable(client: Client, code: str, credential: str, found: Execution
     if (exchange.response is None or exchange.response.status >= 500) and credential not in found.breaking:
         found.breaking.add(credential)
         client.send("executePix", synthetic(), credential=credential)
-    return gives_result(exchange) or exchange.response is None
+    return grants_protected_result(exchange) or exchange.response is None
 
 
 def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions) -> None:

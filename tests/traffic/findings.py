@@ -5,7 +5,7 @@ from __future__ import annotations
 from environments.door.authorization import VALID
 from spec.answers import (
     RefusalKind,
-    gives_result,
+    grants_protected_result,
     is_judged_as_success,
     is_refusal,
     refusal_kind,
@@ -108,7 +108,7 @@ def needs_more(executions: Executions) -> Judgement:
 
 def none_granted(refusable: list[Exchange], message: str) -> Judgement:
     """Whether none of these requests got the protected result; `message` may name the credentials of those that did."""
-    granted = [seen for seen in refusable if gives_result(seen)]
+    granted = [seen for seen in refusable if grants_protected_result(seen)]
     if granted:
         return deviates(message.format(credentials=credentials_of(granted)), *granted)
     return holds(*refusable[:MOST_CITED])

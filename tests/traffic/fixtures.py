@@ -6,7 +6,7 @@ import pytest
 
 from environments.door.client import Client
 from environments.profiles.profile import Profile
-from spec.answers import gives_result
+from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from tests.harness.recorder import NotExercised
 from tests.harness.reproduction import Robustness
@@ -47,7 +47,7 @@ def execution_answers(executions: Executions) -> list[Exchange]:
     """The answers to valid executions, and the results that were given without a valid token."""
     if executions.missing:
         raise NotExercised(executions.missing)
-    granted = [refusal for refusal in executions.refusals if gives_result(refusal)]
+    granted = [refusal for refusal in executions.refusals if grants_protected_result(refusal)]
     return [*executions.answers, *executions.generous, *granted]
 
 
