@@ -33,8 +33,10 @@ _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "mess
 _TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
 
 
+Form = Mapping[str, Any]
+"""The JSON object that is the body of a request."""
 _TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": 1, "date": 1767225600000}
-FORMS: Mapping[str, Mapping[str, Any]] = {
+FORMS: Mapping[str, Form] = {
     "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
     "deletePixKey": {"pixKey": f"{MARK}key"},
     "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": 1, "message": f"{MARK}message"},
@@ -52,8 +54,8 @@ class Case:
     """
 
     operation: str
-    where: str
-    what: str
+    where: str = ""
+    what: str = ""
     argument: str | bytes | None = None
     body: bytes | None = None
     content_type: str | None = JSON
@@ -117,7 +119,7 @@ def as_bytes(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-def form_of(operation: str, profile: Profile) -> Mapping[str, Any] | None:
+def form_of(operation: str, profile: Profile) -> Form | None:
     """A body of the documented form, or of the one that the profile gives, that names nobody; None where it has none."""
     if operation not in FORMS:
         return None

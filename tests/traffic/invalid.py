@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from environments.door.authorization import INVALID_CREDENTIALS
 from spec.interface import MARK, operations
-from tests.traffic.case import JSON, NAMED_TYPES, Case, as_bytes, synthetic_bytes, synthetic_text
+from tests.traffic.case import JSON, Case, Form, as_bytes, synthetic_bytes, synthetic_text
 
 LONG, LONGER, LONGEST = 300, 5_000, 70_000
 """Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB."""
@@ -146,81 +147,56 @@ CONTENT_TYPES: Mapping[str, str | None] = {
 
 COMMON_TYPES = ("missing", "text/plain", "a form", "XML")
 """Those that every operation with a body gets; the registration gets them all."""
-CREDENTIALS = ("no header", "a wrong token", *INVALID_CREDENTIALS)
+CREDENTIALS = {name: name for name in ("no header", "a wrong token", *INVALID_CREDENTIALS)}
 """What stands in place of the valid token; the registration and the list of accounts get them all."""
-COMMON_CREDENTIALS = CREDENTIALS[:3]
+COMMON_CREDENTIALS = tuple(CREDENTIALS)[:3]
 """Those that every operation gets."""
 
 
-def argument_cases(operation: str, body: bytes | None, names: Iterable[str] = ARGUMENTS) -> Iterator[Case]:
-    """Synthetic path parameters, with a body that can be read: a service may read that first."""
-    name = operations()[operation].path_parameter or ""
-    for what in names:
-        yield Case(operation, name, what, ARGUMENTS[what], body, raw=what == RAW)
-
-
-def query_cases(operation: str, argument: str | None, body: bytes | None) -> Iterator[Case]:
-    """Undocumented queries."""
-    for what, query in QUERIES.items():
-        yield Case(operation, "query", what, argument, body, query=query)
-
-
-def text_cases(operation: str, argument: str | None, names: Iterable[str] = TEXTS) -> Iterator[Case]:
-    """Bodies that are no object, no JSON or no text."""
-    for name in names:
-        yield Case(operation, "body", name, argument, TEXTS[name])
-
-
-def missing_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
-    """The body without one of its members."""
-    for name in body:
-        rest = {other: value for other, value in body.items() if other != name}
-        yield Case(operation, name, "missing", argument, as_bytes(rest))
-
-
-def value_cases(
-    operation: str, argument: str | None, body: Mapping[str, Any], values: Iterable[str] = VALUES
+def with_each(
+    case: Case, part: str, field: str, values: Mapping[str, Any], names: Iterable[str] | None = None
 ) -> Iterator[Case]:
-    """The body with one member of another type: text in place of a number and so on."""
-    for name, valid in body.items():
-        for what in OTHER_TYPES[isinstance(valid, str)]:
-            if what in values:
-                yield Case(operation, name, what, argument, as_bytes({**body, name: VALUES[what]}))
+    """The case with one part of the request replaced by each of the values, or by those that are named."""
+    for what in values if names is None else names:
+        yield replace(case, where=part, what=what, **{field: values[what]})
 
 
-def string_cases(
-    operation: str, argument: str | None, body: Mapping[str, Any], name: str, texts: Iterable[str] = STRINGS
+def with_member(
+    case: Case, form: Form, member: str, values: Mapping[str, Any], names: Iterable[str] | None = None
 ) -> Iterator[Case]:
-    """The body with the named member a text that is hard to hold."""
-    for what in texts:
-        yield Case(operation, name, what, argument, as_bytes({**body, name: STRINGS[what]}))
+    """The case with one member of its body replaced by each of the values, or by those that are named."""
+    bodies = {
+        what: as_bytes({**form, member: value}) for what, value in values.items() if names is None or what in names
+    }
+    return with_each(case, member, "body", bodies)
 
 
-def key_type_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
-    """The body with a key that is none of its type, for each type."""
-    for name in NAMED_TYPES:
-        yield Case(operation, "pixKey", f"no {name}", argument, as_bytes({**body, "pixKeyType": name}))
+def with_parameter(case: Case, names: Iterable[str]) -> Iterator[Case]:
+    """The case with synthetic path parameters, and with its body: a service may read that first."""
+    for each in with_each(case, operations()[case.operation].path_parameter or "", "argument", ARGUMENTS, names):
+        yield replace(each, raw=each.what == RAW)
 
 
-def shape_cases(operation: str, argument: str | None, body: Mapping[str, Any]) -> Iterator[Case]:
-    """The body with members that stand twice or that are not documented."""
-    text = as_bytes(body)
-    yield Case(operation, "body", "members that stand twice", argument, text[:-1] + b", " + text[1:])
-    yield Case(operation, "body", "a member that is not documented", argument, as_bytes({**body, MARK: {MARK: [None]}}))
-    yield Case(operation, "body", "a large member beside it", argument, as_bytes({**body, MARK: "x" * 3 * LONGEST}))
+def without_each_member(case: Case, form: Form) -> Iterator[Case]:
+    """The case without one of the members of its body."""
+    for name in form:
+        rest = {other: value for other, value in form.items() if other != name}
+        yield replace(case, where=name, what="missing", body=as_bytes(rest))
 
 
-def content_type_cases(
-    operation: str, argument: str | None, body: bytes, names: Iterable[str] = CONTENT_TYPES
-) -> Iterator[Case]:
-    """The body under a Content-Type that does not fit, or under none."""
-    for name in names:
-        yield Case(operation, "Content-Type", name, argument, body, CONTENT_TYPES[name])
+def with_other_types(case: Case, form: Form, names: Iterable[str] = VALUES) -> Iterator[Case]:
+    """The case with one member of another type: text in place of a number and so on."""
+    for member, valid in form.items():
+        chosen = [name for name in OTHER_TYPES[isinstance(valid, str)] if name in names]
+        yield from with_member(case, form, member, VALUES, chosen)
 
 
-def credential_cases(
-    operation: str, argument: str | None, body: bytes | None, names: Iterable[str] = CREDENTIALS
-) -> Iterator[Case]:
-    """A request that is harmless with the valid token, without it."""
-    for name in names:
-        yield Case(operation, "Authorization", name, argument, body, credential=name)
+def with_other_shapes(case: Case, form: Form) -> Iterator[Case]:
+    """The case with members that stand twice or that are not documented."""
+    text = as_bytes(form)
+    bodies = {
+        "members that stand twice": text[:-1] + b", " + text[1:],
+        "a member that is not documented": as_bytes({**form, MARK: {MARK: [None]}}),
+        "a large member beside it": as_bytes({**form, MARK: "x" * 3 * LONGEST}),
+    }
+    return with_each(case, "body", "body", bodies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from environments.door.client import synthetic
 from environments.profiles.profile import Profile
@@ -24,30 +25,31 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
     if "fuzz" not in profile.allow:
         return
     if operation == "executePix":
-        yield from invalid.argument_cases(operation, None, _ARGUMENTS)
+        yield from invalid.with_parameter(Case(operation), _ARGUMENTS)
     elif documented.path_parameter and documented.method == "GET":
-        yield from invalid.argument_cases(operation, None, ("unknown", "with an encoded slash"))
+        yield from invalid.with_parameter(Case(operation), ("unknown", "with an encoded slash"))
     elif operation == _REGISTER:
         yield from _registrations(profile)
     elif documented.method == "DELETE":
-        yield from invalid.text_cases(operation, synthetic(), _TEXTS[:4])
+        yield from invalid.with_each(Case(operation, argument=synthetic()), "body", "body", invalid.TEXTS, _TEXTS[:4])
     elif documented.method == "POST":
-        yield from invalid.text_cases(operation, None, _TEXTS[:2])
-        yield from invalid.value_cases(operation, None, form_of(operation, profile) or {}, ("text",))
+        yield from invalid.with_each(Case(operation), "body", "body", invalid.TEXTS, _TEXTS[:2])
+        yield from invalid.with_member(
+            Case(operation), form_of(operation, profile) or {}, "value", invalid.VALUES, ("text",)
+        )
 
 
 def _registrations(profile: Profile) -> Iterator[Case]:
-    account = profile.accounts[0] if profile.accounts else synthetic()
     form = form_of(_REGISTER, profile) or {}
-    yield from invalid.text_cases(_REGISTER, account, _TEXTS)
-    yield from invalid.value_cases(_REGISTER, account, form, ("null", "a number"))
-    objects = invalid.value_cases(_REGISTER, account, form, ("an object",))
-    yield from (case for case in objects if case.where == "account")
-    yield from invalid.string_cases(_REGISTER, account, form, "pixKey", _STRINGS)
-    yield from invalid.content_type_cases(_REGISTER, account, as_bytes(form), ("a form",))
-    yield Case(_REGISTER, "accountId", "unknown", synthetic(), as_bytes(form))
+    case = Case(_REGISTER, argument=profile.accounts[0] if profile.accounts else synthetic(), body=as_bytes(form))
+    yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS)
+    yield from invalid.with_other_types(case, form, ("null", "a number"))
+    yield from invalid.with_member(case, form, "account", invalid.VALUES, ("an object",))
+    yield from invalid.with_member(case, form, "pixKey", invalid.STRINGS, _STRINGS)
+    yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, ("a form",))
+    yield replace(case, where="accountId", what="unknown", argument=synthetic())
 
 
 def incomplete(profile: Profile, account: str) -> Iterator[Case]:
     """Registrations of a synthetic key, each without one of the documented members."""
-    return invalid.missing_cases(_REGISTER, account, form_of(_REGISTER, profile) or {})
+    return invalid.without_each_member(Case(_REGISTER, argument=account), form_of(_REGISTER, profile) or {})

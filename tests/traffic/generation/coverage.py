@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 from environments.profiles.profile import Profile
 from spec.interface import operations
 from tests.traffic import invalid
-from tests.traffic.case import Case, as_bytes, form_of, places_of
+from tests.traffic.case import NAMED_TYPES, Case, Form, as_bytes, form_of, places_of
 
 _HARDEST = {
     "registerPixKey": "pixKey", "deletePixKey": "pixKey", "createPix": "message",
@@ -26,32 +26,34 @@ def coverage(operation: str, profile: Profile) -> Iterator[Case]:
 
     place = next(iter(places_of(operation, profile)), None)
     form = form_of(operation, profile)
-    body = as_bytes(form) if form else None
-    yield from invalid.query_cases(operation, place, body)
+    case = Case(operation, argument=place, body=as_bytes(form) if form else None)
+    yield from invalid.with_each(case, "query", "query", invalid.QUERIES)
     if operations()[operation].path_parameter:
-        names = invalid.ARGUMENTS if operation == "executePix" else invalid.EVERYWHERE
-        yield from invalid.argument_cases(operation, body, names)
+        yield from invalid.with_parameter(case, invalid.ARGUMENTS if operation == "executePix" else invalid.EVERYWHERE)
     credentials = invalid.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else invalid.COMMON_CREDENTIALS
-    yield from invalid.credential_cases(operation, place, body, credentials)
+    yield from invalid.with_each(case, "Authorization", "credential", invalid.CREDENTIALS, credentials)
     if form:
-        yield from _body_classes(operation, place, form, profile)
+        yield from _bodies(case, form, profile)
     yield from coverage_cases(operation, place if form else None, form)
 
 
-def _body_classes(operation: str, place: str | None, form: Mapping[str, Any], profile: Profile) -> Iterator[Case]:
-    registers, deletes = operation == "registerPixKey", operation == "deletePixKey"
-    yield from invalid.text_cases(operation, place, invalid.TEXTS if registers else invalid.ANYWHERE)
-    yield from invalid.missing_cases(operation, place, form)
-    yield from invalid.value_cases(operation, place, form)
-    own = profile.accounts[0] if deletes and profile.accounts else place
-    if own != place:
-        yield from invalid.text_cases(operation, own, invalid.UNREADABLE)
-    texts = invalid.STRINGS if registers or deletes else invalid.HARDEST
-    yield from invalid.string_cases(operation, own, form, _HARDEST[operation], texts)
-    for name in (name for name, valid in form.items() if isinstance(valid, str) and name != _HARDEST[operation]):
-        yield from invalid.string_cases(operation, place, form, name, invalid.OVERFLOWING)
-    yield from invalid.shape_cases(operation, own, form)
+def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
+    registers, deletes = case.operation == "registerPixKey", case.operation == "deletePixKey"
+    own = replace(case, argument=profile.accounts[0]) if deletes and profile.accounts else case
+    hardest = _HARDEST[case.operation]
+    yield from invalid.with_each(case, "body", "body", invalid.TEXTS, None if registers else invalid.ANYWHERE)
+    yield from invalid.without_each_member(case, form)
+    yield from invalid.with_other_types(case, form)
+    if own != case:
+        yield from invalid.with_each(own, "body", "body", invalid.TEXTS, invalid.UNREADABLE)
+    yield from invalid.with_member(
+        own, form, hardest, invalid.STRINGS, None if registers or deletes else invalid.HARDEST
+    )
+    for name in (name for name, valid in form.items() if isinstance(valid, str) and name != hardest):
+        yield from invalid.with_member(case, form, name, invalid.STRINGS, invalid.OVERFLOWING)
+    yield from invalid.with_other_shapes(own, form)
     if registers:
-        yield from invalid.key_type_cases(operation, place, form)
-    types = tuple(invalid.CONTENT_TYPES) if registers else invalid.COMMON_TYPES
-    yield from invalid.content_type_cases(operation, place, as_bytes(form), types)
+        wrong = invalid.with_member(case, form, "pixKeyType", {f"no {name}": name for name in NAMED_TYPES})
+        yield from (replace(each, where="pixKey") for each in wrong)  # it is the key that does not fit
+    types = None if registers else invalid.COMMON_TYPES
+    yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, types)
