@@ -8,7 +8,7 @@ the refusal is not the answer that a registered key gets: then another client ma
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from environments.door.authorization import VALID
 from environments.door.key_states import State
@@ -22,7 +22,7 @@ from tests.harness.recorder import cite, warn
 from tests.traffic.existence import indistinguishable
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 from tests.traffic.refused_key_types import type_sent
-from tests.traffic.registrar import Registrar, is_refused
+from tests.traffic.registrar import Registrar, Suspicion, is_refused
 
 REFUSALS = (
     RefusalKind.CONTENT,
@@ -34,16 +34,6 @@ REFUSALS = (
 """They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
 _ENOUGH = 2
 _NEVER_GRANTED = (State.REFUSED, State.LISTED)
-
-
-@dataclass(frozen=True)
-class Suspicion:
-    """A refused registration whose key the list shows. `made`: its value was not sent."""
-
-    exchange: Exchange
-    key: PixKey
-    places: tuple[frozenset[Place], ...]
-    made: bool = False
 
 
 def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:
@@ -65,7 +55,7 @@ def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, befor
 
 
 def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listing) -> bool:
-    """Refused, and sent once since the list, but for those without the valid token that were refused."""
+    """Whether it was refused, and sent once since the list, but for those without the valid token that were refused."""
     if exchange.response is None or refusal_kind(exchange.response) not in REFUSALS:
         return False
     since = [seen for seen in registrar.client.door.exchanges if seen.number > before.number]
@@ -79,19 +69,15 @@ def decide_suspicions(registrar: Registrar) -> None:
     suspected = [seen for seen in registrar.suspicions if not _answers_a_registered_key(registrar, seen)]
     references = list(registrar.keys.references.values())
     if references:
-        sure = [seen for seen in suspected if all(accepted_alike(places, references) for places in seen.places)]
-        if all(seen.made for seen in sure):  # somebody else may have had a key made
-            sure = []
+        sure = _like_accepted_keys(suspected, references)
     else:
-        sure = _all_refused(registrar, suspected)
+        sure = _like_keys_of_an_earlier_day(registrar, suspected)
+        sure = sure if _delete(registrar, sure) else []
     for seen in sure:
         registrar.found.effects.append(seen.exchange)
         registrar.keys.learn_effect(seen.exchange, seen.key.key)
     registrar.found.suspected = [seen.exchange for seen in registrar.suspicions if seen not in sure]
-    if registrar.deletes and sure:
-        for seen in sure:
-            registrar.delete(seen.key, valid=False)
-        registrar.look()
+    _delete(registrar, sure)
 
 
 def _answers_a_registered_key(registrar: Registrar, seen: Suspicion) -> bool:
@@ -99,8 +85,14 @@ def _answers_a_registered_key(registrar: Registrar, seen: Suspicion) -> bool:
     return any(indistinguishable(seen.exchange, repeated) for repeated in registrar.found.repeated)
 
 
-def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspicion]:
-    """Where no key was accepted: those that stand like keys of an earlier day, if all do, and can be deleted.
+def _like_accepted_keys(suspected: list[Suspicion], references: list[frozenset[Place]]) -> list[Suspicion]:
+    """Those that stand like keys that were accepted; none where another client may have had all of them made."""
+    sure = [seen for seen in suspected if all(accepted_alike(places, references) for places in seen.places)]
+    return [] if all(seen.made for seen in sure) else sure
+
+
+def _like_keys_of_an_earlier_day(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspicion]:
+    """Where no key was accepted: those that stand like keys of an earlier day, if all do.
 
     Where there are no such keys either, nothing around them may say that they wait, or failed.
     """
@@ -113,14 +105,16 @@ def _all_refused(registrar: Registrar, suspected: list[Suspicion]) -> list[Suspi
     known = [before.places(text, name) for name in KEY_TYPES for text in before.texts_at(paths, KEY_TYPES)]
     shown = [places for seen in own for places in seen.places]
     stand = [accepted_alike(places, known) if known else is_unmarked(places, registrar.account) for places in shown]
-    return own if all(stand) and _can_be_deleted(registrar, own) else []
+    return own if all(stand) else []
 
 
-def _can_be_deleted(registrar: Registrar, seen: list[Suspicion]) -> bool:
-    """Delete the keys. Whether that was granted, and the list shows none of them any more."""
-    refused = [each for each in seen if is_refused(registrar.delete(each.key, valid=False))]
+def _delete(registrar: Registrar, suspected: list[Suspicion]) -> bool:
+    """Delete the keys, where the profile says how. True where that was granted, and the list shows none of them."""
+    if not suspected or not registrar.deletes:
+        return False
+    refused = [seen for seen in suspected if is_refused(registrar.delete(seen.key, valid=False))]
     listing = registrar.look()
-    return not refused and listing is not None and not any(listing.shows(each.key.key) for each in seen)
+    return not refused and listing is not None and not any(listing.shows(seen.key.key) for seen in suspected)
 
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:

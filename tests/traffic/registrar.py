@@ -6,7 +6,6 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from environments.door.client import NOTHING, Client
@@ -26,11 +25,8 @@ from spec.answers import (
 from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.json_text import read_json
-from spec.key_list import UUID, Listing
+from spec.key_list import UUID, Listing, Place
 from spec.rules import Judgement
-
-if TYPE_CHECKING:
-    from tests.traffic.effects import Suspicion
 from tests.traffic.extras import FORM, Alternative, registration
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 
@@ -82,6 +78,16 @@ class Registrations:
     def accepted(self) -> list[Exchange]:
         """The valid registrations that were granted."""
         return [answer for answer in self.answers if registered(answer)]
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A refused registration whose key the list shows. `made`: its value was not sent."""
+
+    exchange: Exchange
+    key: PixKey
+    places: tuple[frozenset[Place], ...]
+    made: bool = False
 
 
 def deletes_keys(profile: Profile) -> bool:
