@@ -21,7 +21,7 @@ from tests.selftest.proof.gate import (
     judge_fault,
     judge_lawful,
     plain,
-    rows_without_a_mutant,
+    requirements_without_a_mutant,
 )
 from tests.selftest.proof.matrix import EVERY_SERVICE, PROPERTY, proof_of, write_proof
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, ROOT, VARIANTS, Specimen
@@ -34,7 +34,7 @@ ALIKE = {"mutants": 1, "variants": 2, "borderline": 1}
 CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, alike=ALIKE[name]) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
-TOLD_BY = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 
 
 def each(registry: str) -> list[object]:
@@ -54,7 +54,7 @@ def _modules_are_no_garbage() -> Iterator[None]:
 
 @pytest.fixture
 def shown(request: pytest.FixtureRequest):
-    """Sends what a test shows of a specimen to the matrix, and says where it differs."""
+    """Sends what a test shows of a specimen to the matrix, and returns the message of a difference."""
 
     def show(registry: str, specimen: Specimen, difference: Difference) -> str:
         lines = difference.lines()
@@ -80,8 +80,8 @@ def _try(specimen: Specimen) -> Trial:
 
 
 @pytest.mark.parametrize("specimen", each("mutants"))
-def test_the_rows_that_a_mutant_breaks_fail_and_no_others(specimen, shown):
-    """The set of failing rows is what the mutant declares; the rest passes, or is hidden as declared."""
+def test_the_requirements_that_a_mutant_breaks_fail_and_no_others(specimen, shown):
+    """The failing requirements are those that the mutant declares; the rest passes, or is not exercised as declared."""
     difference = judge_fault(specimen, _try(specimen), plain(specimen.environment))
     message = shown("mutants", specimen, difference)
 
@@ -90,7 +90,7 @@ def test_the_rows_that_a_mutant_breaks_fail_and_no_others(specimen, shown):
 
 @pytest.mark.parametrize("specimen", each("variants"))
 def test_a_lawful_service_passes(specimen, shown):
-    """Nothing fails, and every row that the profile makes possible is exercised."""
+    """Nothing fails, and every requirement that the profile makes possible is exercised."""
     difference = judge_lawful(specimen, _try(specimen))
     message = shown("variants", specimen, difference)
 
@@ -98,8 +98,8 @@ def test_a_lawful_service_passes(specimen, shown):
 
 
 @pytest.mark.parametrize("specimen", each("borderline"))
-def test_a_borderline_service_is_mentioned(specimen, shown):
-    """Exactly its warnings are given, and nothing fails."""
+def test_a_borderline_service_gets_its_warnings(specimen, shown):
+    """The warnings are those that it declares, and nothing fails."""
     difference = judge_fault(specimen, _try(specimen), plain(specimen.environment))
     message = shown("borderline", specimen, difference)
 
@@ -110,36 +110,36 @@ def test_a_borderline_service_is_mentioned(specimen, shown):
 
 
 def test_the_plain_sandbox_passes():
-    """The sandbox breaks nothing, hides nothing, and is warned of nothing."""
+    """On the sandbox nothing fails or warns, and every requirement is exercised."""
     difference = judge_lawful(SANDBOX, plain("sandbox"))
 
     assert not difference, difference.lines()
     assert not plain("sandbox").warned
 
 
-def test_every_row_at_a_failing_level_has_a_mutant():
-    """Adding a row to the ledger means adding a mutant."""
-    missing = rows_without_a_mutant(MUTANTS.specimens.values())
+def test_every_requirement_at_a_failing_level_has_a_mutant():
+    """A requirement that is added to the ledger needs a mutant."""
+    missing = requirements_without_a_mutant(MUTANTS.specimens.values())
 
     assert not missing, f"no mutant breaks: {', '.join(missing)}"
 
 
 def test_every_rule_has_a_specimen():
-    """Adding a rule means adding a service that it tells of."""
-    missing = [row for row in RULES if row not in TOLD_BY]
+    """A rule that is added needs a service that breaks it."""
+    missing = [rule for rule in RULES if rule not in BREAKS]
 
     assert not missing, f"no specimen breaks: {', '.join(missing)}"
 
 
-def test_declared_rows_are_in_the_ledger():
-    """Every row that a specimen declares exists, fails at its level or warns at its level."""
+def test_declared_requirements_are_in_the_ledger():
+    """Every requirement that a specimen declares exists, and is of a level that fails or warns as declared."""
     wrong = [
-        f"{specimen.name}: {row}"
+        f"{specimen.name}: {one}"
         for registry in REGISTRIES.values()
         for specimen in registry.specimens.values()
-        for rows, levels in ((specimen.fails, _FAIL), (specimen.warns, _WARN))
-        for row in rows
-        if row not in ledger() or ledger()[row].level not in levels
+        for declared, levels in ((specimen.fails, _FAIL), (specimen.warns, _WARN))
+        for one in declared
+        if one not in ledger() or ledger()[one].level not in levels
     ]
 
     assert not wrong, wrong
@@ -149,48 +149,50 @@ _FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
 
 
 @pytest.mark.parametrize(
-    ("specimen", "rows"),
+    ("specimen", "rules"),
     [
-        pytest.param(specimen, frozenset(row for row, told in TOLD_BY.items() if told is specimen), id=name)
-        for name, specimen in {specimen.name: specimen for specimen in TOLD_BY.values()}.items()
+        pytest.param(specimen, frozenset(rule for rule, broken_by in BREAKS.items() if broken_by is specimen), id=name)
+        for name, specimen in {specimen.name: specimen for specimen in BREAKS.values()}.items()
     ],
 )
-def test_the_gate_names_a_rule_that_always_holds(specimen, rows, monkeypatch):
-    """A row is judged by its own rule alone: where that always holds, the gate names the row and no other."""
+def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
+    """A requirement is judged by its own rule alone: if that always holds, the gate names the requirement and no other."""
     before = plain(specimen.environment)
-    for row in rows:
-        monkeypatch.setitem(RULES, row, lambda exchange: "")
+    for rule in rules:
+        monkeypatch.setitem(RULES, rule, lambda exchange: "")
 
     difference = judge_fault(specimen, _try(specimen), before)
 
-    assert difference.missing == rows, difference.lines()
+    assert difference.missing == rules, difference.lines()
     assert not difference.undeclared, difference.lines()
 
 
-LIE = Specimen("Lie", SANDBOX.make, "A lie.", "none", fails=frozenset({"executePix.digit.present"}))
+WITHOUT_DIGIT = Specimen(
+    "WithoutDigit", SANDBOX.make, "There is no digit.", "none", fails=frozenset({"executePix.digit.present"})
+)
 
 
-def test_a_run_that_died_turns_the_gate_red():
+def test_a_run_without_a_verdict_turns_the_gate_red():
     """No verdict, errors of the suite, and a target that was never reached say nothing of a service."""
     for trial in (Trial(7, {}, 3, ()), Trial(3, {}, 3, ("the suite failed",)), Trial(0, {}, 0, ())):
-        assert judge_fault(LIE, trial, NOTHING).died
-        assert judge_lawful(LIE, trial).died
+        assert judge_fault(WITHOUT_DIGIT, trial, NOTHING).died
+        assert judge_lawful(WITHOUT_DIGIT, trial).died
 
 
 def test_a_mutant_that_changes_nothing_turns_the_gate_red():
-    """A mutant whose run is that of the plain sandbox, and one that declares nothing."""
-    same = judge_fault(LIE, plain("sandbox"), plain("sandbox"))
+    """A mutant whose verdicts are those of the plain sandbox is named, and so is one that declares nothing."""
+    same = judge_fault(WITHOUT_DIGIT, plain("sandbox"), plain("sandbox"))
     silent = judge_fault(Specimen("Silent", SANDBOX.make, "None.", "none"), plain("sandbox"), plain("sandbox"))
 
-    assert same.lines() == ["declared, and neither fails nor warns: executePix.digit.present"]
-    assert silent.lines() == ["a fault that breaks no row: declare fails or warns"]
+    assert same.lines() == ["declared, and does not fail or warn as declared: executePix.digit.present"]
+    assert silent.lines() == ["declares no requirement that fails or warns"]
 
 
-def test_a_row_without_a_mutant_turns_the_gate_red():
-    """Without its mutants a row is named."""
+def test_a_requirement_without_a_mutant_turns_the_gate_red():
+    """A requirement whose mutants are taken away is named."""
     others = [one for one in MUTANTS.specimens.values() if "executePix.digit.present" not in one.fails]
 
-    assert "executePix.digit.present" in rows_without_a_mutant(others)
+    assert "executePix.digit.present" in requirements_without_a_mutant(others)
 
 
 # -- what is written of the proof -----------------------------------------------------------------------------------
@@ -212,11 +214,11 @@ def test_every_specimen_names_the_line_that_declares_it():
 def test_the_summary_is_of_every_service(choice, written, tmp_path):
     """A proof of a few services leaves the committed summary alone."""
     shown = {
-        "name": "Lie", "declared_at": "lies.py:7", "registry": "mutants", "operator": "none", "description": "A lie.",
+        "name": "WithoutDigit", "declared_at": "faults.py:7", "registry": "mutants", "operator": "none", "description": "There is no digit.",
         "declared": ["executePix.digit.present"], "problems": [], "choice": choice,
     }  # fmt: skip
 
     write_proof(proof_of([shown], seconds=1), tmp_path)
 
     assert {path.name for path in tmp_path.iterdir()} == written
-    assert "lies.py:7" in (tmp_path / "proof.html").read_text()
+    assert "faults.py:7" in (tmp_path / "proof.html").read_text()

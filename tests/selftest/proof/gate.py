@@ -1,4 +1,4 @@
-"""The gate: what the suite said of a service against what it owed."""
+"""The gate: the verdicts of a trial against those that its specimen declares."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SANDBOX = Specimen(
     "none",
 )
 _VERDICTS = (0, 1, 6)
-"""The exit statuses of a run that came to a verdict on the service."""
+"""The exit statuses of a run with a verdict on the service."""
 NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a trial is not what its specimen declares. Rows are ledger ids."""
+    """Where a trial is not what its specimen declares, by requirement id."""
 
     died: tuple[str, ...] = ()
     declares_nothing: bool = False
@@ -39,20 +39,23 @@ class Difference:
         return self != Difference()
 
     def lines(self) -> list[str]:
-        """One line for each sort of difference; none where there is none."""
+        """One line for each sort of difference."""
         shown = {
-            "the run died": self.died,
-            "declared, and neither fails nor warns": self.missing,
+            "the run gave no verdict on the service": self.died,
+            "declared, and does not fail or warn as declared": self.missing,
             "fails or warns, and is not declared": self.undeclared,
-            "not exercised, and hides does not name it": self.lost,
-            "hides names it, and nothing of it is hidden": self.stale,
+            "not exercised, and `hides` does not name it": self.lost,
+            "`hides` names it, and it was exercised": self.stale,
         }
-        lines = ["a fault that breaks no row: declare fails or warns"] if self.declares_nothing else []
-        return lines + [f"{what}: {', '.join(sorted(rows))}" for what, rows in shown.items() if rows]
+        lines = ["declares no requirement that fails or warns"] if self.declares_nothing else []
+        return lines + [
+            f"{what}: {', '.join(sorted(requirements))}" for what, requirements in shown.items() if requirements
+        ]
 
 
 def judge_fault(specimen: Specimen, trial: Trial, plain: Trial) -> Difference:
-    """A mutant or a borderline service: its rows fail and warn, no others, and the rest is as on the plain sandbox."""
+    """A mutant or a borderline service: the declared requirements fail and warn, no others, and the rest is as on the
+    plain sandbox."""
     said = trial.failing | (trial.warned - plain.warned)
     declared = specimen.fails | specimen.warns
     swapped = (specimen.fails & trial.warned) | (specimen.warns & trial.failing)
@@ -67,7 +70,7 @@ def judge_fault(specimen: Specimen, trial: Trial, plain: Trial) -> Difference:
 
 
 def judge_lawful(specimen: Specimen, trial: Trial) -> Difference:
-    """A variant: nothing fails, and every row that the profile makes possible is exercised."""
+    """A variant: nothing fails, and every requirement that the profile makes possible is exercised."""
     return Difference(
         died=died(trial),
         undeclared=frozenset(trial.failing),
@@ -76,19 +79,19 @@ def judge_lawful(specimen: Specimen, trial: Trial) -> Difference:
 
 
 def died(trial: Trial) -> tuple[str, ...]:
-    """Why a trial says nothing of the service."""
+    """Why a trial says nothing about the service."""
     why = [f"exit status {trial.exit_status}"] if trial.exit_status not in _VERDICTS else []
     why += [] if trial.requests else ["nothing was sent"]
     return (*why, *trial.errors)
 
 
 def _lost(specimen: Specimen, trial: Trial, anyway: Collection[str]) -> frozenset[str]:
-    return frozenset(row for row in trial.not_exercised if row not in anyway and not specimen.may_hide(row))
+    return frozenset(one for one in trial.not_exercised if one not in anyway and not specimen.may_hide(one))
 
 
 def _hides_something(pattern: str, specimen: Specimen, trial: Trial) -> bool:
     alone = Specimen(specimen.name, specimen.make, specimen.description, specimen.operator, hides=(pattern,))
-    return any(alone.may_hide(row) for row in trial.not_exercised)
+    return any(alone.may_hide(one) for one in trial.not_exercised)
 
 
 @cache
@@ -100,17 +103,17 @@ def plain(environment: str) -> Trial:
 # -- the ledger and the rules are covered -------------------------------------------------------------------------
 
 
-def rows_without_a_mutant(specimens: Iterable[Specimen]) -> list[str]:
-    """The rows at a failing level that no mutant turns red, although an exchange can show them."""
+def requirements_without_a_mutant(specimens: Iterable[Specimen]) -> list[str]:
+    """The requirements at a failing level that no mutant breaks, although an exchange can show them."""
     broken = set().union(*(specimen.fails for specimen in specimens))
-    rows = [row for row in ledger().values() if row.level in FAILING_LEVELS and not row.untestable]
-    return [row.id for row in rows if row.id not in broken]
+    required = [one for one in ledger().values() if one.level in FAILING_LEVELS and not one.untestable]
+    return [one.id for one in required if one.id not in broken]
 
 
 def by_rule(specimens: Iterable[Specimen]) -> dict[str, Specimen]:
-    """For each rule one specimen that it tells of, few specimens in all: the one that most rules tell of first."""
+    """For each rule one specimen that breaks it; few specimens in all, so those that break most rules come first."""
     chosen: dict[str, Specimen] = {}
     for specimen in sorted(specimens, key=lambda one: (-len(one.fails | one.warns), one.name)):
-        for row in (specimen.fails | specimen.warns) & set(RULES):
-            chosen.setdefault(row, specimen)
+        for rule in (specimen.fails | specimen.warns) & set(RULES):
+            chosen.setdefault(rule, specimen)
     return chosen

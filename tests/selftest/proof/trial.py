@@ -25,16 +25,16 @@ _OFF = (
     "terminal", "cacheprovider", "junitxml", "logging", "faulthandler", "threadexception", "unraisableexception",
     "doctest", "pastebin", "stepwise", "unittest", "legacypath", "setuponly", "setupplan", "debugging",
 )  # fmt: skip
-"""Plugins that say nothing of a service."""
+"""Plugins that a trial does not need."""
 
 _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
-"""Rows that only the property tests answer, which a trial leaves out."""
+"""Requirements that only the property tests answer for, which a trial leaves out."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a run said of one service: exit status, verdict by row, requests sent, errors of the suite, findings, and
-    what was not cleaned up."""
+    """What a run said about one service: exit status, result by requirement, requests sent, errors of the suite,
+    findings, and what was not cleaned up."""
 
     exit_status: int
     rows: Mapping[str, RequirementResult]
@@ -44,7 +44,7 @@ class Trial:
     left: tuple[str, ...] = ()
 
     def with_verdict(self, verdict: str) -> set[str]:
-        """The rows of that verdict."""
+        """The requirements with that verdict."""
         return {row_id for row_id, result in self.rows.items() if result.verdict == verdict}
 
     @property
@@ -69,13 +69,13 @@ class _Capture:
 
 
 def try_service(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against the service. Raises RuntimeError where the run gave no verdict at all."""
+    """Run the targeted tests against the service. Raises RuntimeError if the run gave no verdict."""
     with Server(service) as server:
         return try_target(server.base_url, service.token, *arguments, environment=environment)
 
 
 def try_target(base_url: str, token: str, *arguments: str, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against an address. Raises RuntimeError where the run gave no verdict at all."""
+    """Run the targeted tests against an address. Raises RuntimeError if the run gave no verdict."""
     capture = _Capture()
     os.environ["PIX_SANDBOX_TOKEN"] = token
     options = ["-o", f"addopts={ADDOPTS}", "--no-report", "--capture=no", "-m", "not property"]
