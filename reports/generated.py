@@ -30,19 +30,13 @@ class Generated:
             self.harmless.add(operation)
 
     def data(self) -> dict[str, Any]:
-        """As plain data, which `of` takes."""
+        """For conformance.json."""
         return {
             "accepted": dict(self.accepted),
             "refused": {operation: dict(tally) for operation, tally in self.refused.items()},
             "harmless": sorted(self.harmless),
             "cut": self.cut,
         }
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Generated:
-        """From plain data."""
-        refused = {operation: Counter(tally) for operation, tally in data["refused"].items()}
-        return cls(Counter(data["accepted"]), refused, set(data["harmless"]), list(data["cut"]))
 
     def add(self, other: Generated) -> None:
         """What another process sent."""

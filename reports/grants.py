@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from environments.door.authorization import VALID
 from environments.profiles.profile import Auth
@@ -58,22 +57,6 @@ class Grants:
         self.certificate |= refusal is RefusalKind.CERTIFICATE
         if refusal is None and (page_is_an_answer or not is_page(response)):
             self.granted.add(operation)
-
-    def data(self) -> dict[str, Any]:
-        """As plain data, which `of` takes."""
-        return {
-            "answered": {operation: dict(tally) for operation, tally in self.answered.items()},
-            "granted": sorted(self.granted),
-            "promised": sorted(self.promised),
-            "ready": self.ready,
-            "certificate": self.certificate,
-        }
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Grants:
-        """From plain data."""
-        answered = {operation: Counter(tally) for operation, tally in data["answered"].items()}
-        return cls(answered, set(data["granted"]), set(data["promised"]), data["ready"], data["certificate"])
 
     def add(self, other: Grants) -> None:
         """What another process saw."""

@@ -1,20 +1,29 @@
-"""What a test found, and what one process of a run sent: redacted, and sent as plain data from a worker."""
+"""What a test found, and what one process of a run sent; redacted. Workers of a parallel run send it packed."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from reports.generated import Generated
 from reports.grants import Grants
-from reports.notes import Note, NoteKind
-from reports.verdicts import RequirementResult, Verdict
+from reports.notes import Note
+from reports.verdicts import RequirementResult
 
 Evidence = dict[str, Any]
 """An exchange as reports/evidence.py gives it."""
-Plain = dict[str, Any]
-"""Nothing but what xdist can send: it refuses subclasses of `str`, and data classes."""
+
+
+def packed(value: object) -> bytes:
+    """Bytes for xdist, which sends no dataclasses. Both ends are processes of this run, as with multiprocessing."""
+    return pickle.dumps(value)
+
+
+def unpacked(data: bytes) -> Any:
+    """What another process of this run packed."""
+    return pickle.loads(data)
 
 
 @dataclass(frozen=True)
@@ -37,18 +46,6 @@ class FoundByTest:
     observations: tuple[Observation, ...] = ()
     exchanges: tuple[Evidence, ...] = ()
     error: str = ""
-
-    def plain(self) -> Plain:
-        """What `of` takes."""
-        results = [{**vars(result), "verdict": result.verdict.value} for result in self.results]
-        return {**vars(self), "results": results, "observations": [vars(seen) for seen in self.observations]}
-
-    @classmethod
-    def of(cls, plain: Plain) -> FoundByTest:
-        """The findings from plain data."""
-        results = [RequirementResult(**{**one, "verdict": Verdict(one["verdict"])}) for one in plain["results"]]
-        observations = [Observation(**seen) for seen in plain["observations"]]
-        return cls(**{**plain, "results": tuple(results), "observations": tuple(observations)})
 
 
 @dataclass(frozen=True)
@@ -80,24 +77,3 @@ class Handover:
     grants: Grants = field(default_factory=Grants)
     unsent: Mapping[str, list[str]] = field(default_factory=dict)
     exchanges: tuple[Evidence, ...] = ()
-
-    def plain(self) -> Plain:
-        """What `of` takes."""
-        return {
-            **vars(self),
-            "notes": [(note.kind.value, note.text) for note in self.notes],
-            "not_cleaned_up": [vars(key) for key in self.not_cleaned_up],
-            "generated": self.generated.data(),
-            "grants": self.grants.data(),
-        }
-
-    @classmethod
-    def of(cls, plain: Plain) -> Handover:
-        """The hand-over from plain data."""
-        typed = {
-            "notes": tuple(Note(NoteKind(kind), text) for kind, text in plain["notes"]),
-            "not_cleaned_up": tuple(LeftKey(**key) for key in plain["not_cleaned_up"]),
-            "generated": Generated.of(plain["generated"]),
-            "grants": Grants.of(plain["grants"]),
-        }
-        return cls(**{**plain, **typed})

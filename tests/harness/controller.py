@@ -16,7 +16,7 @@ from environments.door.opening import BUDGET, Share
 from environments.door.preflight import Preflight, probe
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
-from reports.handover import Handover
+from reports.handover import packed, unpacked
 from reports.notes import Note, NoteKind
 from reports.run import Run
 from reports.writing import prepare, run_folder
@@ -26,7 +26,7 @@ from tests.harness.options import examples_of
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
 from tests.harness.session import Session, open_session
-from tests.harness.worker import input_of_worker
+from tests.harness.worker import GIVEN, HANDOVER, given_to_workers
 
 
 def open_controller(
@@ -105,12 +105,12 @@ class Controller:
         if not budget.is_shared:
             budget.share(self._session.share.folder / BUDGET)
             self._check_target()
-        node.workerinput |= input_of_worker(node.config, self._session)
+        node.workerinput[GIVEN] = packed(given_to_workers(node.config, self._session))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        if plain := getattr(node, "workeroutput", {}).pop("handover", None):
-            self._run.add(Handover.of(plain))
+        if data := getattr(node, "workeroutput", {}).pop(HANDOVER, None):
+            self._run.add(unpacked(data))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reports.handover import FoundByTest
+from reports.handover import unpacked
 from reports.html import requirements_from, summary_html, visible
 from reports.run import Run
 from reports.verdicts import RequirementResult
@@ -31,8 +31,8 @@ class HtmlPage:
         report.set_data("environment", {})
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if plain := getattr(report, "conformance", None):
-            self._tests[report.nodeid] = FoundByTest.of(plain).results[0]
+        if data := getattr(report, "conformance", None):
+            self._tests[report.nodeid] = unpacked(data).results[0]
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         cells[1:1] = [

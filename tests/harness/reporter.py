@@ -10,7 +10,7 @@ import pytest
 
 from reports.conformance_json import Document, document_of
 from reports.explaining import Once, shorten
-from reports.handover import FoundByTest
+from reports.handover import unpacked
 from reports.junit import junit
 from reports.run import Run
 from reports.terminal import summary
@@ -37,8 +37,8 @@ class Reporter:
             add_html_page(session, self.run, self.folder / "report.html")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if plain := getattr(report, "conformance", None):
-            self.run.add_found(FoundByTest.of(plain), report.nodeid)
+        if data := getattr(report, "conformance", None):
+            self.run.add_found(unpacked(data), report.nodeid)
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         if isinstance(excinfo.value, KeyboardInterrupt):

@@ -10,6 +10,7 @@ import pytest
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile, today
 from reports.explaining import whole
+from reports.handover import packed
 from reports.run import missing_permission
 from reports.verdicts import Verdict, deviation
 from spec.requirements import Requirement, ledger
@@ -94,7 +95,7 @@ class Watcher:
             report.longrepr = (*report.longrepr[:2], self._redact(report.longrepr[2]))
         report.sections = [(name, self._redact(text)) for name, text in report.sections]
         if report.when == "teardown":
-            report.conformance = self._collector.found(recording).plain()
+            report.conformance = packed(self._collector.found(recording))
         return report
 
     def _take_outcome(self, recording: Recording, call: pytest.CallInfo[None]) -> None:

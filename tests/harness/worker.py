@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +12,50 @@ import pytest
 from environments.door.opening import Share
 from environments.profiles.profile import Profile
 from environments.profiles.target import target_of_worker
+from reports.handover import packed, unpacked
 from tests.harness.interruption import Interruption, join_parallel_run
 from tests.harness.session import Session, open_session
+
+GIVEN, HANDOVER = "conformance_given", "conformance_handover"
+"""The keys of xdist's dictionaries for workers."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a worker is given. `folder` is the one that the processes of the run share."""
+
+    base_url: str
+    token: str = field(repr=False)
+    token_accepted: bool
+    run: str
+    folder: Path
+    seed: int
+    loadgroup: bool
+
+
+def given_to_workers(config: pytest.Config, session: Session) -> Given:
+    """What the process that the user started has opened and decided."""
+    return Given(
+        base_url=session.target.base_url,
+        token=session.target.token(),
+        token_accepted=session.door.token_monitor.accepted,
+        run=session.share.run,
+        folder=session.share.folder,
+        seed=session.seed,
+        loadgroup=config.option.dist == "loadgroup",
+    )
 
 
 def open_worker(config: Any, profile: Profile, resend: Container[str], interruption: Interruption) -> None:
     """Open the session of a worker."""
-    given = config.workerinput
-    number = int(given["workerid"].removeprefix("gw"))
-    share = Share(given["run"], Path(given["shared"]), number, token_accepted=given["accepted"])
+    given: Given = unpacked(config.workerinput[GIVEN])
+    number = int(config.workerinput["workerid"].removeprefix("gw"))
+    share = Share(given.run, given.folder, number, token_accepted=given.token_accepted)
     join_parallel_run(share.folder, interruption)
-    config.option.loadgroup = given["loadgroup"]
-    target = target_of_worker(profile, given["base_url"], given["token"])
-    session = open_session(config, profile, target, share, seed=given["seed"], resend=resend)
+    config.option.loadgroup = given.loadgroup
+    target = target_of_worker(profile, given.base_url, given.token)
+    session = open_session(config, profile, target, share, seed=given.seed, resend=resend)
     config.pluginmanager.register(Worker(session, config.workeroutput))
-
-
-def input_of_worker(config: pytest.Config, session: Session) -> dict[str, Any]:
-    """What a worker is given, as plain data."""
-    return {
-        "base_url": session.target.base_url,
-        "token": session.target.token(),
-        "accepted": session.door.token_monitor.accepted,
-        "run": session.share.run,
-        "seed": session.seed,
-        "loadgroup": config.option.dist == "loadgroup",
-        "shared": str(session.share.folder),
-    }
 
 
 class Worker:
@@ -48,4 +66,4 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        self._output["handover"] = self._session.collector.handover().plain()
+        self._output[HANDOVER] = packed(self._session.collector.handover())

@@ -7,6 +7,7 @@ import pytest
 from environments.profiles.profile import Auth
 from environments.sandbox.messages import Response
 from reports.grants import Grants
+from reports.handover import packed, unpacked
 from spec.requirements import ledger
 from tests.selftest.exchanges import answer
 from tests.selftest.services.issuing import ExpiresTheToken
@@ -181,7 +182,7 @@ def test_what_workers_saw_is_added_up():
         [answer("getBalance", b"{}", status=403)],
         [answer("listAccounts", {"code": 0}), answer("getBalance", b"{}", status=403)],
     ):
-        together.add(Grants.of(Grants.of_exchanges(exchanges).data()))
+        together.add(unpacked(packed(Grants.of_exchanges(exchanges))))
 
     assert together.answered["getBalance"] == {"403": 2}
     assert together.asked(["getBalance", "createPix"]) == ["getBalance"]
