@@ -5,14 +5,13 @@ A finding is one line with what to do; the run goes on where it can.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 
 from environments.door.client import Client
 from environments.door.door import Door
+from environments.door.request_texts import names
+from environments.door.retry_policy import http_date
 from environments.profiles.profile import Profile
 from spec.answers import RefusalKind, is_refusal, refusal_kind, turns_away
 from spec.exchange import Exchange, Failure, FailureKind, Response
@@ -74,13 +73,8 @@ def _certificate(response: Response, profile: Profile) -> Iterator[str]:
 
 def skewed(listed: Exchange) -> Iterator[str]:
     """One line where the clocks of this machine and of the service differ, as the header Date tells."""
-    said = listed.response.header("Date") if listed.response else ""
-    try:
-        date = parsedate_to_datetime(said)
-    except (ValueError, TypeError):
-        return
-    theirs = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    skew = theirs - (listed.started + listed.elapsed_s)
+    theirs = http_date(listed.response.header("Date")) if listed.response else None
+    skew = theirs.timestamp() - (listed.started + listed.elapsed_s) if theirs else 0
     if abs(skew) > MOST_SKEW_S:
         behind = "behind" if skew > 0 else "ahead of"
         yield (
@@ -96,7 +90,7 @@ def _unknown_accounts(client: Client, listed: Exchange, profile: Profile) -> Ite
         return
     shown = listed.response.body.decode("utf-8", "replace")
     for place, account in enumerate(profile.accounts[:MOST_ACCOUNTS], 1):
-        if re.search(rf"(?<![0-9A-Za-z]){re.escape(account)}(?![0-9A-Za-z])", shown):
+        if names(shown, account):
             continue
         balance = client.send("getBalance", account, valid=True).response
         if balance is not None and turns_away(balance) and refusal_kind(balance) is not RefusalKind.TOKEN:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from environments.door.request_texts import members
 from spec.answers import is_refusal
 from spec.exchange import Exchange, FailureKind
 from spec.interface import PREPARING
@@ -21,17 +21,15 @@ _SHORTEST = 6
 
 @dataclass
 class Prepared:
-    """Prepared transfers by exchange, and by code why each was not executed: "" where it was, or may have been."""
+    """Prepared transfers with their codes, and by code why each was not executed: "" where it was, or may have been."""
 
-    _exchanges: dict[int, Exchange] = field(default_factory=dict)
-    _codes: dict[int, str | None] = field(default_factory=dict)
+    _transfers: list[tuple[Exchange, str | None]] = field(default_factory=list)
     _outcomes: dict[str, str] = field(default_factory=dict)
 
     def add(self, exchange: Exchange, code: str | None) -> None:
         """Remember what may have prepared a transfer, with the code that the answer held."""
         if may_have_prepared(exchange):
-            self._exchanges[exchange.number] = exchange
-            self._codes[exchange.number] = code
+            self._transfers.append((exchange, code))
 
     def settle(self, code: str, outcome: str) -> None:
         """Remember what came of an execution: a reason, or "" where it was executed. That is never taken back."""
@@ -41,17 +39,17 @@ class Prepared:
     @property
     def without_a_code(self) -> bool:
         """Whether an answer did not have the code where the profile says: then no other will."""
-        return any(code is None and self._exchanges[number].response for number, code in self._codes.items())
+        return any(code is None and exchange.response for exchange, code in self._transfers)
 
     def not_executed(self) -> Iterator[str]:
         """One line for each transfer that was prepared and not executed."""
-        for number, exchange in self._exchanges.items():
-            code = self._codes[number]
+        for exchange, code in self._transfers:
             why = self._outcomes.get(code, "its code was not sent") if code else "transactions.prepare.code_at is wrong"
+            operation, number = exchange.operation, exchange.number
             if exchange.response is None:
-                yield f"a transfer that {exchange.operation} may have prepared (exchange {number}): {exchange.summary}"
+                yield f"a transfer that {operation} may have prepared (exchange {number}): {exchange.summary}"
             elif why:
-                yield f"a transfer that {exchange.operation} prepared (exchange {number}): not executed: {why}"
+                yield f"a transfer that {operation} prepared (exchange {number}): not executed: {why}"
 
 
 def may_have_prepared(exchange: Exchange) -> bool:
@@ -70,18 +68,8 @@ def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
     """
     if exchange.operation not in PREPARING or exchange.response is None:
         return
-    for name, value in _members([exchange.response.json.value]):
-        plain, text = folded(name[:_LONGEST_NAME]), str(value)
+    for name, text in members([exchange.response.json.value]):
+        plain = folded(name[:_LONGEST_NAME])
         named = _NAMES_A_CODE.fullmatch(plain) and any(map(str.isdigit, text))
         if len(text) >= _SHORTEST and (named or plain == folded(code_at.rpartition("/")[2])):
             yield text
-
-
-def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every member with a text or a number, at any depth."""
-    items = value.items() if isinstance(value, dict) else (("", item) for item in value)
-    for name, item in items:
-        if isinstance(item, dict | list):
-            yield from _members(item)
-        elif item is not None and not isinstance(item, bool):
-            yield name, item

@@ -1,10 +1,11 @@
-"""The texts in the body of a request, whatever its form."""
+"""The texts in a body, whatever its form."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import unquote_plus
 
 
@@ -14,6 +15,7 @@ def names(text: str, key: str) -> bool:
 
 
 def member(body: bytes, name: str) -> str:
+    """The text under a name of the JSON object in a body, or the empty string."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -25,17 +27,16 @@ def member(body: bytes, name: str) -> str:
 def texts_of(body: bytes) -> Iterator[str]:
     """Every text and number of a body, and the values of a form."""
     try:
-        yield from _texts(json.loads(body))
+        yield from (text for _, text in members([json.loads(body)]))
     except (ValueError, RecursionError):
         for pair in body.decode("utf-8", "replace").split("&"):
             yield unquote_plus(pair.partition("=")[2])
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield str(value)
+def members(value: Any) -> Iterator[tuple[str, str]]:
+    """Every text and number in a JSON value, at any depth, with the name of its member; "" in an array."""
+    for name, item in value.items() if isinstance(value, dict) else (("", item) for item in value):
+        if isinstance(item, dict | list):
+            yield from members(item)
+        elif item is not None and not isinstance(item, bool):
+            yield name, str(item)

@@ -174,13 +174,14 @@ def retry_after(response: Response) -> float | None:
     value = response.header("Retry-After").strip()
     if value.isdecimal():
         return float(value[:9])
-    until = _date(value)
+    until = http_date(value)
     if until is None:
         return None
-    return max(0.0, (until - (_date(response.header("Date")) or datetime.now(UTC))).total_seconds())
+    return max(0.0, (until - (http_date(response.header("Date")) or datetime.now(UTC))).total_seconds())
 
 
-def _date(value: str) -> datetime | None:
+def http_date(value: str) -> datetime | None:
+    """A date of a header (RFC 9110 section 5.6.7); None for another text."""
     try:
         date = parsedate_to_datetime(value)
     except (ValueError, TypeError):

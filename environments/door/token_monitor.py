@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -73,16 +73,10 @@ class TokenMonitor:
 
     @property
     def notes(self) -> list[str]:
-        """What is said first of the token."""
-        return list(self._notes())
-
-    def _notes(self) -> Iterator[str]:
-        if self._fetched_after:
-            yield REFRESHED.format(self._fetched_after)
-        if self._fetch_error:
-            yield self._fetch_error
-        if self.state is State.EXPIRED:
-            yield EXPIRED.format(self._expired_at)
+        """What the report says first of the token."""
+        notes = [REFRESHED.format(self._fetched_after)] if self._fetched_after else []
+        notes += [self._fetch_error] if self._fetch_error else []
+        return notes + ([EXPIRED.format(self._expired_at)] if self.state is State.EXPIRED else [])
 
     def watch(self, sending: Sending) -> None:
         """See how a request was received. Where the token seems to be refused, send the witness; where that is refused,
