@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.client import HTTPResponse, IncompleteRead, parse_headers
 from types import TracebackType
 from typing import Any
@@ -20,32 +21,23 @@ _local = threading.local()
 
 
 class Deadline:
-    """Shuts the socket of this thread's request down when `seconds` have passed. `sending` says that the request may
-    have left: a connection is there, to the target or to a proxy that is told what to pass on. `timer` counts."""
+    """Shuts down the socket of this thread's request when `seconds` have passed; `sock` is None until there is one.
+
+    `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
+    `timer` counts the seconds."""
 
     def __init__(self, seconds: float, timer: Callable[..., threading.Timer] = threading.Timer) -> None:
         self.expired = False
         self.sending = False
-        self._sock: socket.socket | None = None
+        self.sock: socket.socket | None = None
         self._timer = timer(seconds, self._expire)
         self._timer.daemon = True
 
-    def watch(self, sock: socket.socket | None) -> None:
-        """Name the socket that the request goes over."""
-        self._sock = sock
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is a socket, to the target or to a proxy."""
-        return self._sock is not None
-
     def _expire(self) -> None:
         self.expired = True
-        try:
-            if self._sock is not None:
-                self._sock.shutdown(socket.SHUT_RDWR)
-        except OSError:  # the peer was faster
-            return
+        with suppress(OSError):  # the peer has closed it already
+            if self.sock is not None:
+                self.sock.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Deadline:
         _local.deadline = self
@@ -60,7 +52,7 @@ class Deadline:
 def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
     deadline: Deadline | None = getattr(_local, "deadline", None)
     if deadline is not None and sock is not None:
-        deadline.watch(sock)
+        deadline.sock = sock
         deadline.sending |= sending
 
 
@@ -117,7 +109,7 @@ class _Watched:
 
     def request(self, *args: Any, **kwargs: Any) -> None:
         if self.sock is None:
-            self.connect()  # else it would be made among the sending
+            self.connect()  # else `urllib3` connects while it sends
         _watch(self.sock, sending=True)
         super().request(*args, **kwargs)  # type: ignore[misc]
 

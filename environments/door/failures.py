@@ -26,7 +26,7 @@ def failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fail
     """
     chain = list(_causes(error))
     kinds_of_late: tuple[type[BaseException], ...] = (requests.ReadTimeout, urllib3.exceptions.ReadTimeoutError)
-    if deadline.is_connected:
+    if deadline.sock:
         kinds_of_late += (TimeoutError,)
     if deadline.expired or any(isinstance(cause, kinds_of_late) for cause in chain):
         return Failure(FailureKind.TIMEOUT, _late(deadline, seconds))
@@ -44,7 +44,7 @@ def failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fail
 
 def _late(deadline: Deadline, seconds: float) -> str:
     """What was missing when the time was up. There is a connection and nothing was sent: that is TLS, or a tunnel."""
-    if deadline.is_connected and not deadline.sending:
+    if deadline.sock and not deadline.sending:
         return f"TLS failed (no handshake within limits.timeout, {seconds:g} s): check the port of base_url, and proxy"
     return f"no complete answer within limits.timeout ({seconds:g} s)"
 
