@@ -168,9 +168,8 @@ class ExecutionGuard:
 
     def _settle(self, sending: Sending, code: str, exchange: Exchange) -> None:
         """Remember what the answer says: granted, refused, or never sent."""
-        response, executes = exchange.response, sending.executes
-        gives = grants_protected_result(exchange)
-        granted = gives or (executes and response is not None and not is_refusal(response))
+        executes, gives = sending.executes, grants_protected_result(exchange)
+        granted = gives or (executes and exchange.response is not None and not is_refusal(exchange.response))
         if granted:
             self.executed.append(exchange.number)
             self.prepared.settle(code, "")
@@ -180,9 +179,12 @@ class ExecutionGuard:
             self._budget.mark(_GRANTED)
         if not gives:
             self._spent.discard(code)
-        if response is None or not (executes or granted):
+        self._write_outcome(sending, code, exchange, effective=executes or granted)
+
+    def _write_outcome(self, sending: Sending, code: str, exchange: Exchange, *, effective: bool) -> None:
+        if exchange.response is None or not effective:
             self._close_claim(sending)
-        elif executes and refuses_the_token(response):
+        elif sending.executes and refuses_the_token(exchange.response):
             self._refuse_the_token(exchange)
             self._journal.write(code, REFUSED)
         else:

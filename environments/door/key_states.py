@@ -20,7 +20,7 @@ from spec.key_list import Listing, Place
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-class State(Enum):
+class KeyState(Enum):
     """What became of a key. The text says why one is not cleaned up."""
 
     REFUSED = "not registered"
@@ -34,7 +34,7 @@ class State(Enum):
     GONE = "seen gone"
 
 
-NOT_CLEANED_UP = (State.REGISTERED, State.MAYBE, State.LISTED, State.LISTED_AGAIN, State.STILL_LISTED)
+NOT_CLEANED_UP = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.LISTED, KeyState.LISTED_AGAIN, KeyState.STILL_LISTED)
 
 
 @dataclass
@@ -48,7 +48,7 @@ class RunKey:
     value: str
     account: str
     owned: bool
-    state: State = State.REFUSED
+    state: KeyState = KeyState.REFUSED
     exchanges: list[int] = field(default_factory=list)
     stands: frozenset[Place] = frozenset()
 
@@ -90,9 +90,9 @@ class Keys:
         """The keys that the run sent or was given, as far as they are known."""
         return frozenset(key.value for key in self._keys.values() if key.value)
 
-    def state(self, value: str) -> State:
+    def state(self, value: str) -> KeyState:
         """What became of a key."""
-        return self._keys[value].state if value in self._keys else State.REFUSED
+        return self._keys[value].state if value in self._keys else KeyState.REFUSED
 
     def learn_value(self, exchange: Exchange, value: str) -> None:
         """The value of a key that the service made in that exchange."""
@@ -103,7 +103,7 @@ class Keys:
     def learn_effect(self, exchange: Exchange, value: str) -> None:
         """A refused registration has registered its key, which the list shows. JournalError or OSError."""
         key = self._keys.get(value) or self._new(exchange, value)
-        key.state = State.LISTED
+        key.state = KeyState.LISTED
         key.exchanges = list(dict.fromkeys([*key.exchanges, exchange.number]))
         self._write(key, REGISTERED)
 
@@ -119,8 +119,8 @@ class Keys:
         try:
             yield
         except BaseException:
-            if owned is not None and owned.state not in (*NOT_CLEANED_UP, State.THERE_BEFORE):
-                owned.state = State.MAYBE
+            if owned is not None and owned.state not in (*NOT_CLEANED_UP, KeyState.THERE_BEFORE):
+                owned.state = KeyState.MAYBE
             raise
         self._take(sending.exchange, owned)
 
@@ -145,11 +145,11 @@ class Keys:
     def _take_registration(self, exchange: Exchange, owned: RunKey | None) -> None:
         granted, maybe = registered(exchange), may_be_registered(exchange)
         if owned is not None and self.was_there_before(owned.value):
-            owned.state = State.THERE_BEFORE
+            owned.state = KeyState.THERE_BEFORE
         elif granted or maybe:
             key = owned or self._new(exchange, member(exchange.request.body, "pixKey"))
             if granted or key.state not in NOT_CLEANED_UP:
-                key.state = State.REGISTERED if granted else State.MAYBE
+                key.state = KeyState.REGISTERED if granted else KeyState.MAYBE
             key.stands = frozenset() if granted else key.stands
             key.exchanges.append(exchange.number)
             if granted:
@@ -161,7 +161,7 @@ class Keys:
         strings = set(texts_of(exchange.request.body))
         for key in self.not_cleaned_up():
             if key.value and any(names(text, key.value) for text in strings):
-                key.state = State.DELETED
+                key.state = KeyState.DELETED
                 key.exchanges.append(exchange.number)
                 self._write(key, DELETED)
 
@@ -170,7 +170,7 @@ class Keys:
             self.before = listing
             self._close_what_is_gone(listing, account)
         for key in self._keys.values():
-            if key.value and key.account == account and key.state is not State.THERE_BEFORE:
+            if key.value and key.account == account and key.state is not KeyState.THERE_BEFORE:
                 self._see(key, listing)
 
     def _close_what_is_gone(self, listing: Listing, account: str) -> None:
@@ -185,16 +185,16 @@ class Keys:
 
     def _see(self, key: RunKey, listing: Listing) -> None:
         places = listing.places(key.value, key.type)
-        if key.owned and key.state is State.REGISTERED:
+        if key.owned and key.state is KeyState.REGISTERED:
             self.lagging |= not places
             self.references.update({key.value: places} if places else {})
-        if key.state in (State.DELETED, State.STILL_LISTED) and key.stands:
-            key.state = State.STILL_LISTED if key.stands <= places else State.GONE
-        elif places and key.state in (State.REFUSED, State.GONE) and self.before is not None:
-            key.state = State.LISTED if key.state is State.REFUSED else State.LISTED_AGAIN
+        if key.state in (KeyState.DELETED, KeyState.STILL_LISTED) and key.stands:
+            key.state = KeyState.STILL_LISTED if key.stands <= places else KeyState.GONE
+        elif places and key.state in (KeyState.REFUSED, KeyState.GONE) and self.before is not None:
+            key.state = KeyState.LISTED if key.state is KeyState.REFUSED else KeyState.LISTED_AGAIN
             key.exchanges.append(listing.number)
         elif not places and key.stands and key.state in NOT_CLEANED_UP:
-            key.state = State.GONE
+            key.state = KeyState.GONE
             self._write(key, GONE)
         key.stands = places or key.stands
 

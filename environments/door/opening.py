@@ -50,6 +50,7 @@ def open_door(
 ) -> Door:
     """The door to the target. `kept` is the folder of the journal where the profile names none."""
     limits = profile.limits
+    record = record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
     budget = Budget(
         requests=limits.requests,
         executions=limits.executions,
@@ -61,20 +62,20 @@ def open_door(
         allow=profile.allow,
         wire=_wire_settings(profile),
         budget=budget,
-        journal=_journal(profile, target, share, kept, resend),
+        journal=_journal(profile, target.base_url, run=share.run, kept=kept, folder=share.folder, resend=resend),
         secrets=target.secrets,
         refresh=target.refresh,
         token_accepted=share.token_accepted,
         first_number=share.first_number,
-        keys=Keys(profile.pix_keys, _record_of_keys(profile, target, share, kept)),
+        keys=Keys(profile.pix_keys, record),
     )
 
 
-def _journal(profile: Profile, target: Target, share: Share, kept: Path, resend: Container[str]) -> Journal:
-    """For loopback, where no later run is to be kept from a code, the journal goes with the run."""
-    across_runs = outlives(profile, target.base_url)
-    path = profile.journal or (kept if across_runs else share.folder) / JOURNAL
-    return Journal(path, origin=target.base_url, run=share.run, across_runs=across_runs, resend=resend)
+def _journal(profile: Profile, base_url: str, *, run: str, kept: Path, folder: Path, resend: Container[str]) -> Journal:
+    """For loopback, where no later run is kept from sending a code, the journal goes with the `folder` of the run."""
+    across_runs = outlives(profile, base_url)
+    path = profile.journal or (kept if across_runs else folder) / JOURNAL
+    return Journal(path, origin=base_url, run=run, across_runs=across_runs, resend=resend)
 
 
 def outlives(profile: Profile, base_url: str) -> bool:
@@ -85,16 +86,8 @@ def outlives(profile: Profile, base_url: str) -> bool:
 def codes_sent_before(profile: Profile, *, kept: Path, resend: Container[str] = ()) -> frozenset[str]:
     """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises JournalError, or
     OSError."""
-    path = profile.journal or kept / JOURNAL
-    journal = Journal(
-        path, origin=profile.base_url, run="", across_runs=outlives(profile, profile.base_url), resend=resend
-    )
+    journal = _journal(profile, profile.base_url, run="", kept=kept, folder=kept, resend=resend)
     return journal.sent_before(profile.transactions.codes)
-
-
-def _record_of_keys(profile: Profile, target: Target, share: Share, kept: Path) -> KeyRecord | None:
-    """Beside the journal; None where that goes with the run."""
-    return record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
 
 
 def record_of_keys(profile: Profile, *, run: str, kept: Path) -> KeyRecord:

@@ -24,7 +24,7 @@ _MOST_QUESTIONS = 2
 """For each operation that a valid request was sent to, and for all invalid requests together."""
 
 
-class State(Enum):
+class TokenState(Enum):
     """What is known of the access token."""
 
     UNTRIED = "no answer shows that it was accepted"
@@ -33,7 +33,7 @@ class State(Enum):
     EXPIRED = "it was accepted before, and is refused now"
 
 
-class Sign(Enum):
+class TokenSign(Enum):
     """What an answer shows of the access token."""
 
     ACCEPTED = "not refused for the token"
@@ -42,12 +42,12 @@ class Sign(Enum):
 
 
 _NEXT = {
-    (State.UNTRIED, Sign.ACCEPTED): State.ACCEPTED,
-    (State.UNTRIED, Sign.GRANTED): State.GRANTED,
-    (State.ACCEPTED, Sign.GRANTED): State.GRANTED,
-    (State.ACCEPTED, Sign.LOST): State.EXPIRED,
-    (State.GRANTED, Sign.LOST): State.EXPIRED,
-    (State.EXPIRED, Sign.GRANTED): State.GRANTED,  # it only seemed to have expired
+    (TokenState.UNTRIED, TokenSign.ACCEPTED): TokenState.ACCEPTED,
+    (TokenState.UNTRIED, TokenSign.GRANTED): TokenState.GRANTED,
+    (TokenState.ACCEPTED, TokenSign.GRANTED): TokenState.GRANTED,
+    (TokenState.ACCEPTED, TokenSign.LOST): TokenState.EXPIRED,
+    (TokenState.GRANTED, TokenSign.LOST): TokenState.EXPIRED,
+    (TokenState.EXPIRED, TokenSign.GRANTED): TokenState.GRANTED,  # it only seemed to have expired
 }
 """The transitions; every other sign leaves the state as it is."""
 
@@ -57,7 +57,7 @@ class TokenMonitor:
     whether the token still is. `excused` has the numbers of the exchanges that were refused for the token."""
 
     def __init__(self, token: Callable[[], str], refresh: Callable[[], bool], *, accepted: bool = False) -> None:
-        self.state = State.ACCEPTED if accepted else State.UNTRIED
+        self.state = TokenState.ACCEPTED if accepted else TokenState.UNTRIED
         self.witness: tuple[requests.PreparedRequest, Intent] | None = None
         self.excused: set[int] = set()
         self._token, self._refresh = token, refresh
@@ -69,14 +69,14 @@ class TokenMonitor:
     @property
     def accepted(self) -> bool:
         """Whether the token was accepted, in this process or in the one that started it."""
-        return self.state is not State.UNTRIED
+        return self.state is not TokenState.UNTRIED
 
     @property
     def notes(self) -> list[str]:
         """What the report says first of the token."""
         notes = [REFRESHED.format(self._fetched_after)] if self._fetched_after else []
         notes += [self._fetch_error] if self._fetch_error else []
-        return notes + ([EXPIRED.format(self._expired_at)] if self.state is State.EXPIRED else [])
+        return notes + ([EXPIRED.format(self._expired_at)] if self.state is TokenState.EXPIRED else [])
 
     def watch(self, sending: Sending) -> None:
         """See how a request was received. Where the token seems to be refused, send the witness; where that is refused,
@@ -97,31 +97,25 @@ class TokenMonitor:
         if exchange.response is None or not exchange.operation or not _accepts(exchange.response):
             return
         granted = not turns_away(exchange.response)
-        self._take(Sign.GRANTED if granted else Sign.ACCEPTED)
+        self._take(TokenSign.GRANTED if granted else TokenSign.ACCEPTED)
         names_nobody = exchange.operation == "executePix" and exchange.request.last_segment.startswith(MARK)
         if (granted and exchange.operation in READS) or (names_nobody and self.witness is None):
             self.witness = sending.request.copy(), Intent(exchange.operation)
 
-    def _take(self, sign: Sign) -> None:
+    def _take(self, sign: TokenSign) -> None:
         self.state = _NEXT.get((self.state, sign), self.state)
 
     def _seems_refused(self, exchange: Exchange) -> bool:
         """Whether a token that was accepted before may be refused: with 401, or as valid requests are refused."""
-        if exchange.response is None or self.state in (State.UNTRIED, State.EXPIRED):
+        if exchange.response is None or self.state in (TokenState.UNTRIED, TokenState.EXPIRED):
             return False
         refused = refusal_kind(exchange.response) is RefusalKind.TOKEN
         return refused or (exchange.valid and turns_away(exchange.response))
 
     def _send_witness(self, sending: Sending) -> None:
-        """Send the witness, and fetch another token where it is refused."""
-        refused = sending.exchange
-        answer = self._answer_to_witness(sending)
-        if answer is None or answer.response is None:
-            by_status = refused.response is not None and refusal_kind(refused.response) is RefusalKind.TOKEN
-            confirmed = by_status and self.witness is None
-        else:
-            confirmed = _refuses_the_token(answer.operation, answer.response)
-        if not confirmed:
+        """Send the witness. Where it is refused, too, fetch another token and send the request again with it."""
+        refused, answer = sending.exchange, self._answer_to_witness(sending)
+        if not self._confirms(refused, answer):
             return
         before = self._token()
         if self._fetch_again(refused):
@@ -130,7 +124,14 @@ class TokenMonitor:
                 sending.send_again()
         elif answer:
             self._expired_at = refused.number
-            self._take(Sign.LOST)
+            self._take(TokenSign.LOST)
+
+    def _confirms(self, refused: Exchange, answer: Exchange | None) -> bool:
+        """Whether the token is refused: the witness was granted before, or there is none and the status is 401."""
+        if answer is not None and answer.response is not None:
+            return _refuses_the_token(answer.operation, answer.response)
+        by_status = refused.response is not None and refusal_kind(refused.response) is RefusalKind.TOKEN
+        return by_status and self.witness is None
 
     def _answer_to_witness(self, sending: Sending) -> Exchange | None:
         """A service that refuses for other reasons is not sent the witness each time."""
@@ -158,9 +159,9 @@ class TokenMonitor:
         that a wrong token gets: the interface document promises it nothing."""
         if exchange.response is None:
             return False
-        if self.state is State.EXPIRED:
+        if self.state is TokenState.EXPIRED:
             return turns_away(exchange.response)
-        return self.state is not State.GRANTED and self._wrong_token_gets_a_page and is_page(exchange.response)
+        return self.state is not TokenState.GRANTED and self._wrong_token_gets_a_page and is_page(exchange.response)
 
 
 def _accepts(response: Response) -> bool:

@@ -19,11 +19,7 @@ MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest"}
 NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
 CLOCK = {"time", "datetime"}
 PENDING = {
-    "environments/door/attempt.py",
-    "environments/door/touched_keys.py",
-    "environments/door/wrong_tokens.py",
     "spec/rules/stack_traces.py",
-    "sending",
 }
 
 

@@ -11,7 +11,7 @@ import json
 from dataclasses import replace
 
 from environments.door.authorization import VALID
-from environments.door.key_states import State
+from environments.door.key_states import KeyState
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
@@ -33,7 +33,7 @@ REFUSALS = (
 )
 """They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
 _ENOUGH = 2
-_NEVER_GRANTED = (State.REFUSED, State.LISTED)
+_NEVER_GRANTED = (KeyState.REFUSED, KeyState.LISTED)
 
 
 def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:

@@ -9,7 +9,7 @@ from enum import Enum
 from urllib.parse import urlencode
 
 from environments.door.client import NOTHING, Client
-from environments.door.key_states import State
+from environments.door.key_states import KeyState
 from environments.profiles.profile import PixKey, Profile, fill
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -181,10 +181,13 @@ class Registrar:
     def clean_up(self) -> None:
         """Look what is left at the end, and try once more to delete the keys of the profile that the run registered."""
         listing = self.look() if self.keys.not_cleaned_up() else None
-        mine = (State.REGISTERED, State.MAYBE)  # what was deleted and is listed again may be somebody else's by now
+        mine = (
+            KeyState.REGISTERED,
+            KeyState.MAYBE,
+        )  # what was deleted and is listed again may be somebody else's by now
         left = [key for key in self.keys.not_cleaned_up() if key.owned and key.state in mine]
         for key in left if self.deletes else []:
-            sure = key.state is not State.MAYBE or (self.keys.before and listing and listing.shows(key.value))
+            sure = key.state is not KeyState.MAYBE or (self.keys.before and listing and listing.shows(key.value))
             if sure:
                 self.delete(PixKey(key.type, key.value), valid=False)
         if left and self.deletes:
@@ -211,7 +214,7 @@ class Registrar:
             return
         sent = read_json(exchange.request.body).value
         key = sent.get("pixKey") if isinstance(sent, dict) else None
-        if isinstance(key, str) and MARK in key and self.keys.state(key) is State.REGISTERED:
+        if isinstance(key, str) and MARK in key and self.keys.state(key) is KeyState.REGISTERED:
             self.undo(exchange, PixKey(str(sent.get("pixKeyType")), key))
 
     def delete(self, key: PixKey, *, valid: bool) -> Exchange:

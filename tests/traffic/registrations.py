@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from environments.door.authorization import OTHER_SCHEMES, VALID
 from environments.door.client import Client
-from environments.door.key_states import State
+from environments.door.key_states import KeyState
 from environments.door.liveness import UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
@@ -37,7 +37,7 @@ NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
 ROUNDS = 2
-_STAYS = (State.THERE_BEFORE, State.LISTED)
+_STAYS = (KeyState.THERE_BEFORE, KeyState.LISTED)
 """A key that is still there is no new one."""
 _LOOKS = 6
 """Before the first registration and the first valid one, and when all is cleaned up."""
