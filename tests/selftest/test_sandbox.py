@@ -13,6 +13,7 @@ import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 TOKEN = "sandbox-token"
 DATE = 1767225600000
 PHONE = "+5511955500101"
-KINDS = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
+KEY_TYPES = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
 KEYS = "/v1/pix/keys/ac-0001"
 EXECUTE = "/v1/execute/pix/SBX-PHONE-1"
 PREPARATION = {"transactionId", "status", "value", "date", "name", "document"}
@@ -62,30 +63,26 @@ def order(to, value=1.5):
     return {"from": "ac-0001", "to": to, "value": value, "date": DATE, "description": "Test"}
 
 
+EMAIL = {"pixKey": "qa@example.com", "pixKeyType": "EMAIL", "account": "ac-0001"}
+OWN_KEY, OTHER_KEY = "c0ffee00-0001-4000-8000-000000000001", "c0ffee00-0002-4000-8000-000000000002"
 OPERATIONS = {
     "executePix": ("GET", EXECUTE, None, EXECUTION),
-    "registerPixKey": (
-        *("POST", KEYS, {"pixKey": "qa@example.com", "pixKeyType": "EMAIL", "account": "ac-0001"}),
-        {"Success", "Message", "Key", "DocumentNumber"},
-    ),
-    "deletePixKey": ("DELETE", KEYS, {"pixKey": "c0ffee00-0001-4000-8000-000000000001"}, {"message"}),
+    "registerPixKey": ("POST", KEYS, EMAIL, {"Success", "Message", "Key", "DocumentNumber"}),
+    "deletePixKey": ("DELETE", KEYS, {"pixKey": OWN_KEY}, {"message"}),
     "listPixKeys": ("GET", KEYS, None, {"keys"}),
     "listAccounts": ("GET", "/v1/accounts", None, {"accounts"}),
     "getBalance": ("GET", "/v1/accounts/balance/ac-0001", None, {"account", "balance"}),
     "listEntries": ("GET", "/v1/accounts/entries/ac-0001", None, {"entries"}),
     "createPix": ("POST", "/v1/pix", {"account": "ac-0001", "pixKey": PHONE, "value": 0.01}, PREPARATION),
     "transferExternal": ("POST", "/v1/transfer/external", order("98765432000198"), PREPARATION),
-    "transferInternal": (
-        *("POST", "/v1/transfer/internal", order("c0ffee00-0002-4000-8000-000000000002")),
-        PREPARATION,
-    ),
+    "transferInternal": ("POST", "/v1/transfer/internal", order(OTHER_KEY), PREPARATION),
     "transferP2p": ("POST", "/v1/transfer/p2p", order("24681357928"), PREPARATION),
 }
 
 
 @pytest.mark.parametrize(("method", "path", "body", "fields"), OPERATIONS.values(), ids=OPERATIONS)
 def test_every_operation_succeeds(call, method, path, body, fields):
-    """A good request to any operation is answered with 200, code 0 and the fields of its data."""
+    """A valid request to any operation is answered with 200, code 0 and the fields of its data."""
     reply = call(method, path, json=body)
 
     assert reply.status_code == 200
@@ -115,12 +112,12 @@ def test_letter_case_of_the_scheme_is_ignored(server):
 # Execution
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_transfer_of_each_kind_is_prepared(call, kind):
-    """One transfer for each kind of key waits to be executed."""
-    data = call("GET", f"/v1/execute/pix/SBX-{kind}-1").json()["data"]
+@pytest.mark.parametrize("key_type", KEY_TYPES)
+def test_a_transfer_to_each_key_type_is_prepared(call, key_type):
+    """One transfer for each key type waits to be executed."""
+    data = call("GET", f"/v1/execute/pix/SBX-{key_type}-1").json()["data"]
 
-    assert (data["type"], data["status"], data["error"]) == (kind, "DONE", None)
+    assert (data["type"], data["status"], data["error"]) == (key_type, "DONE", None)
 
 
 def test_execution_moves_the_money(call, monkeypatch):
@@ -158,6 +155,7 @@ def test_execution_takes_no_more_than_there_is(call, service):
 
 def test_books_balance_under_eight_threads(server, service):
     """Each code is executed exactly once, whoever asks, and no money is made or lost."""
+    codes, start = [], threading.Barrier(8)
 
     def work(payer):
         with requests.Session() as session:
@@ -167,44 +165,37 @@ def test_books_balance_under_eight_threads(server, service):
             made = [session.post(f"{server.base_url}/v1/transfer/internal", json=body) for _ in range(4)]
             codes.extend(reply.json()["data"]["transactionId"] for reply in made)
             start.wait()
-            urls = [f"{server.base_url}/v1/execute/pix/{code}" for code in sorted(codes)]
-            return [(url, session.get(url).status_code) for url in urls]
+            return [
+                (code, session.get(f"{server.base_url}/v1/execute/pix/{code}").status_code) for code in sorted(codes)
+            ]
 
-    codes, start = [], threading.Barrier(8)
     with ThreadPoolExecutor(8) as pool:
         seen = Counter(answer for answers in pool.map(work, [1, 2] * 4) for answer in answers)
 
-    assert Counter(status for _, status in seen.elements()) == {200: 32, 409: 7 * 32}
-    assert {count for (_, status), count in seen.items() if status == 200} == {1}
+    assert seen == {(code, 200): 1 for code in codes} | {(code, 409): 7 for code in codes}
     with service.database.transaction() as ledger:
-        assert ledger.total() == 0
-        assert ledger.balance("ac-0001") == 500_000_000 + 16 * 100
-        assert ledger.balance("ac-0002") == 2_500_000 - 16 * 100
+        left = [ledger.total(), ledger.balance("ac-0001"), ledger.balance("ac-0002")]
+    assert left == [0, 500_000_000 + 16 * 100, 2_500_000 - 16 * 100]
 
 
 # Keys
 
 
-@pytest.mark.parametrize(
-    ("kind", "key"),
-    [
-        ("PHONE", "+5511955500999"),
-        ("EMAIL", "a@b.example"),
-        ("CNPJ", "12ABC34501DE35"),
-        ("CPF", "12345678909"),
-    ],
-)
-def test_a_registered_key_is_listed(call, kind, key):
-    """A key of a documented kind is registered, told back and listed."""
-    data = call("POST", KEYS, json={"pixKeyType": kind, "pixKey": key}).json()["data"]
+REGISTERED = {"PHONE": "+5511955500999", "EMAIL": "a@b.example", "CNPJ": "12ABC34501DE35", "CPF": "12345678909"}
+
+
+@pytest.mark.parametrize(("key_type", "key"), REGISTERED.items())
+def test_a_registered_key_is_listed(call, key_type, key):
+    """A key of a documented type is registered, shown and listed."""
+    data = call("POST", KEYS, json={"pixKeyType": key_type, "pixKey": key}).json()["data"]
 
     assert (data["Success"], data["Key"]) == ("true", key)
-    assert {"pixKey": key, "pixKeyType": kind} in call("GET", KEYS).json()["data"]["keys"]
+    assert {"pixKey": key, "pixKeyType": key_type} in call("GET", KEYS).json()["data"]["keys"]
 
 
 @pytest.mark.parametrize("rest", [{}, {"pixKey": ""}])
 def test_a_random_key_is_made_by_the_service(call, rest):
-    """A RANDOM key without a value is made by the service, and told as null."""
+    """A RANDOM key without a value is made by the service, and shown as null."""
     data = call("POST", KEYS, json={"pixKeyType": "RANDOM", **rest}).json()["data"]
 
     assert (data["Success"], data["Key"]) == ("true", None)
@@ -220,10 +211,10 @@ def test_a_key_is_registered_once(call):
     assert second["data"]["DocumentNumber"] == first["data"]["DocumentNumber"] + 1
 
 
-@pytest.mark.parametrize("kind", ["PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF", "0", "1", "phone", ""])
-def test_a_key_in_no_known_format_is_refused(call, kind):
-    """A key that does not fit its kind, and a kind that is not documented, are refused with 422."""
-    reply = call("POST", KEYS, json={"pixKeyType": kind, "pixKey": "11111111-1"})
+@pytest.mark.parametrize("key_type", [*KEY_TYPES, "0", "1", "phone", ""])
+def test_a_key_in_no_known_format_is_refused(call, key_type):
+    """A key that does not fit its type, and an undocumented key type, are refused with 422."""
+    reply = call("POST", KEYS, json={"pixKeyType": key_type, "pixKey": "11111111-1"})
 
     assert reply.status_code == 422
     assert "11111111-1" not in reply.text
@@ -231,9 +222,7 @@ def test_a_key_in_no_known_format_is_refused(call, kind):
 
 def test_only_its_own_key_is_deleted_by_an_account(call):
     """A key of another account is as good as unknown."""
-    reply = call("DELETE", KEYS, json={"pixKey": PHONE})
-
-    assert reply.status_code == 404
+    assert call("DELETE", KEYS, json={"pixKey": PHONE}).status_code == 404
 
 
 # The default profile
@@ -245,7 +234,7 @@ def filled(body, key=""):
 
 
 def test_every_request_of_the_profile_succeeds(call):
-    """Keys, bodies and codes of sandbox.yaml are good for the sandbox."""
+    """The sandbox accepts the keys, bodies and codes of sandbox.yaml."""
     profile = yaml.safe_load((ROOT / "environments/sandbox.yaml").read_text("utf-8"))
     keys = [{"pixKeyType": key["type"], "pixKey": key["key"]} for key in profile["pix_keys"]]
     made = [call("POST", KEYS, json=key).json()["data"]["Success"] for key in keys]
@@ -262,7 +251,7 @@ def test_every_request_of_the_profile_succeeds(call):
 def test_every_seeded_document_is_valid(service):
     """Tax documents of the made-up people and firms have right check digits."""
     with service.database.transaction() as ledger:
-        codes = [f"SBX-{kind}-1" for kind in KINDS]
+        codes = [f"SBX-{key_type}-1" for key_type in KEY_TYPES]
         payees = [ledger.transfer(code).payee.document for code in codes]
         documents = [*payees, *(account.document for account in ledger.own_accounts())]
 
@@ -370,7 +359,7 @@ def answer(server, message):
 
 @pytest.mark.parametrize("message", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_input_is_refused_readably(server, call, capfd, message):
-    """Whatever is sent is refused as the client's mistake; nothing is printed, the service goes on."""
+    """Hostile input is refused as the client's mistake; nothing is printed, and the service goes on."""
     status, body = answer(server, message)
 
     assert 400 <= status < 500
@@ -454,14 +443,10 @@ def test_an_override_is_seen_from_outside(caplog):
 
 def test_a_refusal_keeps_nothing_of_its_transaction(service):
     """What a transaction did before it was refused is undone."""
+    with suppress(Refusal), service.database.transaction() as ledger:
+        ledger.settle(ledger.transfer("SBX-PHONE-1"), DATE)
+        raise Refusal(409, "")
 
-    def settle_and_refuse():
-        with service.database.transaction() as ledger:
-            ledger.settle(ledger.transfer("SBX-PHONE-1"), DATE)
-            raise Refusal(409, "")
-
-    with pytest.raises(Refusal):
-        settle_and_refuse()
     with service.database.transaction() as ledger:
         assert ledger.transfer("SBX-PHONE-1").status == "PREPARED"
 
@@ -486,8 +471,8 @@ def test_the_command_prints_curl_lines_that_work(ending):
     assert (sandbox.returncode, errors) == (0, "")
 
 
-def test_a_port_in_use_is_said_in_one_line(server, monkeypatch, capsys):
-    """A port that cannot be had is one line and exit status 2."""
+def test_a_port_in_use_is_one_line(server, monkeypatch, capsys):
+    """It ends with exit status 2."""
     port = server.base_url.rpartition(":")[2]
     monkeypatch.setattr(sys, "argv", ["sandbox", "--port", port])
 
