@@ -13,7 +13,7 @@ _ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?
 
 
 def is_loopback(base_url: str) -> bool:
-    """The address cannot leave this machine: embedded, localhost, 127.0.0.0/8 or ::1."""
+    """Whether requests to the address stay on this machine: embedded, localhost, 127.0.0.0/8 or ::1."""
     host = urlsplit(base_url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -31,7 +31,7 @@ def in_one_form(text: str) -> str:
 def address_problems(text: str, *, insecure: bool, exact: bool = False) -> Iterator[str]:
     """What is wrong with an address. ``insecure`` permits http:// to other machines, ``exact`` a path that ends in /v1.
 
-    Only an address that the reports would show is repeated: one that holds no more than host, port and path.
+    A message repeats an address only if it holds no more than host, port and path, as the reports show it.
     """
     if "@" in text:
         yield "an address with a user name or password; secrets are named, never written: leave them out"
@@ -53,7 +53,7 @@ def _without_version(text: str) -> str:
 
 
 def _has_a_port_number(text: str) -> bool:
-    """The port is absent or from 1 to 65535; an IPv6 address is one."""
+    """Whether the port is absent or from 1 to 65535, and an IPv6 address is valid."""
     try:
         return urlsplit(text).port != 0
     except ValueError:

@@ -1,7 +1,7 @@
 """Reads a profile's file and checks it against ``profile.yaml`` beside this module.
 
-YAML is read as JSON knows it: keys are text and stand once, numbers are written as JSON writes them, dates
-are text. No message repeats a value, because any value may be a secret or personal data.
+Of YAML, only what JSON can hold is read: keys are text and unique, numbers are written as in JSON, and dates are text.
+No message repeats a value, because any value may be a secret or personal data.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from environments.profiles.profile import ProfileError, shown
 SCHEMA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("profile.yaml").read_text("utf-8"))
 _VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA, validate_formats=True)
 _TAG = "tag:yaml.org,2002:"
-_JSON_TAGS = (None, *(_TAG + kind for kind in ("null", "bool", "str", "seq", "map")))  # None: any other tag
+_JSON_TAGS = (None, *(_TAG + name for name in ("null", "bool", "str", "seq", "map")))  # None: any other tag
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?")
 _NAME = re.compile(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*")
-_KINDS = {
+_TYPES = {
     bool: "true or false",
     int: "a number",
     float: "a number",
@@ -37,7 +37,7 @@ _KINDS = {
 
 
 def _number(_: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float:
-    """YAML 1.1 reads 010 as 8 and 1:30 as 90: nobody who writes an amount or an account means that."""
+    """A number as JSON writes it. YAML 1.1 reads 010 as 8 and 1:30 as 90, which is no amount and no account."""
     if not _NUMBER.fullmatch(node.value) or not math.isfinite(float(node.value)):
         raise _wrong("a number that YAML would change (as it does 0001, 1_000 and 1:30); write it in quotes", node)
     return float(node.value) if set(node.value) & set(".eE") else int(node.value)
@@ -48,7 +48,7 @@ def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 class _Loader(yaml.SafeLoader):
-    """The YAML that has an equal in JSON."""
+    """The part of YAML that JSON can hold."""
 
     yaml_constructors: ClassVar[dict[str | None, Any]] = {
         **{tag: yaml.SafeLoader.yaml_constructors[tag] for tag in _JSON_TAGS},
@@ -58,7 +58,7 @@ class _Loader(yaml.SafeLoader):
     }
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """A mapping whose keys are text and stand once."""
+        """A mapping whose keys are text and unique."""
         node = super().compose_mapping_node(anchor)
         seen: set[str] = set()
         for key, _ in node.value:
@@ -70,12 +70,12 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_document(self, node: yaml.Node) -> Any:
-        """The document, from its leaves up: an alias of what stands around it is an error, and not a loop."""
+        """The document, from its leaves up, so that an alias of a value that contains it is an error and not a loop."""
         self.deep_construct = True
         return super().construct_document(node)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """A value that JSON can hold. Where PyYAML fails without naming the line, it is named here."""
+        """A value that JSON can hold. Where PyYAML fails without naming the line, the error names it."""
         try:
             value = super().construct_object(node, deep)
             if isinstance(value, str):
@@ -125,7 +125,7 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def _quoted(match: re.Match[str]) -> str:
-    """What PyYAML quotes comes from the file, and may be a secret: punctuation and <stream end> are kept."""
+    """What PyYAML quotes comes from the file and may be a secret. Punctuation and <stream end> are kept."""
     return match[0] if re.fullmatch(r".{0,2}|<[a-z ]+>", match[2]) else "…"
 
 
@@ -194,7 +194,7 @@ def _nearest(value: Any, known: list[str], rule: dict[str, Any]) -> str:
 def _instead(value: Any, expected: str) -> str:
     quotes = "quotes" in expected and isinstance(value, bool | int | float)
     hint = "; YAML reads 0001 as a number and NO as false: write it in quotes" if quotes else ""
-    return f", not {_KINDS.get(type(value), 'nothing')}{hint}"
+    return f", not {_TYPES.get(type(value), 'nothing')}{hint}"
 
 
 def _at(where: list[str | int], problem: str) -> str:
@@ -204,6 +204,6 @@ def _at(where: list[str | int], problem: str) -> str:
 
 
 def _printable(key: str) -> str:
-    """A key as a message may show it: ``token:abc``, where a space is missing, is a key to YAML."""
+    """A key as a message may show it. Without a space, YAML reads ``token:abc`` as a key."""
     name = key.partition(":")[0]
     return name if _NAME.fullmatch(name) else "…"

@@ -1,7 +1,7 @@
 """Real HTTP/1.1 for a service, on a port of this machine, in threads of this process: one for each connection.
 
 It is http.server with three differences: connections are kept alive, nothing is printed, and a message that is not HTTP
-is refused in JSON like everything else.
+is refused in JSON, like every other refusal.
 """
 
 from __future__ import annotations
@@ -152,4 +152,4 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(Response(status, json.dumps(body).encode(), (("Content-Type", "application/json"),)))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: what a service is sent is not printed."""
+        """Print nothing: requests hold secrets."""
