@@ -14,39 +14,48 @@ from spec.interface import operations
 from spec.json_text import read_json
 from spec.rules.table import type_of
 
+_SPECIAL = re.compile(r"[^A-Za-z0-9._-]")
+_LONG = 1_000
 
-def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | None = None) -> dict[str, Any]:
-    """One exchange, redacted: number, operation, request, response or failure, and the lines that send it again."""
-    request = exchange.request
+
+def outline(exchange: Exchange) -> dict[str, Any]:
+    """One exchange without its content: nothing in it needs redaction."""
+    operation, request = operations().get(exchange.operation), exchange.request
     shown: dict[str, Any] = {
         "number": exchange.number,
-        "operation": exchange.operation or "(an undocumented path)",
+        "operation": exchange.operation,
         "credential": exchange.credential,
         "input": input_class(exchange),
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
-        "request": {
-            "method": request.method,
-            "url": redactor.url(request.url),
-            "headers": [list(header) for header in redactor.headers(request.headers)],
-            "body": redactor.body(request.body, "application/json") if request.body else "",
-        },
-        "curl": reproduced(exchange, redactor, preparation),
+        "request": {"method": request.method, "url": operation.path if operation else "", "headers": [], "body": ""},
+        "curl": "",
     }
     if exchange.response is not None:
-        response = exchange.response
-        shown["response"] = {
-            "status": response.status,
+        shown["response"] = {"status": exchange.response.status, "headers": [], "body": "", "cut": ""}
+    if exchange.failure is not None:
+        shown["failure"] = exchange.failure.kind.value
+    return shown
+
+
+def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | None = None) -> dict[str, Any]:
+    """One exchange in the same shape with its content, redacted, and the lines that send it again."""
+    request, response, failure = exchange.request, exchange.response, exchange.failure
+    shown = outline(exchange) | {"operation": exchange.operation or "(an undocumented path)"}
+    shown["request"] |= {
+        "url": redactor.url(request.url),
+        "headers": [list(header) for header in redactor.headers(request.headers)],
+        "body": redactor.body(request.body, "application/json") if request.body else "",
+    }
+    shown["curl"] = reproduced(exchange, redactor, preparation)
+    if response is not None:
+        shown["response"] |= {
             "headers": [list(header) for header in redactor.headers(response.headers[:50])],
             "body": redactor.body(response.body, response.header("Content-Type"), refusal=is_refusal(response)),
             "cut": response.cut,
         }
-    if exchange.failure is not None:
-        shown["failure"] = redactor.text(f"{exchange.failure.kind.value}: {exchange.failure.message}")
+    if failure is not None:
+        shown["failure"] = redactor.text(f"{failure.kind.value}: {failure.message}")
     return shown
-
-
-_SPECIAL = re.compile(r"[^A-Za-z0-9._-]")
-_LONG = 1_000
 
 
 def input_class(exchange: Exchange) -> str:
@@ -66,27 +75,3 @@ def _path_class(parameter: str) -> str:
     special = "".join(sorted({"é" if ord(character) > 126 else character for character in _SPECIAL.findall(parameter)}))
     long = "a long path parameter" if len(parameter) > _LONG else ""
     return f"{long} {special!r}" if special else long
-
-
-def outline(exchange: Exchange) -> dict[str, Any]:
-    """One exchange in the same shape and without its content: nothing in it needs redaction."""
-    operation = operations().get(exchange.operation)
-    shown: dict[str, Any] = {
-        "number": exchange.number,
-        "operation": exchange.operation,
-        "credential": exchange.credential,
-        "input": input_class(exchange),
-        "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
-        "request": {
-            "method": exchange.request.method,
-            "url": operation.path if operation else "",
-            "headers": [],
-            "body": "",
-        },
-        "curl": "",
-    }
-    if exchange.response is not None:
-        shown["response"] = {"status": exchange.response.status, "headers": [], "body": "", "cut": ""}
-    if exchange.failure is not None:
-        shown["failure"] = exchange.failure.kind.value
-    return shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable
+from functools import lru_cache
 
 from environments.secrets import ANOTHER, TOKEN, Known, Secrets
 from reports.redaction.detectors import NAMES
@@ -40,7 +41,6 @@ class Knowledge:
         self._names = dict.fromkeys((*NAMES, "credentials", "cookie", TOKEN))
         self._placeholder: re.Pattern[str] | None = None
         self._fields = frozenset(_normal(name) for name in fields)
-        self._members: dict[str, bool] = {}
         self._secrets, self._read = secrets, 0
 
     def read(self) -> None:
@@ -57,12 +57,7 @@ class Knowledge:
 
     def is_personal(self, member: str) -> bool:
         """Whether a member of that name is personal, whatever its letter case, `_` and `-`."""
-        known = self._members.get(member)
-        if known is None:
-            known = _normal(member[: 8 * LONGEST]) in self._fields
-            if len(self._members) < MOST_PERSONAL and len(member) <= LONGEST:
-                self._members[member] = known
-        return known
+        return _normal(member[: 8 * LONGEST]) in self._fields
 
     def whole(self, text: str) -> str | None:
         """The placeholder of a text that is nothing but a secret or a value of the profile, however short."""
@@ -144,6 +139,7 @@ class Knowledge:
             self.spellings.add(fold(form), sought, least)
 
 
+@lru_cache(10_000)
 def _normal(name: str) -> str:
     return "".join(character for character in fold(name) if character.isalnum())
 

@@ -1,4 +1,5 @@
-"""How long a whole run takes, against `st run` on the same schema, service and machine: `make bench`.
+"""How long a whole run takes, against `st run` on the same schema, service and machine, and how long the redaction of
+large answers takes, against reading them with `json.loads`: `make bench`.
 
 Both are run in turn, as other work on the machine slows both down. The floor is a replay of the run's own traffic
 with plain `requests`, without rules, evidence or reports.
@@ -7,6 +8,7 @@ with plain `requests`, without rules, evidence or reports.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -20,9 +22,13 @@ from statistics import median
 
 import requests
 
+from environments.profiles.loading import load
 from environments.sandbox import Request, Response
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
+from environments.secrets import listed_secrets
+from reports.redaction import Redactor
+from spec.interface import personal_fields
 
 ROOT = Path(__file__).parents[2]
 SCHEMATHESIS = Path(sys.executable).with_name("st")
@@ -89,6 +95,36 @@ def replay(sent: list[Request]) -> Callable[[str, str], None]:
     return act
 
 
+def answers() -> dict[str, bytes]:
+    """Answers of about a megabyte: many people, one text, and brackets."""
+    people = [{"name": f"Maria{n} Silva", "account": f"{n:07d}", "document": "***.456.789-**"} for n in range(12_000)]
+    return {
+        "people": json.dumps({"code": 0, "data": {"list": people}}).encode(),
+        "text": json.dumps({"code": 0, "data": {"text": "lorem ipsum " * 80_000}}).encode(),
+        "brackets": b"[" * 900 + b" " * 1_000_000 + b"]" * 900,
+    }
+
+
+def redaction(body: bytes, times: int = 20) -> float:
+    """CPU seconds that learning from an answer and showing it takes, over those of a replay that only reads it."""
+    secrets = listed_secrets(load("sandbox", folder=ROOT / "environments"))
+    secrets.learn_token("s3cr3t-T0ken/with+odd=Chars.9xQ")
+    pen = Redactor(secrets, personal_fields())
+
+    def shown() -> None:
+        pen.learn_from(body[:65_536])
+        pen.body(body, "application/json")
+
+    return _cpu(shown, times) / _cpu(lambda: json.loads(body), times)
+
+
+def _cpu(act: Callable[[], object], times: int) -> float:
+    start = time.process_time()
+    for _ in range(times):
+        act()
+    return time.process_time() - start
+
+
 def _call(command: list[str], folder: Path, environment: dict[str, str]) -> None:
     subprocess.run(command, cwd=folder, env={**os.environ, **environment}, capture_output=True, check=False)
 
@@ -97,6 +133,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
+    for name, body in answers().items():
+        print(f"redaction / json.loads of {name}: {redaction(body):.2f}", flush=True)
     if not shutil.which(SCHEMATHESIS):
         sys.exit(f"{SCHEMATHESIS} is not there: install schemathesis into this environment")
     sent = timed(lambda base_url, token: suite(f"--base-url={base_url}", PIX_SANDBOX_TOKEN=token)).requests

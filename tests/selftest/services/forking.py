@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from subprocess import PIPE, Popen
+from threading import get_ident
 
 import pytest
 
@@ -33,7 +34,7 @@ class Ended:
 
 def run_pytest(arguments: list[str], environment: dict[str, str]) -> Ended:
     """Run `python -m pytest` with these arguments and variables, in the checkout, to its end."""
-    server = _server()
+    server = _server(get_ident())
     with tempfile.TemporaryDirectory() as folder:
         printed = [Path(folder, name) for name in ("stdout", "stderr")]
         print(json.dumps([arguments, environment, list(map(str, printed))]), file=server.stdin, flush=True)
@@ -42,7 +43,8 @@ def run_pytest(arguments: list[str], environment: dict[str, str]) -> Ended:
 
 
 @cache
-def _server() -> Popen[str]:
+def _server(thread: int) -> Popen[str]:
+    """One for each thread, as the answers of a server do not say which line they answer."""
     server = Popen([sys.executable, "-m", __name__], cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
     atexit.register(server.communicate)
     return server
