@@ -14,11 +14,10 @@ from reports.redaction.knowledge import Knowledge
 from reports.redaction.markup import redact_fields
 
 _TOKEN = re.compile(
-    r"""(?P<name>(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'|[^\s"'{}\[\],:]++)(?=\s*+:))
-    | (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))
-    | (?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')
+    r"""(?: (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))
+          | (?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')
+          | (?P<word>[^\s"'{}\[\],:]++) ) (?P<name>(?=\s*+:))?
     | (?P<open>[\[{][\[{\s]*+) | (?P<close>[\]}][\]}\s]*+) | (?P<comma>,\s*+)
-    | (?P<word>[^\s"'{}\[\],:]++)
     | (?P<space>[\s:]++)
     | (?P<odd>.)""",
     re.DOTALL | re.VERBOSE,
@@ -55,7 +54,7 @@ def tokens(text: str, knowledge: Knowledge) -> Iterator[Token]:
 
 
 def _brackets(token: str) -> int:
-    return len(token) - sum(map(str.isspace, token)) if len(token) > 1 else 1
+    return sum(map(token.count, "[{]}"))
 
 
 def content(token: str) -> str:
