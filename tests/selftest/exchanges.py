@@ -1,4 +1,4 @@
-"""Exchanges for the tests of rules: right ones, of which a test changes one thing."""
+"""Exchanges for the tests of rules: conforming ones, of which a test changes one thing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def answer(
     sent: object = None,
     **changes: Any,
 ) -> Exchange:
-    """A good request and its answer; bytes go as they are, anything else as JSON."""
+    """A valid request and its answer. A body of bytes is sent as it is, anything else as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = Request(method, f"http://127.0.0.1:1{path}", (), json.dumps(sent).encode() if sent else b"")
     return Exchange(1, operation, request, response=Response(status, headers, raw), **{"valid": True, **changes})
@@ -46,6 +46,6 @@ def registration(data: object = REGISTRATION, **changes: Any) -> Exchange:
 
 
 def failed(kind: FailureKind, operation: str = "executePix") -> Exchange:
-    """A good request that got no answer."""
+    """A valid request that got no answer."""
     request = Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1", ())
     return Exchange(1, operation, request, failure=Failure(kind, kind.value), valid=True)

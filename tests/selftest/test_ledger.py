@@ -17,7 +17,7 @@ from tests.selftest.proof.trial import ADDOPTS
 
 ROOT = Path(__file__).parents[2]
 RULE_FILES = sorted((ROOT / "spec" / "rules").glob("*.py"))
-FIELD_ROWS = ("present", "type", "spelling")
+OF_EACH_FIELD = ("present", "type", "spelling")
 OPERATION_IDS = {
     "executePix", "registerPixKey", "deletePixKey", "listPixKeys", "listAccounts", "getBalance", "listEntries",
     "createPix", "transferExternal", "transferInternal", "transferP2p",
@@ -25,8 +25,8 @@ OPERATION_IDS = {
 
 
 @pytest.fixture(scope="module")
-def tested_rows():
-    """The rows that the conformance tests name, as pytest collects them."""
+def tested():
+    """The requirements that the conformance tests name, as pytest collects them."""
     collected: set[str] = set()
 
     class Collector:
@@ -47,7 +47,7 @@ def test_schema_is_valid_openapi():
 
 
 def test_schema_has_the_eleven_operations():
-    """The operations of the schema are those that design names."""
+    """The schema has the operations of the interface document, and no others."""
     assert set(operations()) == OPERATION_IDS
 
 
@@ -69,35 +69,37 @@ def test_every_operation_leaves_other_statuses_open():
 
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
-def test_field_rows_agree_with_the_schema(operation):
-    """Each field of a result in the schema has its three rows in the ledger, and there are no others."""
-    in_schema = {f"{operation.id}.{field.name}.{what}" for field in operation.result for what in FIELD_ROWS}
+def test_fields_agree_with_the_schema(operation):
+    """Each field of a result in the schema has three requirements in the ledger, and there are no others."""
+    in_schema = {f"{operation.id}.{field.name}.{what}" for field in operation.result for what in OF_EACH_FIELD}
     in_ledger = {
-        row.id
-        for row in ledger().values()
-        if row.operation == operation.id and "Resources" in row.section and row.id.endswith(FIELD_ROWS)
+        requirement.id
+        for requirement in ledger().values()
+        if requirement.operation == operation.id
+        and "Resources" in requirement.section
+        and requirement.id.endswith(OF_EACH_FIELD)
     }
 
     assert not in_ledger - in_schema, f"no such field in spec/openapi.yaml: {', '.join(sorted(in_ledger - in_schema))}"
-    assert not in_schema - in_ledger, f"no row in the ledger: {', '.join(sorted(in_schema - in_ledger))}"
+    assert not in_schema - in_ledger, f"no requirement in the ledger: {', '.join(sorted(in_schema - in_ledger))}"
 
 
 @pytest.mark.parametrize("operation", [op for op in operations().values() if op.result], ids=lambda op: op.id)
 def test_types_in_the_ledger_are_those_of_the_schema(operation):
-    """The sentence of a type row names the types that the schema gives."""
+    """A requirement on a type names the types that the schema gives."""
     for field in operation.result:
         assert " or ".join(field.types) in ledger()[f"{operation.id}.{field.name}.type"].text
 
 
-def test_every_row_has_a_test_or_a_reason(tested_rows):
-    """A row is tested, or says why no exchange can show it; never both, never neither."""
-    untestable = {row.id for row in ledger().values() if row.untestable}
-    without = set(ledger()) - untestable - tested_rows
-    twice = tested_rows & untestable
+def test_every_requirement_has_a_test_or_a_reason(tested):
+    """A requirement is tested, or says why no exchange can show it; never both, never neither."""
+    untestable = {requirement.id for requirement in ledger().values() if requirement.untestable}
+    without = set(ledger()) - untestable - tested
+    twice = tested & untestable
 
     assert not without, f"neither a test nor a reason in untestable: {', '.join(sorted(without))}"
     assert not twice, f"tested, and called untestable: {', '.join(sorted(twice))}"
-    assert tested_rows <= set(ledger())
+    assert tested <= set(ledger())
 
 
 def test_each_rule_is_found_by_its_id():
@@ -119,18 +121,20 @@ def test_the_docstring_of_a_rule_is_its_requirement(requirement_id):
 
 
 def test_ids_start_with_an_operation_or_general():
-    """A row belongs to an operation or to none."""
-    assert {row.id.split(".")[0] for row in ledger().values()} == OPERATION_IDS | {"general"}
+    """The first part of an id is an operation, or general."""
+    assert {requirement.id.split(".")[0] for requirement in ledger().values()} == OPERATION_IDS | {"general"}
 
 
 def test_levels_are_the_five():
     """Every level is used, and no other."""
-    assert {row.level for row in ledger().values()} == set(LEVELS)
+    assert {requirement.level for requirement in ledger().values()} == set(LEVELS)
 
 
 def test_statements_are_sentences():
-    """The text of a row is one sentence that ends with a full stop."""
-    assert [row.id for row in ledger().values() if not re.fullmatch(r"[A-Z].*[^.]\.", row.text)] == []
+    """The text of a requirement is one sentence that ends with a full stop."""
+    assert [
+        requirement.id for requirement in ledger().values() if not re.fullmatch(r"[A-Z].*[^.]\.", requirement.text)
+    ] == []
 
 
 def test_every_pinned_package_that_the_project_needs():

@@ -1,12 +1,45 @@
-"""A tax document in clear beside its mask is not hidden; whatever else stands beside a mask is lawful."""
+"""Which tax documents are masked. A visible one beside its own mask is not; anything else may stand beside a mask."""
 
 from __future__ import annotations
 
 import pytest
 
-from spec.rules.tax_document import is_fully_visible
+from spec.rules.tax_document import is_fully_masked, is_fully_visible
 
 CPF, CNPJ, WITH_LETTERS = "123.456.789-09", "12.345.678/0001-95", "12.ABC.345/01DE-35"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "12345678909", "123.456.789-09", "123 456 789 09", "111.111.111-11", "12.345.678/0001-95", "12345678000195",
+        "12ABC34501DE35", "12.abc.345/01de-35", "１２３４５６７８９０９", "123-456-789–09", "123_456_789_09",
+        "CPF 12345678909", "CNPJ: 12.345.678/0001-95", "123.456.789-09 (CPF)", "CPF4567890DE35",
+    ],
+)  # fmt: skip
+def test_visible_documents(document):
+    """11 or 14 characters with nothing masked, in any punctuation, with a label or none, and with any check digits."""
+    assert is_fully_visible(document)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "***.456.789-**", "XXX.456.789-XX", "xxx45678909", "###45678909", "•••45678000191", "***45678000191",
+        "___45678000191", "...45678000191", "456.789", "789-09", "12345678", "XX.XXX.XXX/0001-XX", "", "1234567890",
+        "CPF: 45678909", "CNPJ 456780001", "CPF/CNPJ: ***6789***", "CNPJ",
+    ],
+)  # fmt: skip
+def test_masked_documents(document):
+    """Any mask character, and truncation."""
+    assert not is_fully_visible(document)
+
+
+def test_fully_masked():
+    """A document with no visible character is told from one that has some."""
+    assert is_fully_masked("***.***.***-**")
+    assert is_fully_masked("XXXXXXXXXXX")
+    assert not is_fully_masked("***.***.***-09")
 
 
 @pytest.mark.parametrize(
