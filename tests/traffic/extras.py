@@ -17,8 +17,13 @@ EXTRA_HEADERS = tuple(
         "X-Api-Version", "X-Channel", "X-Tenant", "X-Tenant-Id", "X-Trace-Id",
     )
 )  # fmt: skip
-REMOVED_FIELDS = ("from", "to", "value", "date", "description")
 FORM = "application/x-www-form-urlencoded"
+OTHER_CONTENT = {
+    "a charset in its Content-Type": "application/json; charset=utf-8",
+    "another Content-Type": "text/plain",
+    "a form as body": FORM,
+}
+_SUFFICIENT = "registerPixKey.body.sufficient"
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "pixKey": ("key", "keyValue", "chave", "chavePix"),
     "pixKeyType": ("type", "keyType", "kind", "tipo", "tipoChave"),
@@ -59,44 +64,49 @@ def registration(key: PixKey, account: str) -> dict[str, Any]:
 def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alternative]:
     """What to try when the documented registration is refused, each a single difference."""
     body = registration(key, account)
-    sufficient, own_type = "registerPixKey.body.sufficient", f"registerPixKey.pixKeyType.{key.type}"
-    removed = {"from": account, "to": account, "value": 0, "date": "2026-01-01", "description": "pixconf"}
-    yield Alternative(sufficient, "the fields that were removed", {**removed, **body})
-    for name in REMOVED_FIELDS:
-        yield Alternative(sufficient, f"the removed field {name}", {name: removed[name], **body})
-    yield Alternative(sufficient, "further headers", body, headers=EXTRA_HEADERS)
-    named = _names_in(refusal) - set(body)
-    if named:
-        extra = dict.fromkeys(sorted(named), "pixconf")
-        yield Alternative(sufficient, "further body fields", {**extra, **body})
-        yield Alternative(
-            sufficient, "a query", body, query="?" + "&".join(f"{name}=pixconf" for name in sorted(named))
-        )
-        yield Alternative(
-            sufficient,
-            "further headers",
-            body,
-            headers=tuple((name, "pixconf") for name in sorted(named) if name.lower() not in _NOT_TO_SET),
-        )
-    content = "registerPixKey.contentType.accepted"
-    yield Alternative(content, "a charset in its Content-Type", body, content_type="application/json; charset=utf-8")
-    yield Alternative(content, "another Content-Type", body, content_type="text/plain")
-    yield Alternative(content, "a form as body", body, content_type=FORM)
+    yield from _with_more(body)
+    yield from _with_what_is_named(body, sorted(_names_in(refusal) - set(body)))
+    for what, content_type in OTHER_CONTENT.items():
+        yield Alternative("registerPixKey.contentType.accepted", what, body, content_type=content_type)
     for name in ("pixKey", "pixKeyType", "account"):
         if body[name]:
             yield from _renamings(body, name)
-    yield Alternative(own_type, "its type in lower-case letters", {**body, "pixKeyType": key.type.lower()})
+    yield from _with_other_values(body)
+
+
+def _with_more(body: Mapping[str, Any]) -> Iterator[Alternative]:
+    account = body["account"]
+    removed = {"from": account, "to": account, "value": 0, "date": "2026-01-01", "description": "pixconf"}
+    yield Alternative(_SUFFICIENT, "the fields that were removed", {**removed, **body})
+    for name, value in removed.items():
+        yield Alternative(_SUFFICIENT, f"the removed field {name}", {name: value, **body})
+    yield Alternative(_SUFFICIENT, "further headers", body, headers=EXTRA_HEADERS)
+
+
+def _with_what_is_named(body: Mapping[str, Any], names: list[str]) -> Iterator[Alternative]:
+    """With what the refusal names as a field, in the query or as a header."""
+    if not names:
+        return
+    headers = tuple((name, "pixconf") for name in names if name.lower() not in _NOT_TO_SET)
+    query = "?" + "&".join(f"{name}=pixconf" for name in names)
+    yield Alternative(_SUFFICIENT, "further body fields", {**dict.fromkeys(names, "pixconf"), **body})
+    yield Alternative(_SUFFICIENT, "a query", body, query=query)
+    yield Alternative(_SUFFICIENT, "further headers", body, headers=headers)
+
+
+def _with_other_values(body: Mapping[str, Any]) -> Iterator[Alternative]:
+    own_type = f"registerPixKey.pixKeyType.{body['pixKeyType']}"
+    yield Alternative(own_type, "its type in lower-case letters", {**body, "pixKeyType": body["pixKeyType"].lower()})
     for digit in _DIGITS:
         yield Alternative(own_type, "a digit as its type", {**body, "pixKeyType": digit})
-    if key.key.isdecimal():
-        yield Alternative("registerPixKey.body.pixKey", "a number as pixKey", {**body, "pixKey": int(key.key)})
-    if account.isdecimal():
-        yield Alternative("registerPixKey.body.account", "a number as account", {**body, "account": int(account)})
+    for name in ("pixKey", "account"):
+        if body[name].isdecimal():
+            yield Alternative(f"registerPixKey.body.{name}", f"a number as {name}", {**body, name: int(body[name])})
 
 
 def _renamings(body: Mapping[str, Any], name: str) -> Iterator[Alternative]:
     """The body with a field under all other names at once, and under single ones for a service that allows no more."""
-    requirement, without = f"registerPixKey.body.{name}", _without(body, name)
+    requirement, without = f"registerPixKey.body.{name}", {key: value for key, value in body.items() if key != name}
     others = [form for word in (name, *OTHER_NAMES[name]) for form in _spellings(word) if form != name]
     for names in (others, [OTHER_NAMES[name][0]], [name[0].upper() + name[1:]]):
         renamed = {**dict.fromkeys(names, body[name]), **without}
@@ -106,10 +116,6 @@ def _renamings(body: Mapping[str, Any], name: str) -> Iterator[Alternative]:
 def _spellings(name: str) -> tuple[str, ...]:
     snake = re.sub("([A-Z])", r"_\1", name).lower()
     return tuple(dict.fromkeys((name, name[0].upper() + name[1:], name.lower(), name.upper(), snake)))
-
-
-def _without(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in body.items() if key != name}
 
 
 def _names_in(refusal: Exchange, most: int = 12) -> set[str]:

@@ -8,13 +8,13 @@ from functools import cached_property
 
 from environments.door.client import Client
 from environments.door.spending import Spending
-from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions, fill
+from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.recorder import NotExercised
 from tests.traffic.executions import Executions, execute, spending_of
 from tests.traffic.malformed import incomplete
-from tests.traffic.preparing import codes_of, prepare, prepare_one
+from tests.traffic.preparing import codes_of, filled, prepare, prepare_one
 from tests.traffic.reach import Reach, permits
 from tests.traffic.registrar import Registrar, Registrations
 from tests.traffic.registrations import register_all
@@ -78,9 +78,8 @@ class Traffic:
     def _visited(self, operation: str) -> list[Exchange]:
         if operation in READS:
             argument = self.account if operations()[operation].path_parameter else None
-            known = [
-                seen for seen in self.client.door.exchanges if seen.operation == operation and seen.expects_success
-            ]
+            sent = [seen for seen in self.client.door.exchanges if seen.operation == operation]
+            known = [seen for seen in sent if seen.expects_success]
             valid = known[-1] if known else self.client.send(operation, argument, valid=True)
             return [valid, self.client.send(operation, argument, credential="no header")]
         prepared = [seen for seen in self.preparations if seen.operation == operation]
@@ -91,10 +90,7 @@ class Traffic:
             return [self.client.send(operation, json={})]
         if isinstance(body, Prepare):  # it is not executed, and listed as that
             return [prepare_one(self.client, self.profile, body)]
-        account = self.profile.accounts[0] if self.profile.accounts else ""
-        key = self.profile.pix_keys[0] if self.profile.pix_keys else None
-        filled = fill(body.json, account=account, key=key.key if key else "", type=key.type if key else "")
-        return [self.client.send(operation, json=filled, valid=True)]
+        return [self.client.send(operation, json=filled(body.json, self.profile), valid=True)]
 
     def send_incomplete_registrations(self) -> dict[str, Exchange]:
         """Registrations of a synthetic key, each without one of the documented members, by that member."""

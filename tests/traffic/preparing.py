@@ -7,7 +7,7 @@ from typing import Any
 
 from environments.door.client import Client
 from environments.door.prepared_transfers import may_have_prepared
-from environments.profiles.profile import Prepare, Profile, fill
+from environments.profiles.profile import PixKey, Prepare, Profile, fill
 from environments.secrets import CODE
 from spec.answers import refuses_the_token
 from spec.exchange import Exchange
@@ -31,12 +31,9 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
 
 def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
     """Prepare one transfer. The guard of the door remembers it, also where the run is stopped before the answer."""
-    key = profile.pix_keys[0] if profile.pix_keys else None
-    account = profile.accounts[0] if profile.accounts else ""
-    body = fill(plan.json, account=account, key=key.key if key else "", type=key.type if key else "")
     guard, before = client.door.guard, len(client.door.exchanges)
     try:
-        return client.send(plan.operation, json=body, valid=True)
+        return client.send(plan.operation, json=filled(plan.json, profile), valid=True)
     finally:
         for exchange in client.door.exchanges[before:]:
             if exchange.operation == plan.operation:
@@ -44,6 +41,12 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
                 client.door.secrets.learn(CODE, code or "")
                 guard.prepared.add(exchange, code)
                 guard.notes += _without_a_code(exchange, plan)
+
+
+def filled(body: Any, profile: Profile) -> Any:
+    """A body of the profile with its first account and key."""
+    account, key = next(iter(profile.accounts), ""), next(iter(profile.pix_keys), PixKey("", ""))
+    return fill(body, account=account, key=key.key, type=key.type)
 
 
 def codes_of(exchanges: list[Exchange], plan: Prepare | None) -> list[str]:
