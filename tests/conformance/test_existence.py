@@ -6,7 +6,7 @@ import pytest
 
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import assert_found, assert_holds, each, judged_last, requirement, rules_of
-from tests.traffic.findings import any_endpoint_exists
+from tests.traffic.findings import judge_the_prefix
 
 
 @judged_last
@@ -26,4 +26,4 @@ def test_general_rule_reaches_the_operation(requirement_id, traffic):
 @requirement("general.versionPrefix")
 def test_documented_paths_answer_under_v1(endpoints):
     """At least one documented path answers under /v1."""
-    assert_found(any_endpoint_exists(endpoints))
+    assert_found(judge_the_prefix(endpoints))

@@ -48,7 +48,7 @@ class Endpoints:
         self._left_open: set[str] = set()
 
     def existence(self, operation: str) -> Judgement:
-        """Whether the endpoint exists. Where passing trouble left that open, what the run has sent since counts."""
+        """Find out whether the endpoint exists. Where passing trouble left that open, what the run has sent since counts."""
         if operation not in self._findings or operation in self._left_open:
             self._left_open.discard(operation)
             try:

@@ -1,4 +1,4 @@
-"""What only several exchanges show: whether a token is accepted, under which scheme, and what is enough."""
+"""Judgements that take several exchanges: whether a token is accepted, under which scheme, and what is enough."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.traffic.refused_credentials import MOST_CITED, credentials_of
 from tests.traffic.registrar import Registrations
 
 
-def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
-    """Whether a valid token is accepted. A 401 is a failure only where the token is known to be valid."""
+def judge_the_token(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
+    """Judge whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid."""
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     for answer in answers:
         if succeeded(answer):
@@ -35,7 +35,7 @@ def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]
         seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
         return inconclusive(f"no valid request was granted ({seen})", *shown)
     traffic = endpoints.traffic
-    witness = _token_is_valid(endpoints, operation)
+    witness = _send_what_shows_the_token(endpoints, operation)
     unasked = traffic.client.door.token_monitor.witness is None
     if witness and unasked and witness[0].number < answers[0].number:
         message = "status 401 after the token was accepted: it may have expired, and no harmless request shows it"
@@ -47,8 +47,8 @@ def token_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]
     return inconclusive(message, *shown)
 
 
-def _token_is_valid(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
-    """Exchanges that show a valid token: granted with it, and refused without it where the interface document is silent."""
+def _send_what_shows_the_token(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
+    """Send what shows that the token is valid: granted with it, and refused without it where the interface document is silent."""
     traffic = endpoints.traffic
     for operation in ("executePix", "registerPixKey"):
         if operation != but and traffic.permitted(operation):
@@ -133,8 +133,8 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
     return inconclusive("no registration was understood", *registrations.answers[:1])
 
 
-def any_endpoint_exists(endpoints: Endpoints) -> Judgement:
-    """Whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
+def judge_the_prefix(endpoints: Endpoints) -> Judgement:
+    """Judge whether one of the documented paths answers, by asking each. OutOfScope where the profile permits nothing at all."""
     traffic = endpoints.traffic
     permits(traffic.profile.allow - {"fuzz"}, "needs any permission in allow")
     permitted = list(filter(traffic.permitted, operations()))
