@@ -48,7 +48,8 @@ def judge_the_token(endpoints: Endpoints, operation: str, answers: list[Exchange
 
 
 def _send_what_shows_the_token(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
-    """Send what shows that the token is valid: granted with it, and refused without it where the interface document is silent."""
+    """Send what shows that the token is valid: a request that is granted with it and, where the interface document does
+    not say that a token is needed, refused without it."""
     traffic = endpoints.traffic
     for operation in ("executePix", "registerPixKey"):
         if operation != but and traffic.permitted(operation):
