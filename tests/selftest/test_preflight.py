@@ -5,19 +5,21 @@ from __future__ import annotations
 import pytest
 
 from environments.sandbox.messages import Response
+from tests.selftest.proof.trial import try_target
 from tests.selftest.services.issuing import AnswersAll, ExpiresTheToken, ForgetsTheTokenOnce, IsAhead
-from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw
 
 PART = ("-k", "executePix.document.type or registerPixKey.token or listAccounts.json")
 NO_CERTIFICATE = b"<html><center>No required SSL certificate was sent</center></html>"
 
 
-def notes_of(service, folder, *options, **changes):
-    """The first lines of a run against the service, and the rows that fail."""
+def notes_of(service, folder, options=PART, **changes):
+    """The first lines of a run against the service, and the requirements that fail."""
     with service:
-        result = run(write_profile(folder, service.base_url, **changes), *(options or PART))
-    return result.notes, result.rows("fail")
+        profile = write_profile(folder, service.base_url, **changes)
+        trial = try_target(service.base_url, service.service.token, *options, environment=str(profile))
+    return list(trial.notes), trial.failing
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_a_fault_of_the_set_up_is_said_first(service, note, tmp_path):
 
 
 WITHOUT_A_READ = {"allow": ["register-keys", "delete-keys", "execute"]}
-WHOLE = ("--tb=short",)
+WHOLE = ()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ WHOLE = ("--tb=short",)
 )
 def test_a_fault_of_the_set_up_is_said_where_no_read_is_allowed(service, note, tmp_path):
     """What the requests of the run show is said, too, and no code is called expired for it."""
-    notes, failing = notes_of(service(), tmp_path, *WHOLE, **WITHOUT_A_READ)
+    notes, failing = notes_of(service(), tmp_path, WHOLE, **WITHOUT_A_READ)
 
     assert [line[: len(note)] for line in notes] == [note]
     assert not failing
@@ -72,7 +74,7 @@ def test_a_fault_of_the_set_up_is_said_where_no_read_is_allowed(service, note, t
 @pytest.mark.parametrize("status", [495, 496])
 def test_no_row_of_a_whole_run_fails_for_a_missing_certificate(status, tmp_path):
     """A gateway answers every path alike, which says nothing about the endpoints behind it."""
-    notes, failing = notes_of(AnswersAll(status), tmp_path, *WHOLE)
+    notes, failing = notes_of(AnswersAll(status), tmp_path, WHOLE)
 
     assert notes[0].startswith("the gateway asks for a certificate")
     assert not failing
@@ -85,7 +87,7 @@ def test_no_row_of_a_whole_run_fails_for_a_missing_certificate(status, tmp_path)
 )
 def test_a_token_that_expires_is_said_where_no_read_is_allowed(allow, after, tmp_path):
     """An invented code is asked for again; without one, good requests that are refused to the end are mentioned."""
-    notes, failing = notes_of(ExpiresTheToken(after), tmp_path, *WHOLE, allow=allow)
+    notes, failing = notes_of(ExpiresTheToken(after), tmp_path, WHOLE, allow=allow)
 
     assert any("expired" in note for note in notes)
     assert not failing
@@ -93,7 +95,7 @@ def test_a_token_that_expires_is_said_where_no_read_is_allowed(allow, after, tmp
 
 def test_a_clock_that_is_right_is_not_mentioned(tmp_path):
     """Less than a minute is no finding."""
-    assert notes_of(IsAhead(30), tmp_path) == ([], {})
+    assert notes_of(IsAhead(30), tmp_path) == ([], set())
 
 
 def test_an_account_that_the_service_does_not_know_is_said(tmp_path):
@@ -107,7 +109,7 @@ def test_an_account_that_the_service_does_not_know_is_said(tmp_path):
 @pytest.mark.parametrize("after", [2, 20, 50, 80])
 def test_no_row_fails_for_a_token_that_expires(after, tmp_path):
     """That it has expired is said, and what it was needed for was not exercised."""
-    notes, failing = notes_of(ExpiresTheToken(after), tmp_path, "--exitfirst")
+    notes, failing = notes_of(ExpiresTheToken(after), tmp_path, ["--exitfirst"])
 
     assert any(note.startswith("the token expired in the middle of the run (exchange ") for note in notes)
     assert not failing
@@ -127,7 +129,7 @@ REFUSALS = {
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
 def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(refusal, after, tmp_path):
     """What was granted is refused, and so is a read that was granted: no 401 is needed to see it."""
-    notes, failing = notes_of(ExpiresTheToken(after, refusal), tmp_path, *WHOLE)
+    notes, failing = notes_of(ExpiresTheToken(after, refusal), tmp_path, WHOLE)
 
     assert any(note.startswith("the token expired in the middle of the run (exchange ") for note in notes)
     assert not failing
@@ -136,7 +138,7 @@ def test_a_token_that_expires_is_said_in_whatever_form_it_is_refused(refusal, af
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_a_token_that_is_wrong_from_the_start_is_said_in_whatever_form_it_is_refused(refusal, tmp_path):
     """It is answered like any wrong token, which says nothing about the endpoints."""
-    notes, failing = notes_of(ExpiresTheToken(0, REFUSALS[refusal]), tmp_path, *WHOLE)
+    notes, failing = notes_of(ExpiresTheToken(0, REFUSALS[refusal]), tmp_path, WHOLE)
 
     assert notes[0].startswith("no operation granted anything (")
     assert "the token may be wrong or expired, check auth (PIX_TOKEN)" in notes[0]
@@ -145,6 +147,6 @@ def test_a_token_that_is_wrong_from_the_start_is_said_in_whatever_form_it_is_ref
 
 def test_a_token_that_is_refused_for_a_while_has_not_expired(tmp_path):
     """It is accepted again, so nothing is excused for it."""
-    notes, _ = notes_of(ForgetsTheTokenOnce(30, 4), tmp_path, *WHOLE)
+    notes, _ = notes_of(ForgetsTheTokenOnce(30, 4), tmp_path, WHOLE)
 
     assert not any("expired" in note for note in notes)

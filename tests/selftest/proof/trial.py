@@ -34,7 +34,7 @@ _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
 @dataclass(frozen=True)
 class Trial:
     """What a run said about one service: exit status, result by requirement, requests sent, errors of the suite,
-    findings, and what was not cleaned up."""
+    findings, what was not cleaned up, and what the report says first."""
 
     exit_status: int
     rows: Mapping[str, RequirementResult]
@@ -42,6 +42,7 @@ class Trial:
     errors: tuple[str, ...]
     findings: tuple[Mapping[str, Any], ...] = ()
     left: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def with_verdict(self, verdict: str) -> set[str]:
         """The requirements with that verdict."""
@@ -77,7 +78,7 @@ def try_service(service: Service, *arguments: str, environment: str = "sandbox")
 def try_target(base_url: str, token: str, *arguments: str, environment: str = "sandbox") -> Trial:
     """Run the targeted tests against an address. Raises RuntimeError if the run gave no verdict."""
     capture = _Capture()
-    os.environ["PIX_SANDBOX_TOKEN"] = token
+    os.environ |= {"PIX_SANDBOX_TOKEN": token, "PIX_TOKEN": token}
     options = ["-o", f"addopts={ADDOPTS}", "--no-report", "--capture=no", "-m", "not property"]
     options += [part for name in _OFF for part in ("-p", f"no:{name}")]
     target = [f"--base-url={base_url}", f"--environment={environment}"]
@@ -86,5 +87,6 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     run = capture.run
     rows = {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
-    findings = tuple(document_of(run)["findings"])
-    return Trial(int(status), rows, run.requests, tuple(run.errors), findings, tuple(run.left_behind))
+    document = document_of(run)
+    said = {"findings": tuple(document["findings"]), "notes": tuple(document["notes"])}
+    return Trial(int(status), rows, run.requests, tuple(run.errors), left=tuple(run.left_behind), **said)
