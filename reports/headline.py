@@ -126,7 +126,7 @@ def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:
     apart = f" except {counted(known, 'known failure')}" if known else ""
     said = f"{by_level(failing)} {'fails' if len(failing) == 1 else 'fail'}{besides}"
     if verdict == RunVerdict.INTERRUPTED:
-        yield "the run was stopped; what is below was found until then"
+        yield "the run was stopped; the report has what it found until then"
     elif verdict == RunVerdict.NOT_ROBUST:
         yield f"no documented requirement fails, but {said}"
     elif failing:

@@ -31,7 +31,7 @@ MEANING = {
     "documented": "stated",
     "implied": "follows from what is stated",
     "example": "one example value",
-    "not-shown": "said to be not shown",
+    "not-shown": "stated to be not shown",
     "robustness": "policy of the suite",
 }
 WHOLE = 400

@@ -67,18 +67,18 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
             generated = f", {share} of them generated" if share else ""
             yield f"  {operation.id:<17} {plan.most(operation.id):>5}  {operation.method} {operation.path}{generated}"
     if plan.most(UNDOCUMENTED):
-        yield f"  {'paths beside them':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
+        yield f"  {'unknown paths':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
     together = min(plan.together, profile.limits.requests)
-    yield f"  {'together':<17} {together:>5}  and with repeats at most limits.requests ({profile.limits.requests})"
+    yield f"  {'total':<17} {together:>5}  at most limits.requests ({profile.limits.requests}), repeats included"
     if plan.wrong_tokens:
         yield f"  At most {plan.wrong_tokens} of them carry a wrong token, with a real transaction code or key."
-    yield "  Repeats come on top: a request is repeated where the service asks for it (429, 502, 503, 504), once where"
-    yield "  a connection drops or a finding has to be seen twice, an execution only where the connection was refused;"
-    yield "  a read is repeated where it shows whether the token has expired."
+    yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
+    yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
+    yield "  whether the token has expired."
 
 
 def _written(plan: Plan, profile: Profile) -> Iterator[str]:
-    yield "what is written:"
+    yield "what the run changes:"
     yield from [*_registered(plan, profile), *_prepared(plan), *_invalid(plan)] or ["  nothing"]
 
 
@@ -86,12 +86,12 @@ def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
     if not plan.registers or not profile.accounts:
         return
     deletes = "delete-keys" in profile.allow and "deletePixKey" in profile.requests
-    after = "deleted at once" if deletes else "not cleaned up: nothing says how to delete it"
+    after = "deleted at once" if deletes else "not deleted: that needs delete-keys in allow and requests.deletePixKey"
     for key in profile.pix_keys:
         name = f"{key.type} {key.key}".strip()
         yield f"  the key {name} is registered for {profile.accounts[0]} and {after}"
     if any(key.type == "RANDOM" for key in profile.pix_keys) and deletes:
-        yield "  a RANDOM key is deleted where the service answers its value, or the list shows for sure which it is"
+        yield "  a RANDOM key is deleted if the service returns its value, or if the list shows which key it is"
 
 
 def _prepared(plan: Plan) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _prepared(plan: Plan) -> Iterator[str]:
 
 def _invalid(plan: Plan) -> Iterator[str]:
     if plan.invalid:
-        yield f"  what the service makes of invalid requests to {', '.join(plan.invalid)},"
+        yield f"  whatever the service does with invalid requests to {', '.join(plan.invalid)},"
         yield f"  whose keys, payers and payees are synthetic identifiers ({MARK}…)"
 
 
@@ -126,14 +126,14 @@ def _executed(plan: Plan) -> Iterator[str]:
 def _followed(plan: Plan, profile: Profile) -> Iterator[str]:
     if plan.follows:
         times = "twice" if is_loopback(profile.base_url) else "once"
-        yield f"one more that the run prepares, {times}, where limits.executions has room, to see a balance follow"
+        yield f"one more that the run prepares, {times}, to see a balance follow, if limits.executions has room"
 
 
 def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     missing = [operation for operation in operations().values() if operation.id in plan.denied]
     yield "out of scope:" if missing else "out of scope: no operation"
     for operation in missing:
-        money = ", which moves money or may" if operation.permission in MONEY else ""
+        money = "; it moves money, or may do so" if operation.permission in MONEY else ""
         yield f"  {operation.id:<17} {operation.method} {operation.path}: needs {operation.permission} in allow{money}"
     if plan.generates and "fuzz" not in profile.allow:
         yield "  generated and malformed requests: need fuzz in allow"
@@ -144,10 +144,10 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
 
 def _budgets(profile: Profile) -> Iterator[str]:
     limits = profile.limits
-    rate = f"{limits.rate:g} requests a second" if limits.rate else "no limit of the rate"
+    rate = f"{limits.rate:g} requests a second" if limits.rate else "no rate limit"
     yield (
         f"budgets: {limits.requests} requests, {limits.executions} executions, {rate}, {limits.timeout:g} s and "
-        f"{limits.response_bytes} bytes an answer"
+        f"{limits.response_bytes} bytes for one answer"
     )
 
 
@@ -157,6 +157,6 @@ def spending_lines(spent: Spending) -> Iterator[str]:
     if executed:
         yield f"each once: {', '.join(executed)}"
     if spent.sent_before:
-        yield f"not again, as the journal says that an earlier run sent it: {', '.join(spent.sent_before)}"
+        yield f"not sent, because the journal says that an earlier run sent it: {', '.join(spent.sent_before)}"
     if spent.left_out:
         yield spent.left_out

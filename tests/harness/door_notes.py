@@ -22,7 +22,7 @@ def notes_of(door: Door) -> Iterator[Note]:
     for number in door.guard.unknown:
         yield outcome_unknown(
             f"exchange {number}",
-            "an execution was sent and not answered; it is never sent again, look the transfer up",
+            "an execution was sent and not answered; it is never sent again: look the transfer up",
         )
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
 
@@ -34,7 +34,7 @@ def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
     if missing > 0:
         yield outcome_unknown(
             f"{missing} executions",
-            "the journal says that they were sent, and not how they were answered; they are never sent again, "
+            "the journal says that they were sent, but not how they were answered; they are never sent again: "
             "look the transfers up",
         )
 
@@ -60,8 +60,8 @@ def _token_refused_an_execution(door: Door) -> Iterator[str]:
     if guard.token_refused:
         again = ", then name this one code in --resend-code" if guard.resends_by_option else ""
         yield (
-            f"an execution was refused 401 (exchange {guard.token_refused}), and no further transaction code was sent "
-            f"with this token: check auth{again}"
+            f"an execution was refused with 401 (exchange {guard.token_refused}), and no further transaction code was "
+            f"sent with this token: check auth{again}"
         )
 
 
@@ -73,8 +73,8 @@ def _sent_before(door: Door) -> Iterator[str]:
     if sent:
         known = len(door.secrets.codes)
         yield (
-            f"{len(sent)} of {known} transaction codes were sent by an earlier run, as the journal says, and "
-            f"not again{told}: prepare new ones, or use --resend-code"
+            f"{len(sent)} of {known} transaction codes were sent by an earlier run according to the journal, and not by "
+            f"this one{told}: prepare new ones, or use --resend-code"
         )
 
 

@@ -68,9 +68,9 @@ def test_what_is_not_permitted_is_listed_with_its_permission(tmp_path):
     """A profile that only reads is told which permission would bring each operation in."""
     plan = run(write_profile(tmp_path, "https://staging.example.test", allow=["read"]), "--plan", "-n", "2")
 
-    assert set(most(plan)) == {"listAccounts", "getBalance", "listEntries", "listPixKeys", "together"}
+    assert set(most(plan)) == {"listAccounts", "getBalance", "listEntries", "listPixKeys", "total"}
     assert "  executePix        GET /v1/execute/pix/{transactionId}: needs execute in allow" in plan.output
-    assert "what is written:\n  nothing\n" in plan.output
+    assert "what the run changes:\n  nothing\n" in plan.output
     assert "no execution: it needs execute in allow" in plan.output
 
 
@@ -78,7 +78,7 @@ def test_mistaken_requests_are_named_as_writing(planned_and_sent):
     """A lenient service may take what it should not, so the plan says where that can be."""
     output = planned_and_sent[0].output
 
-    assert "what the service makes of invalid requests to registerPixKey, deletePixKey, createPix, " in output
+    assert "whatever the service does with invalid requests to registerPixKey, deletePixKey, createPix, " in output
 
 
 def test_a_plan_is_of_the_selection(tmp_path):
@@ -89,10 +89,10 @@ def test_a_plan_is_of_the_selection(tmp_path):
 
     assert "https://staging.example.test, only -k listAccounts.shape -m not property, at most:" in plan.output
     assert [" ".join(line.split()[:2]) for line in lines[:4]] == [
-        "listAccounts 8", "getBalance 2", "paths beside", "together 11",
+        "listAccounts 8", "getBalance 2", "unknown paths", "total 11",
     ]  # fmt: skip
     assert lines[7:12] == [
-        "what is written:",
+        "what the run changes:",
         "  nothing",
         "what moves money:",
         "  no execution: nothing that was selected needs one",
@@ -122,7 +122,7 @@ def test_codes_that_the_journal_holds_are_not_sent(tmp_path):
         after = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
 
     assert "  each once: <code 2>\n" in plan.output
-    assert "  not again, as the journal says that an earlier run sent it: <code>\n" in plan.output
+    assert "  not sent, because the journal says that an earlier run sent it: <code>\n" in plan.output
     assert "  each once: <code>, <code 2>\n" in resent.output
     assert after == before
 
@@ -148,12 +148,12 @@ def test_codes_that_were_sent_before_take_no_room():
 
     assert list(spending_lines(spending(full, {"B"}))) == [
         "each once: A, C, D",
-        "not again, as the journal says that an earlier run sent it: B",
+        "not sent, because the journal says that an earlier run sent it: B",
         "limits.executions (3) leaves out 1 of 4 transaction codes and 4 of 4 transfers to prepare",
     ]
     assert list(spending_lines(spending(roomy, {"B"}))) == [
         "each once: A, 2 that the run prepares",
-        "not again, as the journal says that an earlier run sent it: B",
+        "not sent, because the journal says that an earlier run sent it: B",
         "limits.executions (3) leaves out 2 of 4 transfers to prepare",
     ]
 

@@ -127,7 +127,7 @@ def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(
     assert said in wrong["notes"][1]
     assert (wrong["verdict"], wrong["traffic"]["executions"], wrong["left_behind"]) == ("incomplete", 0, [])
     assert right["notes"][0] == (
-        "1 of 6 transaction codes were sent by an earlier run, as the journal says, and not again (1 of them refused "
+        "1 of 6 transaction codes were sent by an earlier run according to the journal, and not by this one (1 of them refused "
         "401: the token was at fault): prepare new ones, or use --resend-code"
     )
     assert service.executions[:2] == [OTHER, THIRD]
