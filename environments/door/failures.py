@@ -35,8 +35,6 @@ def failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fail
     for kinds, kind, message in _FAILURES:
         if any(isinstance(cause, kinds) for cause in chain) and not (deadline.sending and kind is _NO_CONNECTION):
             return Failure(kind, message)
-    if any(isinstance(cause, LineTooLong) for cause in chain):
-        return Failure(FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)")
     if any("got more than" in str(cause) for cause in chain):
         return Failure(FailureKind.LIMIT, "more headers than the suite reads (100)")
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
@@ -61,6 +59,7 @@ _FAILURES: tuple[tuple[tuple[type[BaseException], ...], FailureKind, str], ...] 
     ((IncompleteRead,), FailureKind.NOT_HTTP, "the answer broke off before its end"),
     ((urllib3.exceptions.DecodeError,), FailureKind.NOT_HTTP, "the content coding of the answer is broken"),
     ((ConnectionError,), FailureKind.DROPPED, "the connection was dropped without an answer"),
+    ((LineTooLong,), FailureKind.LIMIT, "a header longer than the suite reads (65536 bytes)"),
 )
 
 

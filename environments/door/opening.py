@@ -49,19 +49,12 @@ def open_door(
     resend: Container[str] = (),
 ) -> Door:
     """The door to the target. `kept` is the folder of the journal where the profile names none."""
-    limits = profile.limits
     record = record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
-    budget = Budget(
-        requests=limits.requests,
-        executions=limits.executions,
-        rate=limits.rate,
-        shared=None if share.worker is None else share.folder / BUDGET,
-    )
     return Door(
         target.base_url,
         allow=profile.allow,
         wire=_wire_settings(profile),
-        budget=budget,
+        budget=_budget(profile, share),
         journal=_journal(profile, target.base_url, run=share.run, kept=kept, folder=share.folder, resend=resend),
         secrets=target.secrets,
         refresh=target.refresh,
@@ -69,6 +62,12 @@ def open_door(
         first_number=share.first_number,
         keys=Keys(profile.pix_keys, record),
     )
+
+
+def _budget(profile: Profile, share: Share) -> Budget:
+    limits = profile.limits
+    shared = None if share.worker is None else share.folder / BUDGET
+    return Budget(requests=limits.requests, executions=limits.executions, rate=limits.rate, shared=shared)
 
 
 def _journal(profile: Profile, base_url: str, *, run: str, kept: Path, folder: Path, resend: Container[str]) -> Journal:

@@ -1,0 +1,73 @@
+"""The door: its policies have an order, its exchanges do not change, and it sends a request again only when asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from environments.door.token_monitor import EXPIRED, TokenMonitor, TokenSign, TokenState
+from tests.selftest.services.issuing import ExpiresTheToken
+from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.services.serving import Raw
+
+ORDER = (
+    "check", "refuse_the_dead", "spare_wrong_tokens", "take_turn", "outlast", "slow_executions",
+    "take_request", "claim", "wait_for_turn", "_attempt",
+    "repeat", "watch", "notice", "_tell",
+)  # fmt: skip
+
+
+def test_the_policies_have_an_order(tmp_path):
+    """Permission, liveness, budget, journal, rate, the attempt, retry, token monitor, and who listens."""
+    with Raw() as service:
+        policies = Run(service, tmp_path).door._policies()
+
+    assert tuple(policy.__name__ for group in policies for policy in group) == ORDER
+
+
+def test_an_exchange_does_not_change_when_the_token_expires(tmp_path):
+    """It is as it was sent; that it was refused for the token is kept beside it."""
+    with ExpiresTheToken(1) as service:
+        a_run = Run(service, tmp_path)
+        granted = a_run.client.send("listAccounts", valid=True)
+        before = list(a_run.door.exchanges)
+        refused = a_run.client.send("listAccounts", valid=True)
+
+    assert a_run.door.exchanges[: len(before)] == before
+    assert (granted.expects_success, refused.valid, refused.expects_success) == (True, True, False)
+    assert a_run.door.token_monitor.notes == [EXPIRED.format(refused.number)]
+
+
+def test_who_listens_may_reproduce_a_request_that_moves_no_money(tmp_path):
+    """A code is never sent for that, nor is a valid request that may move money."""
+    reproduced = []
+    with Raw() as service:
+        a_run = Run(service, tmp_path)
+        a_run.door.listeners.append(lambda sending: reproduced.append(sending.reproduce()))
+        a_run.client.send("listAccounts", valid=True)
+        a_run.execute(CODE)
+        a_run.execute("SBX-EMAIL-1", credential="a wrong token")
+        a_run.client.send("createPix", json={}, valid=True)
+
+    assert [exchange and exchange.operation for exchange in reproduced] == ["listAccounts", None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("signs", "state"),
+    [
+        ((), TokenState.UNTRIED),
+        ((TokenSign.LOST,), TokenState.UNTRIED),
+        ((TokenSign.ACCEPTED,), TokenState.ACCEPTED),
+        ((TokenSign.ACCEPTED, TokenSign.LOST), TokenState.EXPIRED),
+        ((TokenSign.GRANTED, TokenSign.ACCEPTED), TokenState.GRANTED),
+        ((TokenSign.GRANTED, TokenSign.LOST, TokenSign.ACCEPTED), TokenState.EXPIRED),
+        ((TokenSign.GRANTED, TokenSign.LOST, TokenSign.GRANTED), TokenState.GRANTED),
+    ],
+)
+def test_the_state_of_the_token_follows_from_what_answers_show(signs, state):
+    """What was never accepted cannot expire, and what is granted again had not expired."""
+    monitor = TokenMonitor(lambda: "token", lambda: False)
+    for sign in signs:
+        monitor._take(sign)
+
+    assert monitor.state is state
+    assert bool(monitor.notes) is (state is TokenState.EXPIRED)
