@@ -20,8 +20,6 @@ USED = {Requirement(line).name: Requirement(line) for line in PROJECT["project"]
 DEVELOPMENT = {Requirement(line).name for line in PROJECT["project"]["optional-dependencies"]["dev"]}
 OWN = {"environments", "reports", "spec", "tests"}
 PACKAGES = packages_distributions()
-TYPES_ALONE = {"_typeshed"}
-"""Modules that only a type checker knows."""
 
 
 def imported(path):
@@ -29,7 +27,7 @@ def imported(path):
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OWN - TYPES_ALONE
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OWN
 
 
 def distributions(files):
@@ -67,6 +65,16 @@ def test_a_dependency_is_pinned_within_its_bounds(name):
     pinned = {canonicalize_name(pin): version for pin, version in pins.items()}
 
     assert pinned[canonicalize_name(name)] in USED[name].specifier
+
+
+def test_the_table_of_private_names_has_the_bounds():
+    """ARCHITECTURE.md names the versions that pyproject.toml permits."""
+    rows = re.findall(r"(?m)^\| ([a-z0-9-]+ `[<>=0-9.,]+`) \|", (ROOT / "ARCHITECTURE.md").read_text("utf-8"))
+    table = [Requirement(row.replace("`", "")) for row in rows]
+
+    assert {row.name: row.specifier for row in table} == {
+        name: used.specifier for name, used in USED.items() if "<" in str(used.specifier)
+    }
 
 
 def test_every_version_of_python_is_tried():
