@@ -149,8 +149,12 @@ class TestWhatAProfileSays:
         assert not profile.requests
 
     def test_sandbox(self):
-        """The default environment is a profile of the embedded sandbox."""
-        assert load("sandbox", folder=REPOSITORY / "environments").base_url == profiles.EMBEDDED
+        """The default environment is a profile of the embedded sandbox, and the files that it names are there."""
+        profile = load("sandbox", folder=REPOSITORY / "environments")
+        named = re.findall(r"[\w./]+\.(?:yaml|sql|py)\b", profile.path.read_text("utf-8"))
+
+        assert profile.base_url == profiles.EMBEDDED
+        assert [name for name in named if not (REPOSITORY / name).exists()] == []
 
     def test_dates_stay_text(self):
         """A date in a body is sent as it was written."""
