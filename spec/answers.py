@@ -41,11 +41,9 @@ class RefusalKind(Enum):
 
     TOKEN = (401,)
     FORBIDDEN = (403,)
-    CERTIFICATE = (495, 496)
-    """The client certificate. nginx sends these two as a 400 with a page, which counts here, too."""
+    CERTIFICATE = (495, 496)  # the client certificate; nginx sends both as a 400 with a page, which counts here, too
     REDIRECT = range(300, 400)
-    LOCK = (423,)
-    """The caller is locked out for a while. A 403 with Retry-After counts here, too."""
+    LOCK = (423,)  # the caller is locked out for a while; a 403 with Retry-After counts here, too
     RATE_LIMIT = (429,)
     CONTENT = (400, 422)
     MEDIA_TYPE = (415,)
@@ -53,12 +51,9 @@ class RefusalKind(Enum):
     NOT_FOUND = (404,)
     METHOD = (405,)
     CONFLICT = (409,)
-    ENVELOPE = (200,)
-    """An integer code other than 0, without a sign of success."""
-    GATEWAY = (502, 503, 504)
-    """A gateway answers in the place of the service: what the service did is unknown."""
-    NOT_IMPLEMENTED = (501,)
-    """Lawful for a method beyond GET, POST and DELETE; for these it is a server error."""
+    ENVELOPE = (200,)  # an integer code other than 0, and no sign of success
+    GATEWAY = (502, 503, 504)  # a gateway answers in the place of the service: what the service did is unknown
+    NOT_IMPLEMENTED = (501,)  # a server error only for GET, POST and DELETE
     SERVER_ERROR = range(500, 1000)
     OTHER = range(1000)
 

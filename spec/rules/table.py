@@ -1,8 +1,8 @@
-"""The table of the rules, filled by a decorator, and what a rule reads of an exchange.
+"""The table of the rules, which a decorator fills, and how a rule reads an exchange.
 
-A rule says what deviates, in the form "expected X, got Y", and nothing where the requirement is met. It raises
-InconclusiveError where the exchange does not show it. Its docstring is the requirement as the ledger has it; a rule for
-many requirements has braces where their texts differ.
+A rule returns what deviates ("expected X, got Y"), or the empty string where the requirement is met. It raises
+InconclusiveError where the exchange does not show it. The docstring of a rule is the text of its requirement in the
+ledger. A rule for several requirements has braces where their texts differ.
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ def rule(ids: str) -> Callable[[Rule], Rule]:
 
 
 def field_rule(ids: str) -> Callable[[FieldRule], FieldRule]:
-    """Register a rule for fields. It gets what finds the object of a field, and what is documented of the field."""
+    """Register a rule for documented fields. It is called with the place of a field, the field and the exchange.
+
+    The id gives both: the place is data, or the envelope where the id has `envelope`. KeyError for an unknown field.
+    """
 
     def register(function: FieldRule) -> FieldRule:
         for each in ids.split():
             operation, *envelope, name, _ = each.split(".")
             documented = operations()[operation].envelope if envelope else operations()[operation].result
-            field = next(field for field in documented if field.name == name)
+            field = {field.name: field for field in documented}[name]
             RULES[each] = partial(function, envelope_in if envelope else data_in, field)
         return function
 
