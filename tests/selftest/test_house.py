@@ -18,9 +18,6 @@ MOST_LINES, MOST_OF_CONFTEST = 250, 100
 MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest"}
 NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
 CLOCK = {"time", "datetime"}
-PENDING = {
-    "spec/rules/stack_traces.py",
-}
 
 
 def files_of(*folders):
@@ -57,7 +54,7 @@ def test_imports_go_to_the_left():
         f"{name} imports {module}"
         for name, path in files_of(*CHAIN).items()
         for module in imports_of(path)
-        if path.name != "__main__.py" and name not in PENDING
+        if path.name != "__main__.py"
         if place(module) > place(name.replace("/", "."))
     ]
 
@@ -68,14 +65,14 @@ def test_names_are_not_shared():
     """A name leads to one file."""
     names = Counter(path.stem for path in files_of(*CHAIN, SELFTESTS).values())
 
-    assert {name for name, files in names.items() if files > 1} <= MAY_SHARE_A_NAME | PENDING
+    assert {name for name, files in names.items() if files > 1} <= MAY_SHARE_A_NAME
 
 
 def test_files_are_short():
     """250 lines at most outside the self-tests, and 100 in conftest.py."""
     lines = {name: path.read_text("utf-8").count("\n") for name, path in files_of(*CHAIN).items()}
 
-    assert [name for name, count in lines.items() if count > MOST_LINES and name not in PENDING] == []
+    assert [name for name, count in lines.items() if count > MOST_LINES] == []
     assert (ROOT / "conftest.py").read_text("utf-8").count("\n") <= MOST_OF_CONFTEST
 
 
