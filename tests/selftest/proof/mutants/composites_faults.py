@@ -8,9 +8,10 @@ from environments.sandbox import Request, Response
 from environments.sandbox.service import Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.encodings_faults import unreadable
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Results, fixed
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, Envelopes, Results, fixed
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, PLAIN, TRACE, Falls, argument, is_no_json
 from tests.selftest.proof.registry import broken
+from tests.selftest.proof.variants.lawful_making import text
 
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
 _RULES_OF_VALUES = {
@@ -63,68 +64,50 @@ for _operation in ("executePix", "registerPixKey"):
     )
 
 
-class AllDescribed(Service):
-    """The sandbox, where the envelope and the bytes of every described operation are changed."""
-
-    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
-        envelope = super().envelope(operation, data, code)
-        return self.wrap(envelope) if operation in SUBJECT else envelope
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        return self.alter(response) if operation in SUBJECT and response.status == 200 else response
-
-    def wrap(self, envelope: Any) -> object:
-        return envelope
-
-    def alter(self, response: Response) -> Response:
-        return response
+DESCRIBED = tuple(SUBJECT)
 
 
-def _described(name: str, text: str, fails: tuple[str, ...] = (), **parts: Any) -> None:
-    warns = parts.pop("warns", ())
-    broken(
-        "everything at once",
-        name,
-        text,
-        AllDescribed,
-        *(f"{operation}.{row}" for operation in SUBJECT for row in fails),
-        warns=tuple(f"{operation}.{row}" for operation in SUBJECT for row in warns),
-        **parts,
-    )
+def _described(
+    name: str, text: str, base: type[Service], fails: tuple[str, ...] = (), warns: tuple[str, ...] = (), **parts: Any
+) -> None:
+    failing, warning = ([f"{operation}.{row}" for operation in DESCRIBED for row in rows] for rows in (fails, warns))
+    broken("everything at once", name, text, base, *failing, warns=warning, OPERATIONS=DESCRIBED, **parts)
 
 
 _described(
     "EveryEnvelopeInCapitals",
     "Code and data are spelled in capitals.",
+    Envelopes,
     ("envelope.code.spelling", "envelope.data.spelling"),
-    wrap=lambda self, envelope: {name.upper(): value for name, value in envelope.items()},
+    wrap=fixed(lambda envelope: {name.upper(): value for name, value in envelope.items()}),
 )
 _described(
     "EveryEnvelopeOfWrongTypes",
     "The code is text, and the data an array with the result in it.",
+    Envelopes,
     ("envelope.code.type", "envelope.data.type"),
     hides=(
         "*.envelope.code.example", "*.envelope.result", "*.fields.*",
         *(f"{operation}.{name}.*" for operation, names in NAMES.items() for name in names),
     ),
-    wrap=lambda self, envelope: {"code": "0", "data": [envelope["data"]]},
+    wrap=fixed(lambda envelope: {"code": "0", "data": [envelope["data"]]}),
 )  # fmt: skip
 _described(
     "EveryAnswerMentioned",
     "Each answer is labelled as text, starts with a byte order mark and says code twice.",
+    Answers,
     warns=("json.mediaType", "json.unique", "json.byteOrderMark"),
-    alter=lambda self, response: Response(
-        200, b'\xef\xbb\xbf{"code": 0, ' + response.body[1:], (("Content-Type", "text/plain"),)
-    ),
+    alter=fixed(lambda response: text(200, '\ufeff{"code": 0, ' + response.body[1:].decode(), "text/plain")),
 )
 broken(
     "everything at once",
     "EveryExecutionAndRegistration204",
     "An execution and a registration have the status 204.",
-    AllDescribed,
+    Answers,
     *(f"{operation}.{row}" for operation in ("executePix", "registerPixKey") for row in ("status", "json")),
     hides=(*unreadable("executePix"), *unreadable("registerPixKey")),
-    alter=lambda self, response: Response(204, b""),
+    OPERATIONS=DESCRIBED,
+    alter=fixed(lambda response: Response(204, b"")),
 )
 
 

@@ -45,42 +45,32 @@ for _field in REMOVED:
         f"The field {_field} is missing.",
         lambda self, request, field=_field: field not in members_of(request),
     )
-_registration_needs(
-    "RegistrationNeedsAllRemovedFields",
-    "The five removed body fields are required.",
-    "A field is missing.",
-    lambda self, request: not set(REMOVED) <= set(members_of(request)),
-)
-_registration_needs(
-    "RegistrationNeedsAnotherField",
-    "The body field ownerName is required.",
-    "The field 'ownerName' is missing.",
-    lambda self, request: "ownerName" not in members_of(request),
-)
-_registration_needs(
-    "RegistrationNeedsAnApiKey",
-    "The header X-Api-Key is required.",
-    "Who is calling?",
-    lambda self, request: not request.header("X-Api-Key"),
-)
-_registration_needs(
-    "RegistrationNeedsAnIdempotencyKey",
-    "The header Idempotency-Key is required.",
-    "Send it once.",
-    lambda self, request: not request.header("Idempotency-Key"),
-)
-_registration_needs(
-    "RegistrationNeedsAnotherHeader",
-    "The header X-Branch is required.",
-    "The header X-Branch is missing.",
-    lambda self, request: not request.header("X-Branch"),
-)
-_registration_needs(
-    "RegistrationNeedsAQuery",
-    "The query parameter channel is required.",
-    "The query parameter `channel` is missing.",
-    lambda self, request: "channel=" not in request.query,
-)
+NEEDS = {
+    "AllRemovedFields": (
+        "The five removed body fields are", "A field is missing.",
+        lambda self, request: not set(REMOVED) <= set(members_of(request)),
+    ),
+    "AnotherField": (
+        "The body field ownerName is", "The field 'ownerName' is missing.",
+        lambda self, request: "ownerName" not in members_of(request),
+    ),
+    "AnApiKey": (
+        "The header X-Api-Key is", "Who is calling?", lambda self, request: not request.header("X-Api-Key"),
+    ),
+    "AnIdempotencyKey": (
+        "The header Idempotency-Key is", "Send it once.", lambda self, request: not request.header("Idempotency-Key"),
+    ),
+    "AnotherHeader": (
+        "The header X-Branch is", "The header X-Branch is missing.",
+        lambda self, request: not request.header("X-Branch"),
+    ),
+    "AQuery": (
+        "The query parameter channel is", "The query parameter `channel` is missing.",
+        lambda self, request: "channel=" not in request.query,
+    ),
+}  # fmt: skip
+for _name, (_what, _refusal, _lacks) in NEEDS.items():
+    _registration_needs(f"RegistrationNeeds{_name}", f"{_what} required.", _refusal, _lacks)
 
 
 def _registration_takes_otherwise(name: str, text: str, row: str, lacks: Any, status: int = 400) -> None:

@@ -71,7 +71,7 @@ for _index, (_operation, _of) in enumerate(SUBJECT.items()):
             Answers,
             f"{_operation}.json",
             hides=unreadable(_operation),
-            OPERATION=_operation,
+            OPERATIONS=(_operation,),
             alter=_alter,
         )
     for _status in (201, 202):
@@ -81,7 +81,7 @@ for _index, (_operation, _of) in enumerate(SUBJECT.items()):
             f"A success has the status {_status}.",
             Answers,
             f"{_operation}.status",
-            OPERATION=_operation,
+            OPERATIONS=(_operation,),
             alter=_with_status(_status),
         )
     broken(
@@ -92,6 +92,6 @@ for _index, (_operation, _of) in enumerate(SUBJECT.items()):
         f"{_operation}.status",
         f"{_operation}.json",
         hides=unreadable(_operation),
-        OPERATION=_operation,
+        OPERATIONS=(_operation,),
         alter=_with_status(204),
     )

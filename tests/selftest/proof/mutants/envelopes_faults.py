@@ -48,7 +48,7 @@ def _member(operation: str, name: str) -> None:
         Envelopes,
         f"{row}.present",
         hides=(f"{row}.type", f"{row}.spelling", *hides),
-        OPERATION=operation,
+        OPERATIONS=(operation,),
         wrap=fixed(lambda envelope: {key: value for key, value in envelope.items() if key != name}),
     )
     for word, value in wrong_types(TYPES[name]).items():
@@ -60,7 +60,7 @@ def _member(operation: str, name: str) -> None:
                 Envelopes,
                 f"{row}.type",
                 hides=hides,
-                OPERATION=operation,
+                OPERATIONS=(operation,),
                 wrap=fixed(lambda envelope, value=value: envelope | {name: value}),
             )
     for spelling in misspellings(name):
@@ -70,7 +70,7 @@ def _member(operation: str, name: str) -> None:
             f"The {name} of the envelope is spelled {spelling}.",
             Envelopes,
             f"{row}.spelling",
-            OPERATION=operation,
+            OPERATIONS=(operation,),
             wrap=fixed(
                 lambda envelope, spelling=spelling: {
                     spelling if key == name else key: value for key, value in envelope.items()
@@ -100,7 +100,7 @@ def _shapes(operation: str) -> None:
             Envelopes,
             *rows,
             hides=(*inside, *unseen),
-            OPERATION=operation,
+            OPERATIONS=(operation,),
             wrap=fixed(wrap),
         )
 
@@ -119,7 +119,7 @@ def _doubled(operation: str) -> None:
         *(f"{operation}.{name}.present" for name in names),
         warns=(f"{operation}.fields.extra",),
         hides=(*(f"{operation}.{name}.*" for name in names), *_CASE[operation]),
-        OPERATION=operation,
+        OPERATIONS=(operation,),
         wrap=fixed(lambda envelope: {"code": 0, "data": envelope}),
     )
 
@@ -132,7 +132,7 @@ def _data_as_text(operation: str) -> None:
         Envelopes,
         f"{operation}.envelope.data.type",
         hides=(*_all_fields(operation), *_unseen(operation, "data", "")),
-        OPERATION=operation,
+        OPERATIONS=(operation,),
         wrap=fixed(lambda envelope: envelope | {"data": json.dumps(envelope["data"])}),
     )
 
@@ -145,7 +145,7 @@ def _data_in_an_array(operation: str) -> None:
         Envelopes,
         f"{operation}.envelope.data.type",
         hides=_all_fields(operation),
-        OPERATION=operation,
+        OPERATIONS=(operation,),
         wrap=fixed(lambda envelope: envelope | {"data": [envelope["data"]]}),
     )
 

@@ -51,47 +51,25 @@ for _kind in KEY_TYPES:
             STATUS=_status,
         )
 
-_UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
-for _name in ("IBAN", "PASSPORT", "CELLPHONE"):
+_UNDOCUMENTED, _EVP, _LETTER_CASE = (
+    f"registerPixKey.pixKeyType.{row}" for row in ("undocumented", "EVP", "letterCase")
+)
+ACCEPTED = {
+    "RegistersIBAN": ("the type IBAN", (_UNDOCUMENTED,), (), lambda self, kind: kind == "IBAN"),
+    "RegistersPASSPORT": ("the type PASSPORT", (_UNDOCUMENTED,), (), lambda self, kind: kind == "PASSPORT"),
+    "RegistersCELLPHONE": ("the type CELLPHONE", (_UNDOCUMENTED,), (), lambda self, kind: kind == "CELLPHONE"),
+    "RegistersEVP": ("the type EVP", (), (_EVP,), lambda self, kind: kind == "EVP"),
+    "RegistersEveryKind": ("any type", (_UNDOCUMENTED,), (_LETTER_CASE, _EVP), lambda self, kind: True),
+    "RegistersEveryKindInCapitals": (
+        "any type in capital letters", (_UNDOCUMENTED,), (_EVP,), lambda self, kind: kind.isupper(),
+    ),
+    "RegistersKindsInLowerCase": (
+        "a documented type in lower-case letters", (), (_LETTER_CASE,),
+        lambda self, kind: kind.upper() in FORMATS and kind.islower(),
+    ),
+}  # fmt: skip
+for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():
     broken(
-        "kind accepted",
-        f"Registers{_name}",
-        f"Keys of the kind {_name} are registered.",
-        RegistersAnyKind,
-        _UNDOCUMENTED,
-        takes=lambda self, kind, name=_name: kind == name,
-    )
-broken(
-    "kind accepted",
-    "RegistersEVP",
-    "Keys of the kind EVP are registered.",
-    RegistersAnyKind,
-    warns=("registerPixKey.pixKeyType.EVP",),
-    takes=lambda self, kind: kind == "EVP",
-)
-broken(
-    "kind accepted",
-    "RegistersEveryKind",
-    "Keys of any kind are registered.",
-    RegistersAnyKind,
-    _UNDOCUMENTED,
-    warns=("registerPixKey.pixKeyType.letterCase", "registerPixKey.pixKeyType.EVP"),
-    takes=lambda self, kind: True,
-)
-broken(
-    "kind accepted",
-    "RegistersEveryKindInCapitals",
-    "Keys of any kind in capital letters are registered.",
-    RegistersAnyKind,
-    _UNDOCUMENTED,
-    warns=("registerPixKey.pixKeyType.EVP",),
-    takes=lambda self, kind: kind.isupper(),
-)
-broken(
-    "kind accepted",
-    "RegistersKindsInLowerCase",
-    "Kinds in lower-case letters are registered.",
-    RegistersAnyKind,
-    warns=("registerPixKey.pixKeyType.letterCase",),
-    takes=lambda self, kind: kind.upper() in FORMATS and kind.islower(),
-)
+        "kind accepted", _name, f"Keys of {_types} are registered.", RegistersAnyKind, *_fails,
+        warns=_warns, takes=_takes,
+    )  # fmt: skip

@@ -63,25 +63,25 @@ class SomeRegistrations(Service):
 
 
 class Envelopes(Service):
-    """The sandbox, where `wrap` sees the envelope of every successful answer to one operation."""
+    """The sandbox, where `wrap` sees the envelope of every successful answer to `OPERATIONS`."""
 
-    OPERATION: ClassVar[str] = "executePix"
+    OPERATIONS: ClassVar[tuple[str, ...]] = ()
 
     def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
         envelope = super().envelope(operation, data, code)
-        return self.wrap(envelope) if operation == self.OPERATION else envelope
+        return self.wrap(envelope) if operation in self.OPERATIONS else envelope
 
     def wrap(self, envelope: Any) -> object:
         raise NotImplementedError
 
 
 class Answers(Service):
-    """The sandbox, where `alter` sees every successful answer to one operation before it leaves."""
+    """The sandbox, where `alter` sees every successful answer to `OPERATIONS` before it leaves."""
 
-    OPERATION: ClassVar[str] = "executePix"
+    OPERATIONS: ClassVar[tuple[str, ...]] = ()
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        meant = operation == self.OPERATION and response.status == 200
+        meant = operation in self.OPERATIONS and response.status == 200
         return self.alter(response) if meant else response
 
     def alter(self, response: Response) -> Response:

@@ -1,4 +1,4 @@
-"""Lies about what the document implies, or shows as one example: the suite warns of them."""
+"""Deviations from what the document implies, or shows as one example: the suite warns of them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ for _operation in ("executePix", "registerPixKey"):
         "The code of a success is 1.",
         Envelopes,
         warns=(f"{_operation}.envelope.code.example",),
-        OPERATION=_operation,
+        OPERATIONS=(_operation,),
         wrap=fixed(lambda envelope: envelope | {"code": 1}),
     )
 
@@ -86,6 +86,6 @@ for _operation, _of in SUBJECT.items():
             _text,
             Answers,
             warns=(f"{_operation}.{_what}",),
-            OPERATION=_operation,
+            OPERATIONS=(_operation,),
             alter=fixed(_alter),
         )

@@ -2,80 +2,42 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from environments.sandbox import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Response
 from spec.interface import operations
+from tests.selftest.proof.mutants.making_faults import Answers, fixed
 from tests.selftest.proof.registry import broken
+from tests.selftest.proof.variants.lawful_making import as_json, page
 
 UNDESCRIBED = tuple(op.id for op in operations().values() if not op.described)
+WITHOUT_CREATION = tuple(operation for operation in UNDESCRIBED if operation != "createPix")
 
 
-class AllUndescribed(Service):
-    """The sandbox, where `alter` sees every successful answer that the document does not show."""
-
-    OPERATIONS: ClassVar[tuple[str, ...]] = UNDESCRIBED
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        meant = operation in self.OPERATIONS and response.status == 200
-        return self.alter(response) if meant else response
-
-    def alter(self, response: Response) -> Response:
-        raise NotImplementedError
+def _with_status(status: int):
+    return lambda response: Response(status, response.body, response.headers)
 
 
-def _warned(name: str, text: str, what: str, alter, operations=UNDESCRIBED, hides: tuple[str, ...] = ()) -> None:
+def _with_text_code(response: Response) -> Response:
+    return Response(200, response.body.replace(b'"code": 0', b'"code": "0"'), response.headers)
+
+
+ANSWERS = {
+    "UndescribedAnswer201": ("every answer has the status 201", "status", UNDESCRIBED, _with_status(201)),
+    "UndescribedAnswerHtml": ("every answer is HTML", "json", UNDESCRIBED, lambda _: page(200, "OK")),
+    "UndescribedAnswerBare": (
+        "no answer has an envelope", "envelope.shape", WITHOUT_CREATION, lambda _: as_json(200, {"items": []}),
+    ),
+    "BalanceAnswers202": ("the balance has the status 202", "status", ("getBalance",), _with_status(202)),
+    "AccountsWithTextCode": ("the code of the accounts is text", "envelope.shape", ("listAccounts",), _with_text_code),
+    "CreationWithTextCode": ("the code of a PIX creation is text", "envelope.shape", ("createPix",), _with_text_code),
+}  # fmt: skip
+for _name, (_text, _what, _operations, _alter) in ANSWERS.items():
     broken(
         "general rule",
-        name,
-        text,
-        AllUndescribed,
-        warns=tuple(f"{operation}.{what}" for operation in operations),
-        hides=hides,
-        OPERATIONS=operations,
-        alter=lambda self, response: alter(response),
+        _name,
+        f"Of the operations whose answers are not shown, {_text}.",
+        Answers,
+        warns=tuple(f"{operation}.{_what}" for operation in _operations),
+        hides=("*.envelope.shape",) if _what == "json" else (),
+        OPERATIONS=_operations,
+        alter=fixed(_alter),
     )
-
-
-_warned(
-    "UndescribedAnswer201",
-    "What the document does not show is answered with 201.",
-    "status",
-    lambda response: Response(201, response.body, response.headers),
-)
-_warned(
-    "UndescribedAnswerHtml",
-    "What the document does not show is answered with HTML.",
-    "json",
-    lambda response: Response(200, b"<p>OK</p>", (("Content-Type", "text/html"),)),
-    hides=("*.envelope.shape",),
-)
-_warned(
-    "UndescribedAnswerBare",
-    "What the document does not show is answered without an envelope.",
-    "envelope.shape",
-    lambda response: Response(200, b'{"items": []}', response.headers),
-    tuple(operation for operation in UNDESCRIBED if operation != "createPix"),
-)
-_warned(
-    "BalanceAnswers202",
-    "The balance is answered with 202.",
-    "status",
-    lambda response: Response(202, response.body, response.headers),
-    ("getBalance",),
-)
-_warned(
-    "AccountsWithTextCode",
-    "The code in the envelope of the accounts is text.",
-    "envelope.shape",
-    lambda response: Response(200, response.body.replace(b'"code": 0', b'"code": "0"'), response.headers),
-    ("listAccounts",),
-)
-_warned(
-    "CreationWithTextCode",
-    "The code in the envelope of a PIX creation is text.",
-    "envelope.shape",
-    lambda response: Response(200, response.body.replace(b'"code": 0', b'"code": "0"'), response.headers),
-    ("createPix",),
-)
