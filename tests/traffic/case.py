@@ -66,8 +66,8 @@ class Case:
 
     @property
     def size(self) -> int:
-        """How large the request is; of two cases that show the same the smaller one is shown, and one without NUL, which
-        no shell can pass on."""
+        """How large the request is; of two cases that show the same the smaller one is shown, and one without
+        NUL, which no shell can pass on."""
         body = self.body or b""
         return len(self.argument or "") + len(body) + len(self.query) + _NOT_RUNNABLE * (b"\0" in body)
 
@@ -120,7 +120,7 @@ def as_bytes(value: Any) -> bytes:
 
 
 def form_of(operation: str, profile: Profile) -> Form | None:
-    """A body of the documented form, or of the one that the profile gives, that names nobody; None where it has none."""
+    """A body of the documented form, or the one of the profile, that names nobody; None where there is none."""
     if operation not in FORMS:
         return None
     given = profile.requests.get(operation)

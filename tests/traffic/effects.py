@@ -1,7 +1,7 @@
 """A refusal that had an effect: a valid registration is refused, and the list shows its key like one that was accepted.
 
-What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal counts
-only where its key stands exactly as accepted keys stand, was absent before and is there in two lists after, and where
+What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal
+counts only where its key stands exactly as accepted keys stand, was absent before and is there in two lists after, and where
 the refusal is not the answer that a registered key gets: then another client may have registered it in between.
 """
 

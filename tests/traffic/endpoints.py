@@ -48,7 +48,7 @@ class Endpoints:
         self._left_open: set[str] = set()
 
     def existence(self, operation: str) -> Judgement:
-        """Find out whether the endpoint exists. Where passing trouble left that open, what the run has sent since counts."""
+        """Find out whether the endpoint exists. Where passing trouble left that open, all that was sent since counts."""
         if operation not in self._findings or operation in self._left_open:
             self._left_open.discard(operation)
             try:
@@ -184,7 +184,7 @@ class Endpoints:
             self.traffic.visit(read)
 
     def _send_refusable_registrations(self) -> list[Exchange]:
-        """Registrations that may be refused; where no requirement of the registration is selected, they are sent now."""
+        """Registrations that may be refused; sent now where no requirement of the registration is selected."""
         found = self.traffic.registrations
         if not found.tried[Attempted.UNDOCUMENTED_TYPE]:
             send(registrar := self.traffic.registrar(), undocumented(self._profile.pix_keys[:1]))
@@ -192,8 +192,8 @@ class Endpoints:
         return [*found.tried[Attempted.UNDOCUMENTED_TYPE], *found.tried[Attempted.OTHER_NAME], *found.fresh]
 
     def _delete_a_listed_key(self, seen: Exchange) -> Exchange | None:
-        """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than it
-        is answered."""
+        """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than
+        it is answered."""
         registrar, body = self.traffic.registrar(), seen.request.body.decode("utf-8", "replace")
         for key in (key for key in self._profile.pix_keys if key.key and key.key in body):
             listing = registrar.look()
@@ -239,8 +239,8 @@ def _invalid_bodies(operation: str, profile: Profile) -> list[bytes]:
 
 
 def most_comparisons(profile: Profile, reach: Reach) -> Counter[str]:
-    """The requests that `Endpoints` sends at most beside those of `Traffic`: to the path beside the endpoint, and invalid
-    ones to both. A deletion is of no key where none was registered."""
+    """The requests that `Endpoints` sends at most beside those of `Traffic`: to the path beside the endpoint, and
+    invalid ones to both. A deletion is of no key where none was registered."""
     invalid_ones = {operation: len(_invalid_bodies(operation, profile)) for operation in reach.subjects}
     return Counter({**invalid_ones, UNDOCUMENTED: len(reach.subjects) + sum(invalid_ones.values())}) + Counter(
         {"deletePixKey": 1}

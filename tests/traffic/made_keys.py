@@ -1,8 +1,8 @@
 """Which key the service made: what the list of keys shows after a registration, and did not show before it.
 
 Others may use the account at the same time, and lists may hold identifiers that vary by themselves. So a key counts as
-made by this run only where all of this holds: the list showed every key that the run registered at once, nothing came or
-went in it but those, and two lists show exactly one text more in the form of a UUID, at a place where keys stand, in an
+made by this run only where all of this holds: the list showed every key that the run registered at once, nothing came
+or went in it but those, and two lists show exactly one text more in the form of a UUID, at a place where keys stand, in an
 item that is like that of a key that was accepted.
 """
 
