@@ -51,6 +51,26 @@ def test_who_listens_may_reproduce_a_request_that_moves_no_money(tmp_path):
     assert [exchange and exchange.operation for exchange in reproduced] == ["listAccounts", None, None, None]
 
 
+def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(tmp_path, monkeypatch):
+    """The claim is taken back, in the journal and in the budget: a later run may send the code."""
+    with Raw() as service:
+        a_run = Run(service, tmp_path, rate=0.01)
+        a_run.client.send("listAccounts")
+        monkeypatch.setattr("time.sleep", _stop)
+        with pytest.raises(KeyboardInterrupt):
+            a_run.execute(CODE)
+        later = Run(service, tmp_path, name="two")
+
+    assert a_run.events == ["sent", "not sent"]
+    assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])
+    assert later.door.guard.usable([CODE]) == [CODE]
+
+
+def _stop(seconds):
+    if seconds:
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("signs", "state"),
     [
