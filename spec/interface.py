@@ -18,7 +18,7 @@ import yaml
 OPENAPI = Path(__file__).with_name("openapi.yaml")
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 MARK = "pixconf-"
-"""Every synthetic identifier starts with it, so that it is nobody's account, key or code."""
+"""Every synthetic identifier starts with it, so that it names no real account, key or code."""
 MONEY = frozenset({"create-pix", "transfer", "execute"})
 """The permissions of the operations that move money, or may."""
 

@@ -91,7 +91,7 @@ class Door(BaseAdapter):
             self.retry_policy.repeat,  # first: "come back later" says nothing of the token
             self.token_monitor.watch,  # then: an answer to an expired token says nothing of the target
             self.liveness.notice,  # last, on the answer that stands
-            self._tell,  # whoever judges it may ask for it to be reproduced
+            self._tell,  # a listener that judges it may ask for it to be reproduced
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 

@@ -88,8 +88,8 @@ class Engine:
         return self.knowledge.whole(text) or self.redact(text)
 
     def mask(self, text: str) -> str:
-        """A personal text: its placeholder where it is a known value, else its shape; placeholders stay, and what the
-        suite invented, which is nobody's."""
+        """A personal text: its placeholder where it is a known value, else its shape; placeholders stay, and so do
+        synthetic identifiers."""
         known = self.knowledge.whole(text)
         if known:
             return known

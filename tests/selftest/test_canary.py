@@ -152,7 +152,7 @@ class NamesCodesItsOwnWay(Service):
 
 
 def test_codes_that_could_be_executed_do_not_leave(tmp_path):
-    """Whoever reads a report cannot execute the transfers that the run prepared to see whether an endpoint exists."""
+    """A reader of the report cannot execute the transfers that the run prepared to see whether an endpoint exists."""
     with Raw() as raw:
         raw.service = NamesCodesItsOwnWay(TOKEN)
         result = run(write_profile(tmp_path, raw.base_url), PIX_TOKEN=TOKEN)

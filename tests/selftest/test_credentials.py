@@ -269,7 +269,7 @@ def test_no_source():
 
 
 def test_a_credential_error_is_a_profile_error():
-    """Whoever catches what is wrong with a profile catches a missing secret too."""
+    """Code that catches ProfileError catches a missing secret too."""
     assert issubclass(CredentialError, ProfileError)
 
 

@@ -48,7 +48,7 @@ def test_a_conformant_headline_says_what_was_cut(tmp_path):
 
 
 class AsksForAnHour(Raw):
-    """Has no time for whoever asks for the entries."""
+    """Answers no request for the entries in time."""
 
     def answer(self, connection, request):
         if request.path.startswith("/v1/accounts/entries/"):
@@ -68,7 +68,7 @@ def test_a_wait_that_is_too_long_is_one_line(tmp_path):
 
 
 class NeverAnswersTheBalance(Raw):
-    """Says nothing to whoever asks for a balance."""
+    """Does not answer a request for a balance."""
 
     def answer(self, connection, request):
         if request.path.startswith("/v1/accounts/balance/"):

@@ -67,7 +67,7 @@ def test_server_error_is_found(operation, mistake):
 
 
 class DropsUnknownAccounts(Falls):
-    """The sandbox, which drops the connection of whoever reads the balance of an account that nobody has."""
+    """The sandbox, which drops the connection when the balance of an unknown account is read."""
 
     OPERATION = "getBalance"
 

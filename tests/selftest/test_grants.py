@@ -30,7 +30,7 @@ REFUSALS = {
 
 
 class RefusesOne(Raw):
-    """Refuses whoever asks for the entries, with the right token and without."""
+    """Refuses every request for the entries, with and without the right token."""
 
     def answer(self, connection, request):
         entries = request.path.startswith("/v1/accounts/entries/")
@@ -69,7 +69,7 @@ def test_a_selected_operation_that_grants_nothing_is_incomplete(tmp_path):
 
 
 def test_a_selection_about_mistakes_needs_no_grant_of_its_own(tmp_path):
-    """Where no valid request is owed, the token is good as any operation shows it."""
+    """Where no valid request is expected, any operation can show that the token is valid."""
     with Raw() as service:
         result = run(write_profile(tmp_path, service.base_url, transactions=None), "-k", "executePix.serverError")
 

@@ -90,7 +90,7 @@ def hostile_page():
     run = Run(replace(profile, name=hostile("name")), hostile("base url"), hostile("selection"), narrowed=True)
     run.unreachable = hostile("unreachable")
     run.said, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
-    run.not_executed = [hostile("left behind")]
+    run.not_executed = [hostile("not executed")]
     run.observations = [Observation(KIND, hostile("observation"), (1,))]
     add(run, DIGIT, Verdict.FAIL, hostile("failure of a row"), [1, 2])
     add(run, MASKED, Verdict.NOT_EXERCISED, hostile("what is missing"))
@@ -102,7 +102,7 @@ def hostile_page():
 
 
 PLACES = [
-    *["name", "base url", "selection", "unreachable", "note", "left behind", "error", "observation"],
+    *["name", "base url", "selection", "unreachable", "note", "not executed", "error", "observation"],
     *["failure of a row", "what is missing", "passing message", "no answer", "operation", "credential", "url"],
     *["request header", "request value", "request body", "response header", "response value", "response body", "curl"],
 ]

@@ -53,7 +53,7 @@ def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
 
 
 def test_a_second_signal_does_not_disturb_the_reports(tmp_path):
-    """Whoever presses Ctrl-C three times gets the same reports."""
+    """Three Ctrl-C in a row leave the same reports as one."""
     (tmp_path / "tmp").mkdir()
     status, _, files = stopped(tmp_path, 45, [signal.SIGINT, signal.SIGTERM, signal.SIGINT])
 

@@ -1,4 +1,4 @@
-"""An execution happens once, with a code that was supplied, and never again when nobody knows what it did."""
+"""An execution happens once, with a code that was supplied, and never again when its outcome is unknown."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class _KilledError(Exception):
 
 @pytest.mark.parametrize("credential", ["a wrong token", VALID])
 def test_a_run_that_was_killed_burns_the_code(credential, service, tmp_path, monkeypatch):
-    """It is written down before the send, with whatever credential: nobody knows what the service did."""
+    """It is written down before the send, with whatever credential: the outcome is unknown until the answer."""
     killed = Run(service, tmp_path)
     monkeypatch.setattr(killed.door.guard, "_withdraw", lambda _: None)
     monkeypatch.setattr(killed.door.guard, "watching", _killed)
@@ -296,7 +296,7 @@ def test_the_journal_holds_no_code_and_is_private(service, tmp_path):
 
 
 def test_a_damaged_journal_stops_executions(service, tmp_path):
-    """Nobody knows what a line that cannot be read says, so nothing is executed."""
+    """A line that cannot be read may name any code, so nothing is executed."""
     a_run = Run(service, tmp_path)
     a_run.journal.write_text('{"at": "2026-')
 
@@ -369,7 +369,7 @@ def test_a_code_of_nobody_cannot_be_sent_again(service, tmp_path):
 
 
 def test_an_unknown_outcome_is_said_first(tmp_path):
-    """The report begins with the execution of which nobody knows what it did; the run is not green."""
+    """The report begins with the execution whose outcome is unknown; the run is not green."""
     with trouble.ResetsAnExecution() as service:
         result = run(write_profile(tmp_path, service.base_url), *ONLY_EXECUTIONS)
 

@@ -807,7 +807,7 @@ class TestCurl:
     "key", ["pixconf-\0", "pixconf-ação-π", "pixconf-" + "x" * 300, "pixconf-\ud800", "pixconf-'; --"]
 )
 def test_what_the_suite_invented_stays_as_it_was_sent(key):
-    """An invented key is nobody's, and a curl line with a masked one would ask for something else."""
+    """A synthetic key belongs to no one, and a curl line with a masked one would ask for something else."""
     body = json.dumps({"pixKey": key, "name": "Maria"})
     shown = only(secret=TOKEN).body(body.encode(), "application/json")
 

@@ -154,7 +154,7 @@ def test_execution_takes_no_more_than_there_is(call, service):
 
 
 def test_books_balance_under_eight_threads(server, service):
-    """Each code is executed exactly once, whoever asks, and no money is made or lost."""
+    """Each code is executed exactly once, also with concurrent callers, and no money is made or lost."""
     codes, start = [], threading.Barrier(8)
 
     def work(payer):

@@ -149,7 +149,7 @@ def test_one_proof_is_enough(tmp_path):
 
 
 def test_executions_without_a_token_are_counted(tmp_path):
-    """The report says how many transfers were confirmed, whoever confirmed them."""
+    """The report says how many transfers were confirmed, with whatever credential."""
     transactions = {"codes": list(CODES)}
     with trouble.ExecutesForAnybody() as service:
         document = run(write_profile(tmp_path, service.base_url, transactions=transactions), *ONLY_EXECUTIONS).document
@@ -160,7 +160,7 @@ def test_executions_without_a_token_are_counted(tmp_path):
 
 @pytest.mark.parametrize(("service_class", "counted"), [(Raw, 0), (trouble.ResetsAnExecution, 1)])
 def test_an_execution_counts_by_its_effect(service_class, counted, tmp_path):
-    """A code that nobody prepared is refused and moves no money; an execution whose outcome nobody knows counts."""
+    """A code that nobody prepared is refused and moves no money; an execution with an unknown outcome counts."""
     with service_class() as service:
         a_run = Run(service, tmp_path)
         a_run.secrets.learn("code", "SBX-UNKNOWN")
@@ -272,7 +272,7 @@ def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(tmp
 
 
 def test_executed_transfers_are_not_listed(tmp_path):
-    """A transfer that was executed, and one of which nobody knows, wait for nothing."""
+    """A transfer that was executed, or whose outcome is unknown, is not listed as waiting."""
     for service_class in (Raw, trouble.ResetsAnExecution):
         with service_class() as service:
             a_run = Run(service, tmp_path, name=service_class.__name__)

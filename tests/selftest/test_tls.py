@@ -92,7 +92,7 @@ def renamed(certificates):
 
 ONE_POINT_TWO = {"maximum_version": ssl.TLSVersion.TLSv1_2}
 REFUSED = {
-    "an authority that nobody knows": (
+    "an unknown authority": (
         lambda made: Secured(made, mutual=False), (), f"TLS failed (self-signed certificate in certificate chain): {AUTHORITY}",
     ),
     "self-signed": (self_signed, (), f"TLS failed (self-signed certificate): {AUTHORITY}"),

@@ -1,4 +1,4 @@
-"""Wrong tokens look like the right one, and are nobody's: how they are made, spelled, counted and dealt."""
+"""Wrong tokens look like the right one and belong to no one: how they are made, spelled, counted and distributed."""
 
 from __future__ import annotations
 

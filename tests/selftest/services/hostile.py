@@ -1,4 +1,4 @@
-"""Services that are out to hurt whoever asks them. The name tells the lie."""
+"""Services that try to harm their callers. The name says how."""
 
 from __future__ import annotations
 

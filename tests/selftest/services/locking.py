@@ -7,7 +7,7 @@ from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
 
 
 class Locks(Raw):
-    """Locks whoever sends some wrong tokens out for a moment; the time counts from the first request that finds it
+    """Locks a caller out for a moment after some wrong tokens; the time counts from the first request that finds it
     locked. `refused` are the real codes whose execution found it locked."""
 
     def __init__(self, refusal: Response, *, most: int = 3, requests: int = 1) -> None:

@@ -101,7 +101,7 @@ class SlowsAnExecutionDown(Trouble):
 
 
 class RedirectsReadsToAnExecution(Raw):
-    """Sends whoever lists the accounts to the execution of a real code."""
+    """Redirects a request for the accounts to the execution of a real code."""
 
     def answer(self, connection, request):
         if request.path == "/v1/accounts":

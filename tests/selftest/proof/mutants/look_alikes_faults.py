@@ -180,7 +180,7 @@ CONDITIONS: dict[str, tuple[str, LetsIn]] = {
         lambda self, request, sent: self.granted[1],
     ),
     "LetsInATokenAfterAGrant": (
-        "Of an operation the request after a granted one is granted to whoever sends a text like the token.",
+        "After a granted request, the next one to an operation is granted with any text like the token.",
         lambda self, request, sent: self.granted[1] and _has_letters_of(self.token, sent),
     ),
     "LetsInAKnownConnection": (

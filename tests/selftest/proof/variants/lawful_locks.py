@@ -11,7 +11,7 @@ from tests.selftest.proof.registry import lawful
 
 
 class LocksCallersOut(Service):
-    """The sandbox, which locks whoever sends `MOST` wrong tokens out for `SECONDS`."""
+    """The sandbox, which locks a caller out for `SECONDS` after `MOST` wrong tokens."""
 
     STATUS = 423
     MOST = 3

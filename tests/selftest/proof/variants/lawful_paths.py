@@ -1,4 +1,4 @@
-"""How paths are answered that nobody documented, and methods."""
+"""How undocumented paths and methods are answered."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class UnknownPaths(Service):
 
 for _name, _way in WAYS.items():
     lawful(
-        "unknown path", f"UnknownPathsGet{_name}", f"A path that nobody documented gets {_name}.", UnknownPaths,
+        "unknown path", f"UnknownPathsGet{_name}", f"An undocumented path gets {_name}.", UnknownPaths,
         unknown=lambda self, request, _way=_way: _way(request), environment=profile("no_bodies"), hides=UNTOLD,
         slow=_name == "503",
     )  # fmt: skip
@@ -91,7 +91,7 @@ class DecodesSlashesFirst(Service):
 
 @variant("unknown path", hides=("executePix.token.scheme",))
 class ChecksTheFormatOfCodes(Service):
-    """A code in another format than its own is refused with 400, whoever asks."""
+    """A code in another format than its own is refused with 400, with and without a token."""
 
     def respond(self, request: Request) -> Response:
         if request.path.startswith("/v1/execute/pix/") and "/SBX-" not in request.path:

@@ -126,7 +126,7 @@ class RefusalsComeFromAProxy(Refuses):
 
 @variant("refusal status", hides=("createPix.json", "createPix.json.*", "createPix.envelope.*", "createPix.status"))
 class UnknownPayeesGetNoSuchPath(Service):
-    """A transaction for a payee whom nobody knows is refused like an unknown path; a body that is no JSON is not."""
+    """A transaction for an unknown payee is refused like an unknown path; a body that is no JSON is not."""
 
     def create_pix(self, request: Request) -> Data:
         self.pix_order(self.read_json(request, "createPix"))
