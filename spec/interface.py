@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import yaml
+from spec.requirements import read_yaml
 
 OPENAPI = Path(__file__).with_name("openapi.yaml")
-METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 MARK = "pixconf-"
 """Every synthetic identifier starts with it, so that it names no real account, key or code."""
 MONEY = frozenset({"create-pix", "transfer", "execute"})
@@ -56,11 +55,8 @@ class Operation:
 @cache
 def openapi() -> Mapping[str, Any]:
     """The content of `openapi.yaml`."""
-    loaded: Mapping[str, Any] = yaml.load(OPENAPI.read_text("utf-8"), Loader=_LOADER)
+    loaded: Mapping[str, Any] = read_yaml(OPENAPI)
     return loaded
-
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
@@ -70,7 +66,7 @@ def operations() -> Mapping[str, Operation]:
         item["operationId"]: _operation(path, method, item)
         for path, methods in openapi()["paths"].items()
         for method, item in methods.items()
-        if method in METHODS
+        if "operationId" in item
     }
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 LEDGER = Path(__file__).with_name("requirements.yaml")
 LEVELS = ("documented", "implied", "example", "robustness", "not-shown")
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,16 @@ class Requirement:
         return self.section.split(";")[0].split(",")[0]
 
 
+def read_yaml(file: Path) -> Any:
+    """The content of a YAML file, read by the C library where it is installed."""
+    return yaml.load(file.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 @cache
 def ledger() -> Mapping[str, Requirement]:
     """All requirements by id, in the document's order. Raises ValueError on a repeated id or an unknown level."""
     found: dict[str, Requirement] = {}
-    for item in yaml.load(LEDGER.read_text("utf-8"), Loader=_LOADER):
+    for item in read_yaml(LEDGER):
         requirement = Requirement(**item)
         if requirement.id in found or requirement.level not in LEVELS:
             raise ValueError(f"{LEDGER.name}: {requirement.id}: repeated id, or unknown level {requirement.level!r}")
