@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from environments.door.door import Door
@@ -13,8 +14,7 @@ from reports.evidence import evidence, outline
 from reports.explaining import Explained, explained
 from reports.generated import Generated
 from reports.grants import Grants
-from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observation
-from reports.notes import Note
+from reports.handover import Evidence, FoundByTest, Handover, LeftKey
 from reports.redaction import redactor_of
 from reports.reproducing import Preparation
 from reports.verdicts import RequirementResult, Verdict, deviation
@@ -50,7 +50,7 @@ class Collector:
             requests=len(door.exchanges),
             executions=door.guard.sent,
             unreachable=redact(door.liveness.unreachable),
-            notes=tuple(Note(note.kind, redact(note.text)) for note in notes_of(door)),
+            notes=tuple(replace(note, text=redact(note.text)) for note in notes_of(door)),
             not_cleaned_up=tuple(
                 LeftKey(key.name, key.state.value, key.owned, tuple(key.exchanges))
                 for key in door.keys.not_cleaned_up()
@@ -71,14 +71,9 @@ class Collector:
         robust = [result for exchange in unjudged for result in self._robust(exchange)]
         shown = [self._shown(exchange, cited=_cites(recording, exchange)) for exchange in new]
         return FoundByTest(
-            results=tuple(
-                RequirementResult(result.id, result.verdict, redact(result.message), result.exchanges)
-                for result in (*recording.results, *robust)
-            ),
+            results=tuple(replace(one, message=redact(one.message)) for one in (*recording.results, *robust)),
             answers_for=tuple(result.id for result in recording.results),
-            observations=tuple(
-                Observation(seen.id, redact(seen.value), seen.exchanges, seen.first) for seen in recording.observations
-            ),
+            observations=tuple(replace(seen, value=redact(seen.value)) for seen in recording.observations),
             exchanges=(*shown, *self._reproducing(recording)),
             error=redact(recording.error),
         )

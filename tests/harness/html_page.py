@@ -72,8 +72,3 @@ class HtmlPage:
                 self.path.unlink()
             session.exitstatus = session.exitstatus or 3
             return None
-
-
-def add_html_page(session: pytest.Session, run: Run, path: Path) -> None:
-    """Put our part into the page that pytest-html writes to the path."""
-    session.config.pluginmanager.register(HtmlPage(run, path), "conformance-html")

@@ -76,17 +76,13 @@ class Recording:
         """The results that fail."""
         return [result for result in self.results if result.verdict == Verdict.FAIL]
 
-    def cite(self, exchanges: Iterable[Exchange]) -> None:
-        """Name exchanges as evidence."""
-        self.exchanges += [exchange.number for exchange in exchanges if exchange.number]
-
 
 current: ContextVar[Recording] = ContextVar("recording")
 
 
 def cite(*exchanges: Exchange) -> None:
     """Name the exchanges that the running test judges."""
-    current.get().cite(exchanges)
+    current.get().exchanges += [exchange.number for exchange in exchanges if exchange.number]
 
 
 def warn(message: str) -> None:
@@ -105,7 +101,7 @@ def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
     recording = current.get()
     recording.verdict = Verdict.OBSERVED
     recording.message = "; ".join(part for part in (recording.message, value) if part)
-    recording.cite(exchanges)
+    cite(*exchanges)
     numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
     recording.observations.append(Observation(recording.requirement.id, value, numbers, first))
 

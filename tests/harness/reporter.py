@@ -15,7 +15,7 @@ from reports.junit import junit
 from reports.run import Run
 from reports.terminal import summary
 from reports.writing import point_latest, write
-from tests.harness.html_page import add_html_page
+from tests.harness.html_page import HtmlPage
 
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
 """Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
@@ -34,7 +34,8 @@ class Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         if self.folder is not None and hasattr(session.config.option, "htmlpath"):
-            add_html_page(session, self.run, self.folder / "report.html")
+            page = HtmlPage(self.run, self.folder / "report.html")
+            session.config.pluginmanager.register(page, "conformance-html")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if data := getattr(report, "conformance", None):
