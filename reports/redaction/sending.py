@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import quote
 
+from reports.curl import ENCODERS, LARGEST, Line, Part, Shell, Value, joined, shown_length, variable
 from reports.redaction.bodies import redact_body
 from reports.redaction.engine import Engine
 from reports.redaction.http_parts import redact_headers, redact_url
 from reports.redaction.json_scan import LAYOUT, Token, content, redacted, tokens
 from reports.redaction.markup import redact_fields
 from reports.redaction.masks import printable_json
-from reports.redaction.shell import ENCODERS, LARGEST, Line, Part, Shell, Value, joined, shown_length, variable
 
 _LARGEST_READ = 400_000
 

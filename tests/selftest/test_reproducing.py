@@ -18,8 +18,8 @@ from environments.profiles.profile import Auth, Header, Tls
 from environments.sandbox.server import Server
 from environments.secrets import Secrets
 from reports.redaction import Redactor
-from reports.redaction.shell_values import shell_of
 from reports.reproducing import EXECUTES, MAY_MOVE
+from reports.shell_values import shell_of
 from tests.harness.session import SESSION
 from tests.selftest.mistakes import FallsOver
 from tests.selftest.proof.registry import MUTANTS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from environments.profiles.profile import Header, Profile, shown
 from environments.profiles.target import is_secret
-from reports.redaction.shell import Shell, Value, variable
+from reports.curl import Shell, Value, variable
 
 
 def shell_of(profile: Profile) -> Shell:
