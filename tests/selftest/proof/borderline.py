@@ -161,7 +161,7 @@ class EmailsAreDeclined(Service):
 
 @borderline("borderline", "registerPixKey.pixKeyType.letterCase")
 class KindsInLowerCaseAreTaken(Service):
-    """A kind in lower-case letters is as good as one in capitals."""
+    """A key type in lower-case letters is accepted like one in capitals."""
 
     def key_type(self, body: Data) -> str:
         kind = body.get("pixKeyType")

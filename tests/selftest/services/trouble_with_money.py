@@ -84,7 +84,7 @@ class RedirectsAnExecution(Trouble):
 
 
 class RedirectsAnExecutionForGood(RedirectsAnExecution):
-    """Says that the execution has moved for good."""
+    """Says that the execution has moved permanently."""
 
     status = 308
 

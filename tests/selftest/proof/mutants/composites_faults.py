@@ -133,7 +133,7 @@ for _name, _text, _operations, _trips in (
         ("registerPixKey", *_READS),
         lambda self, request: not request.header("Authorization"),
     ),
-    ("MalformedInput", "a body or a code that nobody can read", _WRITES, lambda self, request: _is_malformed(request)),
+    ("MalformedInput", "a body or a code that cannot be read", _WRITES, lambda self, request: _is_malformed(request)),
 ):
     broken(
         "everything at once",

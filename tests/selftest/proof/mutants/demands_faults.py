@@ -114,7 +114,7 @@ for _sent, _documented in _RENAMED.items():
 
 
 class RenamesKinds(Service):
-    """The sandbox, which knows the kinds under other names only."""
+    """The sandbox, which knows the key types under other names only."""
 
     KINDS: ClassVar[dict[str, str]] = {}
 
@@ -132,7 +132,7 @@ for _name, _text, _kinds, _warns in (
     broken(
         "documented request refused",
         f"RegistrationWantsKinds{_name}",
-        f"The kinds are known {_text} only.",
+        f"The key types are known {_text} only.",
         RenamesKinds,
         *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES),
         warns=tuple(f"registerPixKey.pixKeyType.{row}" for row in _warns),

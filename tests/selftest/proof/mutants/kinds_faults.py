@@ -1,4 +1,4 @@
-"""Documented kinds that are refused, and undocumented ones that are registered."""
+"""Documented key types that are refused, and undocumented ones that are registered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.selftest.proof.registry import broken
 
 
 class RefusesAKind(Service):
-    """The sandbox, which refuses one documented kind."""
+    """The sandbox, which refuses one documented key type."""
 
     KIND: ClassVar[str] = ""
     STATUS: ClassVar[int] = 422
@@ -25,7 +25,7 @@ class RefusesAKind(Service):
 
 
 class RegistersAnyKind(Service):
-    """The sandbox, which registers keys of every kind that `takes` takes."""
+    """The sandbox, which registers keys of every type that `takes` accepts."""
 
     def key_type(self, body: dict[str, Any]) -> str:
         kind = body.get("pixKeyType")
@@ -43,7 +43,7 @@ for _kind in KEY_TYPES:
         broken(
             "kind refused",
             f"Refuses{_kind}With{_status}",
-            f"Keys of the kind {_kind} are refused with {_status}.",
+            f"Keys of the type {_kind} are refused with {_status}.",
             RefusesAKind,
             f"registerPixKey.pixKeyType.{_kind}",
             hides=("registerPixKey.Key.example",) if _kind == "RANDOM" else (),

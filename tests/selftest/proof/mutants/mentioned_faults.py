@@ -42,7 +42,7 @@ _result("ExecutionIdIsAnother", "The id is not the code that was sent.", "execut
 _result("DocumentFullyHidden", "The document is hidden.", "executePix", "document", "***", "document.partly")
 _result("StatusConfirmed", "The status is CONFIRMED.", "executePix", "status", "CONFIRMED", "status.example")
 _result("ErrorIsEmptyText", "The error of a success is empty text.", "executePix", "error", "", "error.example")
-_result("TypeIsEvp", "The kind of the key used is EVP.", "executePix", "type", "EVP", "type.kind", "type.example")
+_result("TypeIsEvp", "The type of the key used is EVP.", "executePix", "type", "EVP", "type.kind", "type.example")
 _result("ExecutionHasAnExtraField", "The result has a further field.", "executePix", "fee", 0, "fields.extra")
 _result("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", "Id", 1, "fields.extra")
 

@@ -1,4 +1,4 @@
-"""Server errors, stack traces and dropped connections for a client's mistake, one input class each."""
+"""Server errors, stack traces and dropped connections for an invalid request, one input class each."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ MALFORMED = {
     "AnEmptyBody": ("an empty body", lambda r: not r.body),
 }
 NO_TOKEN = {"AMissingToken": ("a request without a token", lambda r: not r.header("Authorization"))}
-UNKNOWN = {"AnUnknownAccount": ("an account that nobody has", lambda r: argument(r).startswith(MARK))}
+UNKNOWN = {"AnUnknownAccount": ("an unknown account", lambda r: argument(r).startswith(MARK))}
 ENCODED = {"AnEncodedAccount": ("an account with encoded slashes", lambda r: "%252f" in r.path.lower())}
 TRANSFER = {**MALFORMED, "TextForValue": ("text for value", holds("value", lambda v: str(v).endswith("text")))}
 INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
     "executePix": {
         **NO_TOKEN,
         "BasicCredentials": ("basic credentials", lambda r: r.header("Authorization").startswith("Basic ")),
-        "AnUnknownCode": ("a code that nobody has", lambda r: is_invented(argument(r))),
+        "AnUnknownCode": ("an unknown code", lambda r: is_invented(argument(r))),
         "AnOverLongCode": ("an over-long code", lambda r: len(argument(r)) > 1000),
         "AnEncodedCode": ("a code with encoded slashes", lambda r: "%252f" in r.path.lower()),
         "ACodeOutsideAscii": ("a code outside ASCII", lambda r: not argument(r).isascii()),
@@ -164,7 +164,7 @@ HIDES = {
 def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None:
     how, response, rows = FALLS[fall]
     broken(
-        "breaks on a client's mistake",
+        "breaks on an invalid request",
         f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
         f"{shown[0].upper()}{shown[1:]} {how}.",
         Falls,
@@ -193,7 +193,7 @@ for _name, _what, _operation, _strikes in (
     ("InternalTransferFails", "An internal transfer", "transferInternal", lambda r: True),
 ):
     broken(
-        "breaks on a good request",
+        "breaks on a valid request",
         _name,
         f"{_what} ends in a server error.",
         Demands,
@@ -205,7 +205,7 @@ for _name, _what, _operation, _strikes in (
     )
 
 
-@mutant("breaks on a good request", "deletePixKey.serverError", hides=("deletePixKey.*",))
+@mutant("breaks on a valid request", "deletePixKey.serverError", hides=("deletePixKey.*",))
 class DeletionsFailAfterDeleting(Service):
     """Every deletion deletes the key and ends in a server error."""
 

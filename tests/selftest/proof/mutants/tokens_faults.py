@@ -111,7 +111,7 @@ WAYS = {
 _TAKE_A_WRONG_TOKEN = (
     "IgnoresTheToken", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken", "ChecksTheFirstRequestOnly",
 )  # fmt: skip
-"""What answers an invented code alike with and without the token, so that other schemes cannot be told."""
+"""What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
 _TAKE_ANOTHER_SCHEME = {
     "executePix": ("ForgetsEverySecondTime", "ForgetsEveryThirdTime"),
     "registerPixKey": (
@@ -143,7 +143,7 @@ for _operation in ("executePix", "registerPixKey"):
         _not_checked(
             _operation,
             f"Of{_kind}NeedsNoToken",
-            f"The token is not checked where the key is of the kind {_kind}.",
+            f"The token is not checked where the key is of the type {_kind}.",
             lambda self, request, sent, kind=_kind: self.key_type_of(request) == kind,
         )
 

@@ -1,4 +1,4 @@
-"""Headers that nobody asked for."""
+"""Headers of answers that no request asked for."""
 
 from __future__ import annotations
 

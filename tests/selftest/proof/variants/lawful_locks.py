@@ -70,7 +70,7 @@ lawful(
 
 
 class RefusesWith403AndSaysWhen(LocksCallersOut):
-    """The sandbox, which says Retry-After with each refusal of a token, and locks nobody out."""
+    """The sandbox, which says Retry-After with each refusal of a token, and does not lock."""
 
     def count(self, scope: str, locked: bool) -> None:
         raise Refusal(403, "Another token.", SOON)

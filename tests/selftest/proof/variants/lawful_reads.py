@@ -56,7 +56,7 @@ for _name, (_answer, _rows) in ANSWERS.items():
 
 @variant("undescribed answer")
 class UnknownAccountsAreEmpty(Service):
-    """Reads of an account that nobody has answer like those of an empty one."""
+    """Reads of an unknown account are answered like those of an empty one."""
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         unknown = operation in READS and response.status == 404
@@ -75,7 +75,7 @@ class EntriesNeedADate(Service):
 
 @variant("undescribed answer", hides=("listAccounts.status", "listAccounts.json", "listAccounts.envelope.shape"))
 class AccountsHaveASlashAtTheEnd(Finishes):
-    """GET /v1/accounts is moved for good to the same path with a slash at its end."""
+    """GET /v1/accounts is moved permanently to the same path with a slash at its end."""
 
     OPERATIONS = ("listAccounts",)
 

@@ -41,7 +41,7 @@ class RefusesIn200(Refuses, Verbatim):
 
 
 ALIKE = ("executePix.token.scheme",)
-"""A bad token and an unknown code get the same refusal, so that a code that nobody has shows nothing of a scheme."""
+"""A bad token and an unknown code get the same refusal, so that an unknown code shows nothing about a scheme."""
 
 for _name, _code in CODES.items():
     lawful(

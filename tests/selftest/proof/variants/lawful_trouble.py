@@ -172,7 +172,7 @@ lawful(
 
 @variant("rate limit", slow=True)
 class LocksOutAfterBadTokens(Window):
-    """Ten bad tokens in a second are too many: nobody is let in until the second is over."""
+    """Ten bad tokens in a second are too many: every request is refused until the second is over."""
 
     MOST = 10
 
