@@ -62,7 +62,7 @@ def test_terminal_names_verdict_and_report(sandbox_run):
 
 
 def test_conformance_json_has_a_line_for_every_row(sandbox_run):
-    """conformance.json lists every row of the ledger in its order."""
+    """conformance.json lists every requirement of the ledger in its order."""
     document = json.loads((sandbox_run[1] / "conformance.json").read_text("utf-8"))
 
     assert [row["id"] for row in document["requirements"]] == list(ledger())
@@ -72,7 +72,7 @@ def test_conformance_json_has_a_line_for_every_row(sandbox_run):
 
 
 def test_evidence_numbers_lead_to_exchanges(sandbox_run):
-    """Every exchange that a row names is listed."""
+    """Every exchange that a requirement names is listed."""
     document = json.loads((sandbox_run[1] / "conformance.json").read_text("utf-8"))
     numbers = {exchange["number"] for exchange in document["exchanges"]}
 
@@ -92,7 +92,7 @@ def test_files_are_their_owners_alone(sandbox_run):
 
 
 def test_failure_names_row_statement_and_finding(failing_run):
-    """A failing row is shown with its statement and what was found."""
+    """A failing requirement is shown with its statement and what was found."""
     result, folder = failing_run
     document = json.loads((folder / "conformance.json").read_text("utf-8"))
     failing = [row["id"] for row in document["requirements"] if row["verdict"] == "fail"]
@@ -155,7 +155,7 @@ def test_dead_server_is_unreachable(tmp_path):
 
 
 def test_selection_by_id():
-    """-k takes a row or a group of rows, and the verdict is of those alone."""
+    """-k takes a requirement or a group of requirements, and the verdict is of those alone."""
     result = run("-k", "executePix.document", "--no-report")
 
     assert result.returncode == 0

@@ -16,7 +16,7 @@ def row(row_id, level, verdict, **more):
 
 
 def document(verdict="conformant", *rows, allow=("read",), tested=5, testable=117, **changes):
-    """A conformance.json of so many rows that nothing was selected, as far as a headline reads it."""
+    """A conformance.json of so many requirements that nothing was selected, as far as a headline reads it."""
     filling = [row(f"a.{number}", "documented", "out-of-scope") for number in range(len(ledger()) - len(rows))]
     return {
         "verdict": verdict,

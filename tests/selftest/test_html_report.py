@@ -53,12 +53,12 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def run():
-    """A run in which nothing was found yet, of the rows that are added to it."""
+    """A run in which nothing was found yet, of the requirements that are added to it."""
     return Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
 
 
 def add(run, row_id, verdict, message="", exchanges=()):
-    """A result for a row, with exchanges as its evidence."""
+    """A result for a requirement, with exchanges as its evidence."""
     run.selected.add(row_id)
     run.results.append(RequirementResult(row_id, verdict, message, tuple(exchanges)))
     run.exchanges |= {number: exchange(number) for number in exchanges if number not in run.exchanges}
@@ -264,7 +264,7 @@ class TestEvidence:
         assert requirements_from(tmp_path) == ""
 
     def test_every_requirement(self, run):
-        """Every row of the ledger stands in the page of a whole run."""
+        """Every requirement of the ledger stands in the page of a whole run."""
         run.narrowed = False
 
         assert set(ledger()) <= set(page(run).ids)
@@ -283,7 +283,7 @@ class TestEvidence:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """The report of a real run of one group of rows."""
+    """The report of a real run of one group of requirements."""
     folder = tmp_path_factory.mktemp("report")
     options = ["-p", "no:cacheprovider", "-k", "executePix.document", f"--report-dir={folder}"]
     run_pytest(options, {**os.environ, "BUILD_NUMBER": "CI-4711", "JENKINS_URL": "https://ci.example"})

@@ -25,7 +25,7 @@ class ShowsTheDocument(Raw):
 
 @pytest.fixture
 def ended(tmp_path):
-    """Runs the suite with these known failures against a service that breaks one row, or none."""
+    """Runs the suite with these known failures against a service that breaks one requirement, or none."""
 
     def run_with(service, *known, **changes):
         with service() as raw:

@@ -1,4 +1,4 @@
-"""Verdicts of rows and runs are pure functions of results."""
+"""Verdicts of requirements and runs are pure functions of results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def result(row, verdict, **changes):
     ],
 )
 def test_verdict_of_a_run(results, name, status):
-    """The verdict and the exit status follow from the rows."""
+    """The verdict and the exit status follow from the requirements."""
     found = verdict_of(*results)
 
     assert (found.verdict, found.verdict.exit_status) == (name, status)
@@ -103,14 +103,14 @@ def test_coverage_by_level():
     ],
 )
 def test_what_is_no_verdict_on_the_service(options, name, status):
-    """A run that could not be finished blames nobody, also where a row failed before."""
+    """A run that was not finished says nothing of the service, also where a requirement failed before."""
     found = verdict_of(result(DOCUMENTED, "fail"), **options)
 
     assert (found.verdict, found.verdict.exit_status) == (name, status)
 
 
 def test_fail_on_decides_what_incomplete_means():
-    """A row at a level that does not fail may stay untested."""
+    """A requirement at a level that does not fail may stay untested."""
     rows = [result(DOCUMENTED, "not-exercised"), result(ROBUST, "pass")]
 
     assert verdict_of(*rows, fail_on={"robustness"}).verdict == "conformant"
@@ -128,7 +128,7 @@ def test_fail_on_decides_what_incomplete_means():
     ],
 )
 def test_deviation_by_level(level, verdict):
-    """What a deviation is depends on the level of its row."""
+    """What a deviation is depends on the level of its requirement."""
     assert deviation(level, DEFAULT) == verdict
 
 
@@ -139,7 +139,7 @@ def test_what_is_not_shown_never_fails():
 
 @pytest.mark.parametrize("index", range(len(ORDER) - 1))
 def test_a_row_takes_the_first_verdict(index):
-    """Over its exchanges a row takes the strongest verdict, with the evidence of that verdict alone."""
+    """Over its exchanges a requirement takes the strongest verdict, with the evidence of that verdict alone."""
     weak, strong = (
         RequirementResult("a", ORDER[index + 1], "weak", (1,)),
         RequirementResult("a", ORDER[index], "strong", (2,)),
@@ -164,7 +164,7 @@ def test_counts_by_level():
 
 
 def known(verdict, **options):
-    """One known failure of a row with that verdict: the row, and what is said of the entry."""
+    """One known failure of a requirement with that verdict: the requirement, and what is said of the entry."""
     rows = {DOCUMENTED.id: RequirementResult(DOCUMENTED.id, verdict, "m", (1,))}
     marked, notes = with_known_failures(rows, [KnownFailure(DOCUMENTED.id, "fixed in 2.4", **options)], TODAY)
     return marked[DOCUMENTED.id], notes
@@ -212,12 +212,12 @@ def test_known_failure_past_its_day_fails_the_run():
 
 @pytest.mark.parametrize("verdict", ["not-exercised", "out-of-scope"])
 def test_known_failure_that_was_not_tested_is_left_alone(verdict):
-    """An entry for a row that was not tested proves nothing, whatever its day."""
+    """An entry for a requirement that was not tested proves nothing, whatever its last day."""
     assert known(verdict, until=date(2026, 11, 20)) == (RequirementResult(DOCUMENTED.id, verdict, "m", (1,)), [])
 
 
 def test_known_failure_that_was_not_selected_says_nothing():
-    """The run is about other rows."""
+    """The run is about other requirements."""
     entries = [KnownFailure(DOCUMENTED.id, "fixed in 2.4", date(2026, 11, 20))]
 
     assert with_known_failures({}, entries, TODAY) == ({}, [])
