@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from spec.exchange import Exchange, FailureKind, Response
+from spec.exchange import Exchange, FailureKind, Response, kept_beside
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer
 
@@ -68,6 +68,7 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {Refus
 """Another request of the same caller may get another answer."""
 
 
+@kept_beside
 def refusal_kind(response: Response) -> RefusalKind | None:
     """What the refusal is about; None where the answer is no refusal."""
     status = response.status
@@ -95,6 +96,7 @@ def refuses_the_token(response: Response) -> bool:
     return kind is RefusalKind.TOKEN or (kind is not None and code_of(response) == 401)
 
 
+@kept_beside
 def turns_away(response: Response) -> bool:
     """Whether a gateway may answer so without a valid token: a refusal that is not passing, or a page for people."""
     kind = refusal_kind(response)
@@ -103,6 +105,7 @@ def turns_away(response: Response) -> bool:
     return kind in ABOUT_THE_CALLER | ABOUT_THE_REQUEST
 
 
+@kept_beside
 def is_page(response: Response) -> bool:
     """Whether a 200 is a page for people, such as one to log in, and no answer of the service."""
     markup = response.media_type in _MARKUP or response.body[:200].lstrip().startswith(b"<")
@@ -112,6 +115,7 @@ def is_page(response: Response) -> bool:
 _MARKUP = ("text/html", "application/xhtml+xml")
 
 
+@kept_beside
 def code_of(response: Response) -> int | None:
     """The integer under `code`, or None. One that is too large to compute with counts as -1: it is not 0."""
     member = find(envelope_of(response) or {}, "code")

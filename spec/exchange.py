@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, wraps
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from spec.json_text import JsonText, read_json
@@ -122,6 +123,23 @@ class Response:
             vars(self)["_json"] = read_json(kept, cut=self.cut)
         text: JsonText = vars(self)["_json"]
         return text
+
+
+Read = TypeVar("Read")
+
+
+def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
+    """Keep what is read of a response beside it: it is asked for often, and a large body is slow to read again."""
+
+    @wraps(read)
+    def kept(response: Response) -> Read:
+        known = vars(response)
+        if read.__name__ not in known:
+            known[read.__name__] = read(response)
+        value: Read = known[read.__name__]
+        return value
+
+    return kept
 
 
 @dataclass(frozen=True)
