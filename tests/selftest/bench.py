@@ -5,8 +5,6 @@ Both are run in turn, as other work on the machine slows both down. The floor is
 with plain `requests`, without rules, evidence or reports.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,8 +1,6 @@
 """Wiring of the self-tests: which of them are slow, and the proof's matrix, which is written by the process that the
 user started."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pytest

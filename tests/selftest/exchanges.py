@@ -1,7 +1,5 @@
 """Exchanges for the tests of rules: conforming ones, of which a test changes one thing."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

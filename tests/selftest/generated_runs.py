@@ -1,7 +1,5 @@
 """Runs of the generated traffic alone, against one service."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

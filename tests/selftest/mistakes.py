@@ -1,7 +1,5 @@
 """Services that fall over one class of mistake each, written without looking at how cases are generated."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

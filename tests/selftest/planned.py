@@ -1,7 +1,5 @@
 """The plan of a selection, made in this process."""
 
-from __future__ import annotations
-
 import pytest
 
 from reports.plan import Plan

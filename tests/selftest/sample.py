@@ -1,7 +1,5 @@
 """README's sample output, how a run ends against a service with one fault: `python -m tests.selftest.sample` writes it."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

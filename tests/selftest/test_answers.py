@@ -1,7 +1,5 @@
 """How an answer is read: what refuses, what a refusal is about, and what grants."""
 
-from __future__ import annotations
-
 import pytest
 
 from spec.answers import (

@@ -1,7 +1,5 @@
 """Canaries are planted everywhere, services echo them in every encoding, and nothing that leaves a run holds one."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

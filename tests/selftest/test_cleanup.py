@@ -1,7 +1,5 @@
 """`python -m environments cleanup` deletes what earlier runs registered and left, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """No self-test reads a clock: its bounds are counts, sizes, and ratios to something measured beside it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line as its users meet it: options, exit statuses, the last lines and the files."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A transaction code that goes over a kept connection is sent once, whenever the service closes that."""
 
-from __future__ import annotations
-
 import pytest
 
 from spec.rules import Outcome, judge

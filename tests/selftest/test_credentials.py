@@ -1,7 +1,5 @@
 """Secrets that a profile names: where they come from, and that they are never shown."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import traceback

@@ -1,7 +1,5 @@
 """What a limit cut is one line, stands in the headline, and explains every requirement that it left untested."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.sandbox.messages import Response

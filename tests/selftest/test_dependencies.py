@@ -1,7 +1,5 @@
 """What is imported is declared, what is declared is used and pinned, and CI runs every version of Python that is named."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """The pages for people say what the tool does."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The door: its policies have an order, its exchanges do not change, and it sends a request again only when asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.door.token_monitor import EXPIRED, TokenMonitor, TokenSign, TokenState

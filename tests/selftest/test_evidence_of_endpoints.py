@@ -1,7 +1,5 @@
 """Whether an endpoint exists is decided from the answers alone; what is not known yet is asked for by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

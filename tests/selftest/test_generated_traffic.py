@@ -1,7 +1,5 @@
 """Generated traffic: every class of mistakes is met, each finding stands under its row, a seed repeats a run."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A run in which nothing was granted is no verdict, and the token is named first where it may be the cause."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.profiles.profile import Auth

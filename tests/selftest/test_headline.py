@@ -1,7 +1,5 @@
 """The headline says the verdict, what was permitted, what the verdict rests on and what was left out."""
 
-from __future__ import annotations
-
 import pytest
 
 from reports.headline import headline, permitted, run_line

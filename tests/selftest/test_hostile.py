@@ -1,7 +1,5 @@
 """A service that is out to hurt gets a verdict in few requests and little memory, and a report that shows text as text."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The house: imports go to the left, names are not shared, and each folder keeps to what it is for."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

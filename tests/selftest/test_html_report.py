@@ -1,7 +1,5 @@
 """report.html: what it says, that it trusts nothing it shows, and that it is one file for its owner alone."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import replace

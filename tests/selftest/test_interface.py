@@ -1,7 +1,5 @@
 """Which operations a path reaches, how strict JSON is read, and when two answers can be told apart."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

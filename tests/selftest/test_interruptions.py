@@ -1,7 +1,5 @@
 """A run that is stopped, or that cannot write, leaves whole reports or one line; never half of something."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """What becomes of keys: those that were there stay, those of the run go, and what does not go is told, key by key."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The ledger, the schema and the tests hold together."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A service that locks its callers out after wrong tokens costs no code, and keeps no row from being exercised."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.door.retry_policy import RetryPolicy

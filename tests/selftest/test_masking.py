@@ -1,7 +1,5 @@
 """Which tax documents are masked. A visible one beside its own mask is not; anything else may stand beside a mask."""
 
-from __future__ import annotations
-
 import pytest
 
 from spec.rules.tax_document import is_fully_masked, is_fully_visible

@@ -1,7 +1,5 @@
 """An execution happens once, with a code that was supplied, and never again when its outcome is unknown."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Options of pytest in a conformance run: some are refused, and some only list tests, which opens and writes nothing."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest

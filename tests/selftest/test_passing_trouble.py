@@ -1,7 +1,5 @@
 """A 503 answers nothing: what else the run saw of the endpoint counts, and another harmless request is tried."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.sandbox.messages import Response

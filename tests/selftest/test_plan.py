@@ -1,7 +1,5 @@
 """`pytest --plan` sends nothing and says what a run would send; the run stays within it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

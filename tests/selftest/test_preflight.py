@@ -1,7 +1,5 @@
 """What is wrong with the set-up is said first, in one line with what to do, and no row fails for it."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.sandbox.messages import Response

@@ -1,8 +1,6 @@
 """The proof: every seeded fault is caught as declared, every lawful service passes, and the gate itself is red when
 it must be. `pytest tests/selftest/test_proof.py -n 2`; a whole run writes reports/proof/."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Iterator

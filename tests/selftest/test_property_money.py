@@ -1,7 +1,5 @@
 """What generated traffic never sends, told by a service that keeps every request."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reproduce lines: each one of a failing run sends, from a plain shell, what the run sent."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

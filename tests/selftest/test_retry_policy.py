@@ -1,7 +1,5 @@
 """When a request is sent again, and how long that waits."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.door.retry_policy import retry_after

@@ -1,7 +1,5 @@
 """Each rule holds for a conforming exchange, and deviates for one that breaks its requirement."""
 
-from __future__ import annotations
-
 import pytest
 
 from spec.answers import registered

@@ -1,7 +1,5 @@
 """The sandbox keeps its books, answers every operation, and survives what it is sent."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import shlex

@@ -1,7 +1,5 @@
 """The registry of secrets: what becomes known is guarded by the door and hidden in output, and neither happens alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.profiles.target import Target

@@ -4,8 +4,6 @@ What was sent is what the service itself has seen. The samples are tried by defa
 requirement.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a run spends: transaction codes, executions, and transfers that it prepared."""
 
-from __future__ import annotations
-
 import pytest
 
 from environments.door.spending import spending

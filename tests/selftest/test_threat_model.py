@@ -1,7 +1,5 @@
 """The threat model of the redaction, row by row: what it promises is kept, and what is out of scope is known."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

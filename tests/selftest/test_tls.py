@@ -1,7 +1,5 @@
 """Own authorities, client certificates, and proxies for TLS; what is wrong with them is one line."""
 
-from __future__ import annotations
-
 import ssl
 import warnings
 from contextlib import closing

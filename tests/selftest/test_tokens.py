@@ -1,7 +1,5 @@
 """A token from a command is fetched again once when it is refused in the middle of a run; from a file it is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.selftest.services.issuing import ExpiresTheToken

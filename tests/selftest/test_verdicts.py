@@ -1,7 +1,5 @@
 """Verdicts of requirements and runs are pure functions of results."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Outside witnesses: a linter that is not ours reads the schema, and a service that is not ours is made from it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.selftest.proof.trial import Trial, try_target

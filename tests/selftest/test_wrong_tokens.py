@@ -1,7 +1,5 @@
 """Wrong tokens look like the right one and belong to no one: how they are made, spelled, counted and distributed."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from base64 import b64decode, b64encode

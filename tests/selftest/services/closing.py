@@ -1,8 +1,6 @@
 """Services that close a connection which they kept, at whatever moment. `carried` are the real codes that arrived on a
 connection that had carried another request, and `torn` how many requests they did not live to read."""
 
-from __future__ import annotations
-
 import socket
 import time
 

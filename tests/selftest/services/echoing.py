@@ -1,7 +1,5 @@
 """Services that say back what they were sent, in every place and every encoding."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

@@ -1,8 +1,6 @@
 """Runs of pytest that start with everything imported: each is forked from a process that has collected the conformance
 tests before. A run of its own process would import the same modules again, for a second of CPU time."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import gc

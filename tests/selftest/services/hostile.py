@@ -1,7 +1,5 @@
 """Services that try to harm their callers. The name says how."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Services whose gateway, clock or token is at odds with the set-up of the run."""
 
-from __future__ import annotations
-
 import time
 from email.utils import formatdate
 

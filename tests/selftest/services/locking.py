@@ -1,7 +1,5 @@
 """Services that lock their callers out after wrong tokens. They keep what they were sent, and when they were locked."""
 
-from __future__ import annotations
-
 from environments.sandbox.messages import Response
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
 

@@ -1,7 +1,5 @@
 """The door of one run, without pytest: what is sent by whom, and what the journal says of it."""
 
-from __future__ import annotations
-
 import json
 import threading
 

@@ -1,7 +1,5 @@
 """Runs the suite as its users do, in a process of its own, against a service and with a profile of the test."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

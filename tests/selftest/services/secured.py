@@ -1,7 +1,5 @@
 """TLS on loopback: a service that wants a client certificate, and a proxy that it is reached through."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

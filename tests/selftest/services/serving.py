@@ -1,7 +1,5 @@
 """A service over raw sockets: lawful like the sandbox until a subclass lies. It keeps what it was sent."""
 
-from __future__ import annotations
-
 import re
 import socket
 import struct

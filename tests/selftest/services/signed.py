@@ -1,7 +1,5 @@
 """The sandbox with a signed token (RFC 7519), and what may be wrong with one."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

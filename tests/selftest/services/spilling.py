@@ -1,7 +1,5 @@
 """A pytest plugin that spills what the suite knows wherever pytest prints: exceptions, locals, logs, warnings."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

@@ -1,7 +1,5 @@
 """Services that are lawful until a real code is executed."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Lawful services that stop at a certain request until the test goes on."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from subprocess import Popen
