@@ -23,10 +23,10 @@ from environments.cleanup import (
     left_by_runs,
     refuse_wrong_use,
 )
+from environments.door.journal import JournalError
 from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys
-from environments.door.record import JournalError
 from environments.profiles.loading import load
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError
 from environments.profiles.target import open_target

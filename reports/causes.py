@@ -1,7 +1,7 @@
 """Findings: the requirements that fail or warn, grouped by cause. Pure: requirements of conformance.json in, findings
 out.
 
-Two deviations have one cause where one makes the other happen (`FOLLOWS`), or where they are alike (reports/alike.py).
+Two deviations have one cause where one makes the other happen (`FOLLOWS`), or where they are alike (`alike`).
 Two fields of an answer that are wrong are two causes: nothing shows that one of them explains the other.
 """
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from reports.alike import alike
-from reports.deviations import Deviation, Row, seen_together
+from reports.deviations import Deviation, Row, alike, seen_together
 from reports.verdicts import Verdict
 from spec.interface import operations
 

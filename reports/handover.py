@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports.generated import Generated
-from reports.grants import Grants
+from reports.grants import Generated, Grants
 from reports.notes import Note
 from reports.verdicts import RequirementResult
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from environments.door.spending import Spending
+from environments.door.budget import Spending
 from environments.profiles.profile import Profile, is_loopback
 from reports.redaction import Redactor
 from spec.interface import KEY_TYPES, MARK, MONEY, operations

@@ -9,8 +9,7 @@ from functools import cached_property
 
 from environments.profiles.profile import Profile, today
 from reports.cuts import Cuts
-from reports.generated import Generated
-from reports.grants import Grants
+from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observation
 from reports.notes import Note, NoteKind, in_order
 from reports.verdicts import (

@@ -1,17 +1,19 @@
-"""What a run may send, counted over all its workers, and at what rate."""
+"""What a run may send, counted over all its workers and at what rate, and which transfers it executes."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
 from environments.door.outgoing import LimitError, Sending
+from environments.profiles.profile import Profile
 
 
 class Budget:
@@ -89,3 +91,34 @@ class Budget:
                 yield counts
                 self._shared.touch(mode=0o600)
                 self._shared.write_text(json.dumps(counts))
+
+
+@dataclass(frozen=True)
+class Spending:
+    """`codes` are sent, `sent_before` the journal keeps from being sent again, `prepared` transfers are prepared and
+    executed. `left_out` says what limits.executions has no room for; empty where it has room for all."""
+
+    codes: tuple[str, ...] = ()
+    sent_before: tuple[str, ...] = ()
+    prepared: int = 0
+    left_out: str = ""
+
+
+def spending(profile: Profile, sent_before: Collection[str] = ()) -> Spending:
+    """How limits.executions is shared out: first to the supplied codes that no earlier run sent, then to transfers that
+    the run prepares."""
+    limit, prepare = profile.limits.executions, profile.transactions.prepare
+    supplied = tuple(dict.fromkeys(profile.transactions.codes))
+    usable = tuple(code for code in supplied if code not in sent_before)
+    wanted, codes = prepare.count if prepare else 0, usable[:limit]
+    prepared = min(wanted, limit - len(codes))
+    cut = [
+        f"{total - taken} of {total} {what}"
+        for total, taken, what in (
+            (len(usable), len(codes), "transaction codes"),
+            (wanted, prepared, "transfers to prepare"),
+        )
+        if taken < total
+    ]
+    left_out = f"limits.executions ({limit}) leaves out {' and '.join(cut)}" if cut else ""
+    return Spending(codes, tuple(code for code in supplied if code in sent_before), prepared, left_out)

@@ -16,14 +16,12 @@ from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
 from environments.door.connections import Connections
 from environments.door.execution_guard import ExecutionGuard
-from environments.door.journal import Journal
+from environments.door.journal import Journal, JournalError
 from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
-from environments.door.lockout import Lockout
 from environments.door.outgoing import Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
-from environments.door.record import JournalError
-from environments.door.retry_policy import RetryPolicy
+from environments.door.retry_policy import Lockout, RetryPolicy
 from environments.door.token_monitor import TokenMonitor
 from environments.secrets import Secrets
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response

@@ -6,10 +6,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from environments.door.budget import Budget
-from environments.door.journal import NOT_SENT, REFUSED, TRIED, TURNED_AWAY, UNKNOWN, AlreadySentError, Journal
+from environments.door.journal import (
+    NOT_SENT,
+    REFUSED,
+    TRIED,
+    TURNED_AWAY,
+    UNKNOWN,
+    AlreadySentError,
+    Journal,
+    JournalError,
+)
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared_transfers import Prepared
-from environments.door.record import JournalError
 from spec.answers import RefusalKind, grants_protected_result, is_refusal, refusal_kind, refuses_the_token
 from spec.exchange import Exchange, FailureKind
 

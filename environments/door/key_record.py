@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from environments.door.record import Record
+from environments.door.journal import Record
 
 ABSENT, SENT, REGISTERED, REFUSED, DELETED, GONE = "absent before", "sent", "registered", "refused", "deleted", "gone"
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
+from environments.door.journal import JournalError
 from environments.door.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
 from environments.door.outgoing import Sending
-from environments.door.record import JournalError
 from environments.door.request_texts import member, names, texts_of
 from environments.profiles.profile import PixKey
 from spec.answers import is_refusal, may_be_registered, registered

@@ -1,13 +1,19 @@
-"""When a request is sent again: the service asks for it, and nothing was done."""
+"""When a request is sent again: the service asks for it, and nothing was done; and when codes are kept from a service
+that locks its callers out: an execution is sent once, so a lock costs it.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+import requests
+
 from environments.door.authorization import VALID
-from environments.door.outgoing import NotSentError, Sending
+from environments.door.budget import Budget
+from environments.door.outgoing import Intent, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 
@@ -58,19 +64,16 @@ class RetryPolicy:
 
     def repeat(self, sending: Sending) -> None:
         """Wait and send the request again, as long as the service asks for it and nothing was done."""
-        attempt, wait = 0, self._wait(sending, 0)
-        while wait is not None:
+        attempt, may = 0, {"repeatable": sending.repeatable, "executes": sending.executes}
+        while (wait := self.wait_before(sending.exchange, attempt, **may)) is not None:
             time.sleep(wait)
             attempt += 1
-            wait = self._wait(sending, attempt) if sending.send_again() else None
+            if not sending.send_again():
+                break
         if sending.exchange.response is not None:
             self._learn(sending.exchange, sending.exchange.response, waited=attempt > 0)
 
     # -- how long ---------------------------------------------------------------------------------------------
-
-    def _wait(self, sending: Sending, attempt: int) -> float | None:
-        repeatable, executes = sending.repeatable, sending.executes
-        return self.wait_before(sending.exchange, attempt, repeatable=repeatable, executes=executes)
 
     def wait_before(
         self, exchange: Exchange, attempt: int, *, repeatable: bool, executes: bool = False
@@ -101,11 +104,11 @@ class RetryPolicy:
         asked, invalid = retry_after(response), exchange.credential == VALID and not exchange.valid
         if asked is None and invalid and attempt:
             return None  # a gateway may give up on every invalid request of a sort
-        return _or(asked, 0.1 * 2**attempt)
+        return 0.1 * 2**attempt if asked is None else asked
 
     def _put_off(self, exchange: Exchange, response: Response, attempt: int) -> float | None:
         asked = retry_after(response)
-        wait = _or(asked, 0.5 * 2**attempt)
+        wait = 0.5 * 2**attempt if asked is None else asked
         rate_limited = refusal_kind(response) is RefusalKind.RATE_LIMIT
         if rate_limited:
             self._between_executions_s = max(self._between_executions_s, min(wait, LONGEST_WAIT_S))
@@ -189,5 +192,55 @@ def http_date(value: str) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def _or(seconds: float | None, otherwise: float) -> float:
-    return otherwise if seconds is None else seconds
+LOCKED = (
+    "the service locks its callers out ({}), longer than the suite waits: codes were kept back, and can be used later"
+)
+
+
+class Lockout:
+    """Sees whether the service lets the access token in, and asks before an execution.
+
+    `harmless` makes an execution of a synthetic code; the client of the door knows how.
+    """
+
+    def __init__(
+        self, budget: Budget, token: Callable[[], str], send: Callable[[requests.PreparedRequest, Intent], Exchange]
+    ) -> None:
+        self.harmless: Callable[[], requests.PreparedRequest] | None = None
+        self.notes: list[str] = []
+        self._budget, self._token, self._send = budget, token, send
+        self._lets_in: bool | None = None
+        self._wrong_tokens = False
+        self._execution_put_off = 0
+
+    def outlast(self, sending: Sending) -> None:
+        """Send a harmless request before an execution, and wait as long as it is put off. Raises NotSentError where the
+        lock lasts longer.
+
+        A service that always put synthetic codes off shows nothing by it: then one execution is tried.
+        """
+        if not sending.executes:
+            return
+        if self._execution_put_off:
+            raise NotSentError(LOCKED.format(self._execution_put_off))
+        if self.harmless is None or not self._lets_in or not (self._wrong_tokens or self._budget.is_shared):
+            return
+        token = self._token()
+        answer = self._send(self.harmless(), Intent("executePix")).response
+        sending.replace_token(token, self._token())
+        if answer is not None and refusal_kind(answer) in LATER:
+            self.notes.append(LOCKED.format(answer.status))
+            raise NotSentError(LOCKED.format(answer.status))
+
+    def notice(self, sending: Sending) -> None:
+        """See how an attempt was answered, to whatever operation: a lock may be by address."""
+        response = sending.exchange.response
+        if not sending.with_token:
+            self._wrong_tokens = True
+        elif sending.intent.operation == "executePix" and response is not None:
+            off = refusal_kind(response) in LATER
+            self._wrong_tokens &= off
+            if not sending.intent.valid:
+                self._lets_in = self._lets_in or not off
+            else:
+                self._execution_put_off = response.status if off and self._lets_in is False else 0

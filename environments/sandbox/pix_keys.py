@@ -1,17 +1,55 @@
-"""The PIX keys of an account: POST, DELETE and GET /v1/pix/keys/{accountId}."""
+"""The PIX keys of an account: POST, DELETE and GET /v1/pix/keys/{accountId}, and the format that a key of each type has
+(the interface document shows none).
+"""
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from environments.sandbox import key_types
+from stdnum.br import cnpj, cpf
+
 from environments.sandbox.accounts import AccountOperations
 from environments.sandbox.body_fields import text
 from environments.sandbox.double_entry import Key, Ledger
 from environments.sandbox.messages import Data, Refusal, Request
+
+
+def is_phone(key: str) -> bool:
+    """E.164: a plus sign and up to fifteen digits."""
+    return re.fullmatch(r"\+[1-9][0-9]{7,14}", key) is not None
+
+
+def is_email(key: str) -> bool:
+    """One address of at most 77 characters, as the central bank's directory has it."""
+    return len(key) <= 77 and re.fullmatch(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", key, re.ASCII) is not None
+
+
+def is_random(key: str) -> bool:
+    """A UUID, or nothing: then the service makes the key."""
+    return key == "" or re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", key) is not None
+
+
+def is_cnpj(key: str) -> bool:
+    """Fourteen characters without punctuation, with right check digits; letters since July 2026."""
+    return re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", key) is not None and cnpj.is_valid(key)
+
+
+def is_cpf(key: str) -> bool:
+    """Eleven digits without punctuation, with right check digits."""
+    return re.fullmatch(r"[0-9]{11}", key) is not None and cpf.is_valid(key)
+
+
+FORMATS: Mapping[str, Callable[[str], bool]] = {
+    "PHONE": is_phone,
+    "EMAIL": is_email,
+    "RANDOM": is_random,
+    "CNPJ": is_cnpj,
+    "CPF": is_cpf,
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +65,7 @@ class Registration:
 class KeyOperations(AccountOperations):
     """Registers, deletes and lists keys."""
 
-    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], bool]]] = key_types.FORMATS
+    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], bool]]] = FORMATS
     """The key types that are accepted, each with the test that its keys pass."""
 
     def register_pix_key(self, request: Request, account_id: str) -> Data:

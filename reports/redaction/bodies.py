@@ -1,13 +1,195 @@
-"""Bodies: bytes to characters, and which way of redaction fits them."""
+"""Redaction of bodies: JSON in its own layout, valid or not, by a scan of its tokens that no input can overflow;
+personal fields of forms, of lines of `name: value` and of XML elements.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from reports.redaction import masks
+from reports.redaction.encodings import unescape
 from reports.redaction.engine import Engine, Redacted
-from reports.redaction.json_scan import redact_json
-from reports.redaction.markup import redact_fields
+from reports.redaction.knowledge import Knowledge
+
+_PAIRS = re.compile(
+    r"""(?:(?<![\w-])|(?<=%5[Bb]))(?P<name>[A-Za-z][\w-]{0,40}+)(?:\]|%5[dD])?["']?[ \t]{0,9}
+    (?: [=:][ \t]{0,9}"(?P<double>[^"]*+) | [=:][ \t]{0,9}'(?P<single>[^']*+)
+      | =(?P<form>[^\s&;<>"']*+) | :[ \t]{0,9}(?P<line>[^\n&;<>"']*+) )""",
+    re.VERBOSE,
+)
+_TAG = re.compile(r"<(?P<close>/?)(?:[\w.-]{1,60}:)?(?P<name>[\w.-]{1,60})(?P<rest>[^<>]{0,2000}+)>")
+_CDATA = re.compile(r"(<!\[CDATA\[|\]\]>)")
+
+
+def redact_fields(text: str, engine: Engine) -> str:
+    """The text with the values of personal fields masked."""
+    if "</" in text:
+        text = _elements(text, engine)
+    return _PAIRS.sub(lambda match: _pair(match, engine), text)
+
+
+def _pair(match: re.Match[str], engine: Engine) -> str:
+    if not engine.knowledge.is_personal(match["name"]):
+        return match.group()
+    group = next(name for name in ("double", "single", "form", "line") if match[name] is not None)
+    start, end = (edge - match.start() for edge in match.span(group))
+    return match.group()[:start] + engine.mask(match[group]) + match.group()[end:]
+
+
+def _elements(text: str, engine: Engine) -> str:
+    """Text inside personal elements masked, at any depth; tags stay."""
+    pieces: list[str] = []
+    inside: list[str] = []
+    last = 0
+    for tag in _TAG.finditer(text):
+        between = text[last : tag.start()]
+        pieces += (_masked(between, engine) if inside else between, tag.group())
+        last = tag.end()
+        name = tag["name"]
+        if tag["close"]:
+            if inside and inside[-1] == name:
+                inside.pop()
+        elif engine.knowledge.is_personal(name) and not tag["rest"].endswith("/"):
+            inside.append(name)
+    return "".join([*pieces, _masked(text[last:], engine) if inside else text[last:]])
+
+
+def _masked(text: str, engine: Engine) -> str:
+    return "".join(piece if at % 2 else engine.mask(piece) for at, piece in enumerate(_CDATA.split(text)))
+
+
+_TOKEN = re.compile(
+    r"""(?: (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))
+          | (?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')
+          | (?P<word>[^\s"'{}\[\],:]++) ) (?P<name>(?=\s*+:))?
+    | (?P<open>[\[{][\[{\s]*+) | (?P<close>[\]}][\]}\s]*+) | (?P<comma>,\s*+)
+    | (?P<space>[\s:]++)
+    | (?P<odd>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+LAYOUT = frozenset(("open", "close", "comma", "space"))
+_LITERALS = ("true", "false", "null")
+_MOST_TOKENS = 400_000
+
+
+class Token(NamedTuple):
+    """A token, its kind (a group of the pattern above), and whether a personal member holds it."""
+
+    kind: str
+    text: str
+    personal: bool
+
+
+def tokens(text: str, knowledge: Knowledge) -> Iterator[Token]:
+    """The tokens of a text from its start; joined they are the text. Members of personal members are personal."""
+    holders = [False]
+    personal = False
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup or "odd", match.group()
+        if kind == "name":
+            personal = holders[-1] or knowledge.is_personal(content(token))
+        elif kind == "open":
+            holders.extend([personal] * _brackets(token))
+        elif kind == "close":
+            del holders[max(1, len(holders) - _brackets(token)) :]
+            personal = holders[-1]
+        elif kind == "comma":
+            personal = holders[-1]
+        yield Token(kind, token, personal)
+
+
+def _brackets(token: str) -> int:
+    return sum(map(token.count, "[{]}"))
+
+
+def content(token: str) -> str:
+    """What a string token says; a broken one as far as its escapes can be undone."""
+    quote = token[0] if token[0] in ("'", '"') else ""
+    inner = token.removeprefix(quote).removesuffix(quote) if quote else token
+    if "\\" not in token:
+        return inner
+    try:
+        return str(json.loads(f'"{inner}"', strict=False))
+    except ValueError:
+        return unescape(inner)
+
+
+def redact_json(text: str, engine: Engine, limit: int) -> Redacted:
+    """A JSON text redacted by member and by value; no more than is needed to show `limit` characters of it."""
+    pieces: list[str] = []
+    length = 0
+    valid = complete = True
+    for token in tokens(text, engine.knowledge):
+        if length > limit + engine.window * (not valid):
+            complete = False
+            break
+        if token.kind in LAYOUT:
+            pieces.append(token.text)
+        else:
+            valid = valid and _is_json(token)
+            pieces.append(redacted(token, engine))
+        length += len(pieces[-1])
+    shown = "".join(pieces)
+    if valid:
+        return Redacted(shown, complete)
+    return engine.start(redact_fields(shown, engine), complete)
+
+
+def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
+    """The strings and the numbers of five digits or more that personal members hold."""
+    for count, token in enumerate(tokens(text, knowledge)):
+        if count > _MOST_TOKENS:
+            return
+        if not token.personal:
+            continue
+        if token.kind in ("string", "single"):
+            yield content(token.text)
+        elif token.kind == "word" and sum(map(str.isdigit, token.text[: masks.LONGEST])) >= 5:
+            yield token.text
+
+
+def _is_json(token: Token) -> bool:
+    if token.kind == "word":
+        return _is_scalar(token.text)
+    return token.kind == "string" or (token.kind == "name" and token.text[0] == '"')
+
+
+def _is_scalar(text: str) -> bool:
+    return text in _LITERALS or masks.is_number(text)
+
+
+def redacted(token: Token, engine: Engine) -> str:
+    """The token as it is shown."""
+    if token.kind != "word":
+        return _string(token, engine)
+    if token.text in _LITERALS:
+        return token.text
+    if masks.is_number(token.text):
+        return engine.number(token.text, token.personal)
+    return engine.mask(token.text) if token.personal else _shown(token.text, engine)
+
+
+def _string(token: Token, engine: Engine) -> str:
+    text = content(token.text)
+    if token.kind == "name":
+        shown = engine.start(text[: engine.window], len(text) <= engine.window).text
+    else:
+        shown = engine.mask(text) if token.personal else _shown(text, engine)
+    if shown == text:
+        return masks.printable_json(token.text)
+    if token.text[0] != '"':
+        return f"'{shown}'" if token.text[0] == "'" else shown
+    return masks.printable_json(json.dumps(shown, ensure_ascii=False))
+
+
+def _shown(text: str, engine: Engine) -> str:
+    if len(text) <= engine.window:
+        return engine.whole(text)
+    return f"{engine.start(text[: engine.window], complete=False).text}…({len(text)} characters)"
+
 
 _LATIN = re.compile(r"charset\s{0,9}=\s{0,9}[\"']?(?:iso-8859-1|latin-?1|windows-1252)\b", re.IGNORECASE)
 

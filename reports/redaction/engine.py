@@ -11,8 +11,8 @@ from reports.redaction import masks
 from reports.redaction.detectors import detect
 from reports.redaction.encodings import Reading, fold, readings
 from reports.redaction.knowledge import DETECTED, PERSONAL, Knowledge
+from reports.redaction.masks import is_within_word, names_nobody
 from reports.redaction.spellings import LEAST
-from reports.redaction.vocabulary import is_within_word, names_nobody
 from spec.interface import MARK
 
 _WINDOW = 8_000

@@ -10,9 +10,8 @@ from functools import lru_cache
 from environments.secrets import ANOTHER, TOKEN, Known, Secrets
 from reports.redaction.detectors import NAMES
 from reports.redaction.encodings import fold, packed, spellings
-from reports.redaction.masks import LONGEST, is_masked
+from reports.redaction.masks import LONGEST, is_masked, is_plain
 from reports.redaction.spellings import LEAST, Beside, Sought, Spellings
-from reports.redaction.vocabulary import is_plain
 from spec.interface import MARK
 
 SECRET, VALUE, DETECTED, PERSONAL = range(4)

@@ -8,12 +8,11 @@ from environments.profiles.profile import Profile
 from environments.secrets import Secrets, listed_secrets
 from reports.curl import Shell, curl_line
 from reports.redaction import http_parts, masks
-from reports.redaction.bodies import decoded, is_json_like, redact_body
+from reports.redaction.bodies import decoded, is_json_like, personal_values, redact_body
 from reports.redaction.engine import Engine
-from reports.redaction.json_scan import personal_values
 from reports.redaction.knowledge import Knowledge
+from reports.redaction.masks import mask_others
 from reports.redaction.sending import Sending
-from reports.redaction.vocabulary import mask_others
 from reports.shell_values import shell_of
 from spec.interface import personal_fields
 

@@ -9,11 +9,9 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from reports.curl import ENCODERS, LARGEST, Line, Part, Shell, Value, joined, shown_length, variable
-from reports.redaction.bodies import redact_body
+from reports.redaction.bodies import LAYOUT, Token, content, redact_body, redact_fields, redacted, tokens
 from reports.redaction.engine import Engine
 from reports.redaction.http_parts import redact_headers, redact_url
-from reports.redaction.json_scan import LAYOUT, Token, content, redacted, tokens
-from reports.redaction.markup import redact_fields
 from reports.redaction.masks import printable_json
 
 _LARGEST_READ = 400_000

@@ -11,12 +11,11 @@ from environments.door.prepared_transfers import codes_told
 from environments.profiles.profile import Profile
 from environments.secrets import POSSIBLE_CODE, Secrets
 from reports.evidence import evidence, outline
-from reports.explaining import Explained, explained
-from reports.generated import Generated
-from reports.grants import Grants
+from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey
 from reports.redaction import redactor_of
 from reports.reproducing import Preparation
+from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import Exchange
 from spec.requirements import ledger

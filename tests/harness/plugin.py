@@ -11,7 +11,7 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
-from reports.generated import Generated
+from reports.grants import Generated
 from tests.harness.judging import turn_of
 from tests.harness.recorder import NotExercised
 from tests.harness.reproduction import Robustness

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from reports.conformance_json import Document, document_of
-from reports.explaining import Once, shorten
 from reports.handover import unpacked
 from reports.junit import junit
 from reports.run import Run
-from reports.terminal import summary
+from reports.terminal import Once, shorten, summary
 from reports.writing import point_latest, write
 from tests.harness.html_page import HtmlPage
 

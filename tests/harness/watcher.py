@@ -9,9 +9,9 @@ import pytest
 
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile, today
-from reports.explaining import whole
 from reports.handover import packed
 from reports.run import missing_permission
+from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
 from spec.requirements import Requirement, ledger
 from tests.harness.collector import Collector

@@ -12,11 +12,10 @@ from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 from reports.causes import findings
 from reports.conformance_json import document_of
-from reports.explaining import Once
 from reports.handover import Observation
 from reports.notes import Note, NoteKind, outcome_unknown
 from reports.run import Run
-from reports.terminal import summary
+from reports.terminal import Once, summary
 from reports.verdicts import RequirementResult
 from spec.requirements import ledger
 from tests.selftest.proof.mutants.making_faults import Results

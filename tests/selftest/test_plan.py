@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.door.spending import spending
+from environments.door.budget import spending
 from environments.profiles.profile import Limits, Prepare, Profile, Transactions
 from reports.plan import spending_lines
 from spec.interface import operations, operations_reached

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from environments.secrets import Secrets
 from reports.redaction import Redactor
-from reports.redaction.vocabulary import is_plain, is_word
+from reports.redaction.masks import is_plain, is_word
 from spec.requirements import ledger
 
 CASES = yaml.safe_load(Path(__file__).with_name("redaction.yaml").read_text("utf-8"))

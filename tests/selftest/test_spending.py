@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.door.spending import spending
+from environments.door.budget import spending
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.running import run, write_profile

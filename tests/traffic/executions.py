@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from environments.door.authorization import OTHER_SCHEMES
+from environments.door.budget import Spending, spending
 from environments.door.client import Client, synthetic
 from environments.door.liveness import UnreachableError
-from environments.door.spending import Spending, spending
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from functools import cached_property
 
+from environments.door.budget import Spending
 from environments.door.client import Client
-from environments.door.spending import Spending
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
+from environments.door.budget import Spending, spending
+from environments.door.journal import JournalError
 from environments.door.preflight import MOST_ACCOUNTS
-from environments.door.record import JournalError
-from environments.door.spending import Spending, spending
 from environments.profiles.profile import Profile
 from reports.plan import UNDOCUMENTED, Plan
 from spec.interface import READS, operations
