@@ -14,6 +14,7 @@ from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observati
 from reports.notes import Note, NoteKind, in_order
 from reports.verdicts import (
     NOTHING_TESTED,
+    Incomplete,
     RequirementResult,
     Results,
     RunResult,
@@ -79,7 +80,7 @@ class Run:
             NoteKind.SUITE_FAILED: self.errors,
             NoteKind.NOTHING_GRANTED: () if self.unreachable else self.grants.notes(self.profile.auth),
             NoteKind.KNOWN_FAILURE: self._final[1],
-            NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().why == NOTHING_TESTED),
+            NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().reason is Incomplete.NOTHING_TESTED),
             NoteKind.CUT: self.cuts.notes(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 from reports.headline import count_lines, headline, remedy, run_line
-from reports.notes import Note, NoteKind
-from reports.verdicts import RequirementResult, Verdict
+from reports.notes import NoteKind
+from reports.run import Run
+from reports.verdicts import Incomplete, RequirementResult, Verdict
 from reports.wording import counted, first_few, grouped
 from spec.exchange import Exchange
 from spec.requirements import ledger
@@ -17,15 +18,16 @@ MOST_FIRST = 5
 """Lines before the verdict: the first finding is to be seen on one screen with it."""
 
 
-def summary(document: dict[str, Any], notes: Sequence[Note], report: str) -> Iterator[str]:
-    """The lines that close a run. `notes` are those of the document, with their kinds."""
+def summary(document: dict[str, Any], run: Run, report: str) -> Iterator[str]:
+    """The lines that close a run. `document` is its conformance.json, `report` the path of its page."""
+    notes = run.notes()
     urgent = [note for note in notes if note.kind != NoteKind.GENERATED_TRAFFIC][:MOST_FIRST]
     yield from (f"! {note.text}" for note in urgent)
     yield str(headline(document))
     yield run_line(document)
     for finding in document["findings"]:
         yield from _failure(finding) if finding["verdict"] == Verdict.FAIL else _warning(finding)
-    yield from _untested(document)
+    yield from _untested(run)
     yield from _not_cleaned_up(document)
     yield from (f"note: {note.text}" for note in notes if note not in urgent)
     yield from (f"  {line}" for line in count_lines(document))
@@ -55,15 +57,16 @@ def _warning(finding: dict[str, Any]) -> Iterator[str]:
     yield f"WARN {finding['cause']}{f' ({others})' if others else ''}: {finding['message']}"
 
 
-def _untested(document: dict[str, Any]) -> Iterator[str]:
-    weighty = [one for one in document["requirements"] if one["level"] in ("documented", "robustness")]
-    missing = [one for one in weighty if one["verdict"] == Verdict.NOT_EXERCISED]
-    reasons = grouped(missing, itemgetter("message"))
-    if "granted anything" in document["incomplete"] and len(reasons) > 1:
+def _untested(run: Run) -> Iterator[str]:
+    """What the verdict misses: requirements of the levels that count for it, and why they were not exercised."""
+    counting = [result for requirement, result in run.requirements() if requirement.level in run.profile.fail_on]
+    missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
+    reasons = grouped(missing, attrgetter("message"))
+    if run.result().reason is Incomplete.NOTHING_GRANTED and len(reasons) > 1:
         yield f"not exercised: {counted(len(missing), 'requirement')}, as nothing was granted"
         return
     for reason, group in reasons.items():
-        yield f"not exercised: {first_few([one['id'] for one in group])}: {reason}"
+        yield f"not exercised: {first_few([one.id for one in group])}: {reason}"
 
 
 def _not_cleaned_up(document: dict[str, Any]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Any
 
 from environments.profiles.profile import KnownFailure
@@ -78,12 +78,22 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 """Requirements in the document's order, each with its result."""
 
 
+class Incomplete(Enum):
+    """Why a run in which nothing failed is no verdict on the service. The first that applies counts."""
+
+    NOTHING_TESTED = auto()
+    NOTHING_GRANTED = auto()
+    NOT_EXERCISED = auto()
+    COVERAGE = auto()
+
+
 @dataclass(frozen=True)
 class RunResult:
-    """The verdict of a run, and why it is incomplete."""
+    """The verdict of a run. Where it is incomplete: the reason, and the same in words."""
 
     verdict: RunVerdict
     why: str = ""
+    reason: Incomplete | None = None
 
 
 def fails(entry: Mapping[str, Any]) -> bool:
@@ -139,7 +149,14 @@ def run_result(
     """The verdict of a run over its requirements. `ungranted` says which operations granted nothing, where the verdict
     then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested."""
     failed = {requirement.level for requirement, result in results if result.fails}
-    why = _why_incomplete(results, fail_on, ungranted, min_coverage)
+    untested = "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
+    missing = {
+        Incomplete.NOTHING_TESTED: untested,
+        Incomplete.NOTHING_GRANTED: ungranted,
+        Incomplete.NOT_EXERCISED: _not_exercised(results, fail_on),
+        Incomplete.COVERAGE: _below(coverage(results).get("documented", {}), min_coverage),
+    }
+    reason = next((reason for reason, why in missing.items() if why), None)
     reasons = {
         RunVerdict.INTERRUPTED: interrupted,
         RunVerdict.INTERNAL_ERROR: errors,
@@ -147,20 +164,15 @@ def run_result(
         RunVerdict.NON_CONFORMANT: failed - {"robustness"},
         RunVerdict.NOT_ROBUST: failed,
         RunVerdict.NOTHING_SELECTED: not results,
-        RunVerdict.INCOMPLETE: why,
+        RunVerdict.INCOMPLETE: reason,
     }
-    verdict = next((verdict for verdict, reason in reasons.items() if reason), RunVerdict.CONFORMANT)
-    return RunResult(verdict, why if verdict == RunVerdict.INCOMPLETE else "")
+    verdict = next((verdict for verdict, applies in reasons.items() if applies), RunVerdict.CONFORMANT)
+    if reason is None or verdict != RunVerdict.INCOMPLETE:
+        return RunResult(verdict)
+    return RunResult(verdict, missing[reason], reason)
 
 
-def _why_incomplete(results: Results, fail_on: Collection[str], ungranted: str, min_coverage: float | None) -> str:
-    """Why a run in which nothing failed is not complete; empty where it is."""
-    if not any(result.verdict in TESTED for _, result in results):
-        return NOTHING_TESTED
-    return ungranted or _untested(results, fail_on) or _below(coverage(results).get("documented", {}), min_coverage)
-
-
-def _untested(results: Results, fail_on: Collection[str]) -> str:
+def _not_exercised(results: Results, fail_on: Collection[str]) -> str:
     untested = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
     levels = [requirement.level for requirement in untested if requirement.level in fail_on]
     were = "was" if len(levels) == 1 else "were"

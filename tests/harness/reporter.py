@@ -85,5 +85,5 @@ class Reporter:
             shorten(self._failed)
             terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self._document, self.run.notes(), report):
+        for line in summary(self._document, self.run, report):
             terminalreporter.write_line(line)

@@ -1,6 +1,7 @@
 """Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from reports.handover import Observation
 from reports.notes import Note, NoteKind, outcome_unknown
 from reports.run import Run
 from reports.terminal import Once, summary
-from reports.verdicts import RequirementResult
+from reports.verdicts import RequirementResult, Verdict
 from spec.requirements import ledger
 from tests.selftest.proof.mutants.making_faults import Results
 from tests.selftest.proof.registry import MUTANTS
@@ -326,7 +327,7 @@ class TestSummary:
         """Unknown outcomes and the set-up, the verdict, the findings, and then all that can wait."""
         run.said.append(Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"))
 
-        lines = list(summary(document_of(run), run.notes(), "report.html"))
+        lines = list(summary(document_of(run), run, "report.html"))
 
         del lines[2:4]  # the headline, and how much was sent
         assert lines == [
@@ -351,10 +352,24 @@ class TestSummary:
         """However much is said first, the first finding begins within twelve lines."""
         run.said += [outcome_unknown(f"exchange {number}", "look it up") for number in range(40)]
 
-        lines = list(summary(document_of(run), run.notes(), ""))
+        lines = list(summary(document_of(run), run, ""))
 
         assert lines.index(f"FAIL {DIGIT}") < 10
         assert all(any(note.text in line for line in lines) for note in run.said)
+
+    def test_what_the_verdict_misses_is_explained(self, run):
+        """A requirement that was not exercised is named where its level counts for the verdict of the profile."""
+        run.profile = replace(run.profile, fail_on=frozenset({"implied"}))
+        for row_id in ("listEntries.status", "listAccounts.serverError"):
+            run.selected.add(row_id)
+            run.results.append(RequirementResult(row_id, Verdict.NOT_EXERCISED, "no account: supply accounts"))
+        run.close()
+
+        lines = list(summary(document_of(run), run, ""))
+
+        assert [line for line in lines if line.startswith("not exercised")] == [
+            "not exercised: listEntries.status: no account: supply accounts"
+        ]
 
 
 def test_pytest_tells_each_cause_once():
