@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from environments.sandbox import Data
 from spec.interface import Field, operations
+from spec.requirements import ledger
+from spec.rules import RULES, Outcome, judge
+from tests.selftest.exchanges import EXECUTION, REGISTRATION, execution, registration
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Results, fixed
 from tests.selftest.proof.registry import broken
 
@@ -18,36 +22,10 @@ _FITS = {
     "number": {"Integer", "Fraction"},
     "null": {"Null"},
 }
-_MISSING_HIDES = {
-    "executePix.id": ("matches",),
-    "executePix.date": ("unit",),
-    "executePix.accountType": ("meaning",),
-    "executePix.document": ("masked", "partly"),
-    "executePix.type": ("kind", "example"),
-    "executePix.status": ("example", "values"),
-    "executePix.error": ("example",),
-    "registerPixKey.Success": ("text", "letterCase", "example"),
-    "registerPixKey.Key": ("example",),
-}
-"""What a missing field hides beyond its own type and spelling."""
-_WRONG_TYPE_HIDES = {
-    "executePix.id": ("matches",),
-    "executePix.date": ("unit",),
-    "executePix.document": ("masked", "partly"),
-    "executePix.type": ("kind", "example"),
-    "executePix.status": ("example",),
-    "registerPixKey.Success": ("text", "letterCase", "example"),
-}
 _EXAMPLE_WARNS = ("executePix.error", "registerPixKey.Key")
 """Fields of which one value is shown, and it is null."""
-_MISSPELLED_HIDES = {
-    "executePix.id": ("matches",),
-    "executePix.date": ("unit",),
-    "executePix.accountType": ("meaning",),
-    "executePix.status": ("values",),
-    "executePix.error": ("example",),
-    "registerPixKey.Key": ("example",),
-}
+_OBSERVED_OF_ANY_TYPE = ("executePix.accountType", "executePix.status")
+"""Fields of which a value of the wrong type is observed, too."""
 
 
 def wrong_types(types: tuple[str, ...]) -> dict[str, Any]:
@@ -64,58 +42,79 @@ def misspellings(name: str) -> list[str]:
 
 
 def _missing(operation: str, name: str) -> None:
-    row = f"{operation}.{name}"
-    hides = [f"{row}.type", f"{row}.spelling", *_further(row, _MISSING_HIDES)]
+    field = f"{operation}.{name}"
+
+    def change(data: Data) -> Data:
+        return {key: value for key, value in data.items() if key != name}
+
     broken(
         "field missing",
         f"{SUBJECT[operation]}{_upper(name)}Missing",
         f"The field {name} is not there.",
         Results,
-        f"{row}.present",
-        hides=(*hides, *_unseen(row, None)),
+        f"{field}.present",
+        hides=(*_not_judged(field, change), *_not_observed(field), *_unseen(field, None)),
         OPERATION=operation,
-        change=fixed(lambda data: {key: value for key, value in data.items() if key != name}),
+        change=fixed(change),
     )
 
 
 def _wrong_type(operation: str, name: str, word: str, value: Any) -> None:
-    row = f"{operation}.{name}"
+    field = f"{operation}.{name}"
+
+    def change(data: Data) -> Data:
+        return data | {name: value}
+
+    unobserved = () if field in _OBSERVED_OF_ANY_TYPE else _not_observed(field)
     broken(
         "field of a wrong type",
         f"{SUBJECT[operation]}{_upper(name)}As{word}",
         f"The field {name} is {_noun(word)}.",
         Results,
-        f"{row}.type",
-        warns=(f"{row}.example",) if row in _EXAMPLE_WARNS else (),
-        hides=(*_further(row, _WRONG_TYPE_HIDES), *_unseen(row, value)),
+        f"{field}.type",
+        warns=(f"{field}.example",) if field in _EXAMPLE_WARNS else (),
+        hides=(*_not_judged(field, change), *unobserved, *_unseen(field, value)),
         OPERATION=operation,
-        change=fixed(lambda data: data | {name: value}),
+        change=fixed(change),
     )
 
 
 def _misspelled(operation: str, name: str, spelling: str) -> None:
-    row = f"{operation}.{name}"
+    field = f"{operation}.{name}"
     lower = operation == "registerPixKey" and spelling[0].islower()
+
+    def change(data: Data) -> Data:
+        return {spelling if key == name else key: value for key, value in data.items()}
+
     broken(
         "field misspelled",
         f"{SUBJECT[operation]}{_upper(name)}Spelled_{spelling}",
         f"The field {name} is spelled {spelling}.",
         Results,
-        f"{row}.spelling",
+        f"{field}.spelling",
         *(["registerPixKey.fields.upperCase"] if lower else []),
-        hides=_further(row, _MISSPELLED_HIDES),
+        hides=(*_not_judged(field, change), *_not_observed(field)),
         OPERATION=operation,
-        change=fixed(lambda data: {spelling if key == name else key: value for key, value in data.items()}),
+        change=fixed(change),
     )
 
 
-def _further(row: str, table: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(f"{row}.{what}" for what in table.get(row, ()))
+def _not_judged(field: str, change: Callable[[Data], Data]) -> list[str]:
+    """The requirements of the field whose rule is inconclusive about the changed result."""
+    changed = execution(change(EXECUTION)) if field.startswith("executePix.") else registration(change(REGISTRATION))
+    rules = [id for id in RULES if id.startswith(f"{field}.")]
+    return [id for id in rules if judge(id, changed).outcome is Outcome.INCONCLUSIVE]
 
 
-def _unseen(row: str, value: Any) -> tuple[str, ...]:
+def _not_observed(field: str) -> list[str]:
+    """What the run would observe of the field if it found it."""
+    observed = [one.id for one in ledger().values() if one.level == "not-shown" and not one.untestable]
+    return [id for id in observed if id.startswith(f"{field}.")]
+
+
+def _unseen(field: str, value: Any) -> tuple[str, ...]:
     """Without a Success that says true the suite takes no key for registered, and deletes none."""
-    return UNREGISTERED if row == "registerPixKey.Success" and value is not True else ()
+    return UNREGISTERED if field == "registerPixKey.Success" and value is not True else ()
 
 
 def _upper(name: str) -> str:
