@@ -121,7 +121,7 @@ class TransferOperations(AccountOperations):
             raise Refusal(422, "The balance of the paying account is too low.")
 
     def execution_result(self, transfer: Transfer) -> Data:
-        """The fifteen fields of the interface document, Resources, Execution result."""
+        """The fields of the execution result."""
         return {
             "id": transfer.id,
             "date": transfer.date,

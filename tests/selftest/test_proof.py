@@ -10,7 +10,6 @@ import pytest
 import tests.selftest.proof.borderline
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from spec.requirements import ledger
 from spec.rules import RULES
 from tests.selftest.proof.gate import (
     SANDBOX,
@@ -19,10 +18,9 @@ from tests.selftest.proof.gate import (
     judge_fault,
     judge_lawful,
     plain,
-    requirements_without_a_mutant,
 )
 from tests.selftest.proof.matrix import EVERY_SERVICE, PROPERTY, proof_of, write_proof
-from tests.selftest.proof.registry import BORDERLINE, MUTANTS, ROOT, VARIANTS, Specimen
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS, Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
@@ -115,37 +113,6 @@ def test_the_plain_sandbox_passes():
     assert not plain("sandbox").warned
 
 
-def test_every_requirement_at_a_failing_level_has_a_mutant():
-    """A requirement that is added to the ledger needs a mutant."""
-    missing = requirements_without_a_mutant(MUTANTS.specimens.values())
-
-    assert not missing, f"no mutant breaks: {', '.join(missing)}"
-
-
-def test_every_rule_has_a_specimen():
-    """A rule that is added needs a service that breaks it."""
-    missing = [rule for rule in RULES if rule not in BREAKS]
-
-    assert not missing, f"no specimen breaks: {', '.join(missing)}"
-
-
-def test_declared_requirements_are_in_the_ledger():
-    """Every requirement that a specimen declares exists, and is of a level that fails or warns as declared."""
-    wrong = [
-        f"{specimen.name}: {one}"
-        for registry in REGISTRIES.values()
-        for specimen in registry.specimens.values()
-        for declared, levels in ((specimen.fails, _FAIL), (specimen.warns, _WARN))
-        for one in declared
-        if one not in ledger() or ledger()[one].level not in levels
-    ]
-
-    assert not wrong, wrong
-
-
-_FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
-
-
 @pytest.mark.parametrize(
     ("specimen", "rules"),
     [
@@ -186,23 +153,7 @@ def test_a_mutant_that_changes_nothing_turns_the_gate_red():
     assert silent.lines() == ["declares no requirement that fails or warns"]
 
 
-def test_a_requirement_without_a_mutant_turns_the_gate_red():
-    """A requirement whose mutants are taken away is named."""
-    others = [one for one in MUTANTS.specimens.values() if "executePix.digit.present" not in one.fails]
-
-    assert "executePix.digit.present" in requirements_without_a_mutant(others)
-
-
 # -- what is written of the proof -----------------------------------------------------------------------------------
-
-
-def test_every_specimen_names_the_line_that_declares_it():
-    """The place of a specimen is a line of a module of the proof."""
-    places = {one.declared_at for registry in REGISTRIES.values() for one in registry.specimens.values()}
-
-    for path, _, line in (place.partition(":") for place in sorted(places)):
-        assert path.startswith("tests/selftest/proof/")
-        assert (ROOT / path).read_text("utf-8").splitlines()[int(line) - 1].strip()
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ DEVIATIONS = {
         execution({"other": 1}),
         "expected the documented fields in data, got none of them",
     ),
-    "executePix.fields.extra": (execution({**EXECUTION, "fee": 1}), "expected no other fields, got fee"),
+    "executePix.fields.extra": (execution({**EXECUTION, "surplus": 1}), "expected no other fields, got surplus"),
     "executePix.digit.present": (execution({}), "digit is missing"),
     "executePix.digit.type": (execution({**EXECUTION, "digit": 6}), "expected digit of type string, got an integer"),
     "executePix.digit.spelling": (execution({"Digit": "6"}), "expected the name digit, got Digit"),

@@ -22,6 +22,7 @@ from stdnum.br import cnpj, cpf
 
 from environments.sandbox import Refusal, Response, Server, Service
 from environments.sandbox.__main__ import main
+from spec.interface import operations
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "sandbox-token"
@@ -31,10 +32,7 @@ KEY_TYPES = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
 KEYS = "/v1/pix/keys/ac-0001"
 EXECUTE = "/v1/execute/pix/SBX-PHONE-1"
 PREPARATION = {"transactionId", "status", "value", "date", "name", "document"}
-EXECUTION = {
-    *("id", "date", "bank", "account", "digit", "branch", "accountType", "document", "name"),
-    *("type", "key", "value", "message", "status", "error"),
-}
+EXECUTION = {field.name for field in operations()["executePix"].result}
 
 
 @pytest.fixture

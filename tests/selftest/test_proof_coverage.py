@@ -1,0 +1,57 @@
+"""The proof covers the ledger and the rules: what is added to them needs a service that breaks it."""
+
+import tests.selftest.proof.borderline
+import tests.selftest.proof.mutants
+import tests.selftest.proof.variants  # noqa: F401 - registers its services
+from spec.requirements import ledger
+from spec.rules import RULES
+from tests.selftest.proof.gate import by_rule, requirements_without_a_mutant
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, ROOT, VARIANTS
+
+REGISTRIES = (MUTANTS, VARIANTS, BORDERLINE)
+BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+_FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
+
+
+def test_every_requirement_at_a_failing_level_has_a_mutant():
+    """A requirement that is added to the ledger needs a mutant."""
+    missing = requirements_without_a_mutant(MUTANTS.specimens.values())
+
+    assert not missing, f"no mutant breaks: {', '.join(missing)}"
+
+
+def test_every_rule_has_a_specimen():
+    """A rule that is added needs a service that breaks it."""
+    missing = [rule for rule in RULES if rule not in BREAKS]
+
+    assert not missing, f"no specimen breaks: {', '.join(missing)}"
+
+
+def test_declared_requirements_are_in_the_ledger():
+    """Every requirement that a specimen declares exists, and is of a level that fails or warns as declared."""
+    wrong = [
+        f"{specimen.name}: {one}"
+        for registry in REGISTRIES
+        for specimen in registry.specimens.values()
+        for declared, levels in ((specimen.fails, _FAIL), (specimen.warns, _WARN))
+        for one in declared
+        if one not in ledger() or ledger()[one].level not in levels
+    ]
+
+    assert not wrong, wrong
+
+
+def test_a_requirement_without_a_mutant_turns_the_gate_red():
+    """A requirement whose mutants are taken away is named."""
+    others = [one for one in MUTANTS.specimens.values() if "executePix.digit.present" not in one.fails]
+
+    assert "executePix.digit.present" in requirements_without_a_mutant(others)
+
+
+def test_every_specimen_names_the_line_that_declares_it():
+    """The place of a specimen is a line of a module of the proof."""
+    places = {one.declared_at for registry in REGISTRIES for one in registry.specimens.values()}
+
+    for path, _, line in (place.partition(":") for place in sorted(places)):
+        assert path.startswith("tests/selftest/proof/")
+        assert (ROOT / path).read_text("utf-8").splitlines()[int(line) - 1].strip()
