@@ -11,7 +11,7 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
-from reports import html, proven
+from reports import conformance_json, html
 from reports.conformance_json import document_of
 from reports.handover import Observation
 from reports.headline import headline
@@ -226,9 +226,9 @@ class TestTheFirstMinute:
     )
     def test_proof(self, run, tmp_path, monkeypatch, content, said):
         """The proof is one line of text; without a proof nothing is said of one."""
-        monkeypatch.setattr(proven, "SUMMARY", tmp_path / "summary.json")
+        monkeypatch.setattr(conformance_json, "SUMMARY", tmp_path / "summary.json")
         if content is not None:
-            proven.SUMMARY.write_text(content)
+            conformance_json.SUMMARY.write_text(content)
 
         assert page(run).text.count("Why believe it <img> killed") == said
 
