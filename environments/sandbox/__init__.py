@@ -55,9 +55,9 @@ preparation                           {transactionId, status, value, date, name,
 
 from __future__ import annotations
 
-from environments.sandbox.double_entry import Database
+from environments.sandbox.double_entry import Database, Key, Transfer
 from environments.sandbox.messages import Data, Headers, Refusal, Request, Response
 from environments.sandbox.server import Server
 from environments.sandbox.service import Service
 
-__all__ = ["Data", "Database", "Headers", "Refusal", "Request", "Response", "Server", "Service"]
+__all__ = ["Data", "Database", "Headers", "Key", "Refusal", "Request", "Response", "Server", "Service", "Transfer"]

@@ -21,9 +21,7 @@ from statistics import median
 import requests
 
 from environments.profiles.loading import load
-from environments.sandbox import Request, Response
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Server, Service
 from environments.secrets import listed_secrets
 from reports.redaction import Redactor
 from spec.interface import personal_fields

@@ -5,9 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from environments.sandbox import Request, Response
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Server, Service
 from tests.selftest.proof.trial import CONFORMANCE, Trial, try_service
 from tests.selftest.services.forking import run_pytest
 

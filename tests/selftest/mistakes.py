@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from environments.sandbox import Request, Response
+from environments.sandbox import Request, Response, Service
 from environments.sandbox.__main__ import TOKEN_ENV
-from environments.sandbox.service import Service
 
 Trips = Callable[[Request], bool]
 FAILURE = Response(500, b'{"code": 500, "data": {}}', (("Content-Type", "application/json"),))

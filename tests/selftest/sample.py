@@ -4,8 +4,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Server, Service
 from tests.selftest.services.running import run, write_profile
 
 README = Path(__file__).parents[2] / "README.md"

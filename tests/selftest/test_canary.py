@@ -8,9 +8,7 @@ import pytest
 
 from environments.door.prepared_transfers import codes_told
 from environments.door.wrong_tokens import wrong_tokens
-from environments.sandbox import Data
-from environments.sandbox.double_entry import Transfer
-from environments.sandbox.service import Service
+from environments.sandbox import Data, Service, Transfer
 from reports.writing import RUNS
 from spec.exchange import Exchange, Request, Response
 from tests.selftest.services import echoing

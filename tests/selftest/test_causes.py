@@ -8,9 +8,7 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
-from environments.sandbox import Response
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Response, Server, Service
 from reports.causes import findings
 from reports.conformance_json import document_of
 from reports.handover import Observation

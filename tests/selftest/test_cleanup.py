@@ -8,10 +8,7 @@ import sys
 import pytest
 
 from environments.door.key_record import ABSENT, GONE, REFUSED, REGISTERED, SENT, KeyRecord
-from environments.sandbox import Refusal
-from environments.sandbox.double_entry import Key
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Key, Refusal, Server, Service
 from tests.selftest.services.running import ROOT, TOKEN, environment, run, write_profile
 
 EMAIL, CPF = "qa@pix-conformance.example", "13579246828"

@@ -7,8 +7,7 @@ import sys
 import pytest
 from junitparser import JUnitXml
 
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Server, Service
 from spec.requirements import ledger
 from tests.selftest.services.forking import ROOT, run_pytest
 from tests.selftest.services.running import environment

@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from reports.cuts import Cuts
 from reports.verdicts import RequirementResult
 from spec.requirements import ledger

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
-from environments.sandbox import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service
 from reports.writing import RUNS
 from spec.interface import MARK, operations
 from tests.selftest.generated_runs import ROOT, Logs, generate, run_apart

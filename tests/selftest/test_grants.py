@@ -3,7 +3,7 @@
 import pytest
 
 from environments.profiles.profile import Auth
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from reports.grants import Grants
 from reports.handover import packed, unpacked
 from spec.requirements import ledger

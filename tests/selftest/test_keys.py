@@ -6,9 +6,7 @@ import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.profile import PixKey
-from environments.sandbox.double_entry import Key
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Key, Server, Service
 from spec.key_list import Listing, accepted_alike, alike
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from spec.exchange import FailureKind
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile

@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from tests.selftest.proof.trial import try_target
 from tests.selftest.services.issuing import AnswersAll, ExpiresTheToken, ForgetsTheTokenOnce, IsAhead
 from tests.selftest.services.running import write_profile

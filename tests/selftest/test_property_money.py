@@ -13,9 +13,8 @@ from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
 from environments.door.outgoing import Intent, Sending
 from environments.profiles.loading import load
-from environments.sandbox import Request, Response
-from environments.sandbox.double_entry import Ledger, Transfer
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service, Transfer
+from environments.sandbox.double_entry import Ledger
 from spec.exchange import Exchange
 from spec.exchange import Request as SentRequest
 from spec.exchange import Response as Answer

@@ -13,7 +13,7 @@ import pytest
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.profiles.profile import Auth, Header, Tls
-from environments.sandbox.server import Server
+from environments.sandbox import Server
 from environments.secrets import Secrets
 from reports.redaction import Redactor
 from reports.reproducing import EXECUTES, MAY_MOVE

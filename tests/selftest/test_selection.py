@@ -13,7 +13,7 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
-from environments.sandbox.service import Service
+from environments.sandbox import Service
 from reports.plan import UNDOCUMENTED
 from spec.interface import MONEY, READS, operations, operations_reached
 from spec.requirements import ledger

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from environments.sandbox import Data, Refusal, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Data, Refusal, Request, Response, Service
 from tests.selftest.proof.registry import borderline, mentioned
 from tests.selftest.proof.variants.lawful_making import Finishes, Results, as_json, text
 

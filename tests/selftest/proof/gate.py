@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from environments.sandbox.service import Service
+from environments.sandbox import Service
 from spec.requirements import ledger
 from spec.rules import RULES
 from tests.selftest.proof.registry import Specimen

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from environments.sandbox.service import Service
+from environments.sandbox import Service
 
 ROOT = Path(__file__).parents[3]
 ServiceClass = type[Service]

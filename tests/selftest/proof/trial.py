@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox import Server, Service
 from reports.conformance_json import document_of
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict

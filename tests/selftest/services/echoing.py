@@ -5,7 +5,7 @@ import html
 import json
 from urllib.parse import quote, unquote
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.signed import decoded
 

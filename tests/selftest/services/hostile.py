@@ -6,7 +6,7 @@ import json
 import os
 import socket
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from tests.selftest.services.serving import Raw, as_bytes, reset
 
 SCRIPT = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"

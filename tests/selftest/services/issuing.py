@@ -3,7 +3,7 @@
 import time
 from email.utils import formatdate
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from tests.selftest.services.serving import Raw, as_bytes
 
 

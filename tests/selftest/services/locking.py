@@ -1,6 +1,6 @@
 """Services that lock their callers out after wrong tokens. They keep what they were sent, and when they were locked."""
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
 
 

@@ -6,8 +6,7 @@ import struct
 import threading
 from typing import Self
 
-from environments.sandbox.messages import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service
 
 EXECUTION = "/v1/execute/pix/"
 

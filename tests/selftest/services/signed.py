@@ -6,7 +6,7 @@ import hmac
 import json
 from typing import ClassVar
 
-from environments.sandbox.service import Service
+from environments.sandbox import Service
 
 NOW = 1_800_000_000
 """Seconds since 1970, by the clock of these services."""

@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 
-from environments.sandbox.messages import Response
+from environments.sandbox import Response
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, reset
 
 

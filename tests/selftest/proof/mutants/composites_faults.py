@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from environments.sandbox import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.encodings_faults import unreadable
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, Envelopes, Results, fixed

@@ -6,9 +6,7 @@ import socket
 import threading
 from typing import ClassVar
 
-from environments.sandbox import Request, Response
-from environments.sandbox.double_entry import Transfer
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service, Transfer
 from tests.selftest.proof.registry import broken
 
 

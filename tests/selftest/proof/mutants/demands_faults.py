@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from environments.sandbox import Refusal, Request
-from environments.sandbox.service import Service
+from environments.sandbox import Refusal, Request, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, Demands, members_of
 from tests.selftest.proof.registry import broken

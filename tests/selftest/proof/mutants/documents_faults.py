@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from environments.sandbox.double_entry import Transfer
-from environments.sandbox.service import Service
+from environments.sandbox import Service, Transfer
 from tests.selftest.proof.registry import broken
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from environments.sandbox import Refusal, Request
-from environments.sandbox.service import Service
+from environments.sandbox import Refusal, Request, Service
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken, mutant
 from tests.selftest.proof.variants.lawful_effects import without_keys

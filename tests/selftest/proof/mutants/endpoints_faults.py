@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from environments.sandbox import Data, Refusal, Request
-from environments.sandbox.service import Service
+from environments.sandbox import Data, Refusal, Request, Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken

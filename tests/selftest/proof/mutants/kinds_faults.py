@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from environments.sandbox import Refusal
+from environments.sandbox import Refusal, Service
 from environments.sandbox.pix_keys import FORMATS
-from environments.sandbox.service import Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.registry import broken
 

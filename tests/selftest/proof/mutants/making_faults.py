@@ -6,9 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from environments.sandbox import Refusal, Request, Response
-from environments.sandbox.double_entry import Transfer
-from environments.sandbox.service import Service
+from environments.sandbox import Refusal, Request, Response, Service, Transfer
 
 SUBJECT = {"executePix": "Execution", "registerPixKey": "Registration", "deletePixKey": "Deletion"}
 """What the names of mutants call an operation."""

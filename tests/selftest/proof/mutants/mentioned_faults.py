@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from environments.sandbox import Response
-from environments.sandbox.service import Service
+from environments.sandbox import Response, Service
 from tests.selftest.proof.mutants.making_faults import SUBJECT, Answers, Envelopes, Results, fixed
 from tests.selftest.proof.registry import broken, mutant
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
-from environments.sandbox import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service
 from spec.interface import KEY_TYPES, MARK
 from tests.selftest.proof.mutants.making_faults import Demands, members_of
 from tests.selftest.proof.registry import broken, mutant

@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable
 from typing import ClassVar
 
-from environments.sandbox import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service
 from tests.selftest.proof.mutants.making_faults import members_of
 from tests.selftest.proof.registry import broken, mutant
 

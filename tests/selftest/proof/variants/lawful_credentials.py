@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from environments.sandbox import Refusal, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Refusal, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, empty, page, problem, text
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any, ClassVar
 
-from environments.sandbox import Data, Refusal, Request
-from environments.sandbox.double_entry import Key
-from environments.sandbox.service import Service
+from environments.sandbox import Data, Key, Refusal, Request, Service
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from environments.sandbox import Refusal, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Refusal, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Results, as_json, verbatim
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from environments.sandbox import Request
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Results
 from tests.selftest.proof.variants.lawful_scopes import UNREAD

@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from environments.sandbox import Headers, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Headers, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Finishes, Results, Verbatim, verbatim
 from tests.selftest.proof.variants.lawful_scopes import UNREAD

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from environments.sandbox import Headers, Refusal, Request
-from environments.sandbox.service import Service
+from environments.sandbox import Headers, Refusal, Request, Service
 from tests.selftest.proof.registry import lawful
 
 

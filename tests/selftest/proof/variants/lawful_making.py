@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from environments.sandbox import Headers, Refusal, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Headers, Refusal, Request, Response, Service
 
 _VERBATIM = re.compile(rb'"\xe2\x9f\xa8(.*?)\xe2\x9f\xa9"', re.DOTALL)
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from environments.sandbox.service import Service
+from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful
 
 Mask = Callable[[str], str]

@@ -6,8 +6,7 @@ import gzip
 import json
 import uuid
 
-from environments.sandbox import Data, Headers, Refusal, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Data, Headers, Refusal, Request, Response, Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.proof.variants.lawful_making import Refuses, Results, as_json, empty, page, problem, verbatim
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates, ShowsTheRandomKey, TakesNumericKinds

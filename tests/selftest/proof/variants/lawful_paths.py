@@ -5,8 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from environments.sandbox import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, profile, text
 

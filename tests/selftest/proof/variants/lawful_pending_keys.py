@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from environments.sandbox import Data, Refusal, Request, Response
-from environments.sandbox.double_entry import Key
+from environments.sandbox import Data, Key, Refusal, Request, Response, Service
 from environments.sandbox.pix_keys import Registration
-from environments.sandbox.service import Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Finishes, Refuses, as_json, empty
 from tests.selftest.proof.variants.lawful_scopes import DELETION

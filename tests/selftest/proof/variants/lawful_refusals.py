@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from environments.sandbox import Data, Headers, Refusal, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Data, Headers, Refusal, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, text
 

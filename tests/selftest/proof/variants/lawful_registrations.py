@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import uuid
 
-from environments.sandbox import Data, Refusal, Request, Response
+from environments.sandbox import Data, Key, Refusal, Request, Response, Service
 from environments.sandbox.body_fields import text
-from environments.sandbox.double_entry import Key
-from environments.sandbox.service import Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, problem, profile, verbatim
 from tests.selftest.proof.variants.lawful_scopes import DELETION

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from environments.sandbox import Refusal, Request
-from environments.sandbox.service import Service
+from environments.sandbox import Refusal, Request, Service
 from tests.selftest.proof.registry import lawful, variant
 
 _ANSWER = ("json", "status", "envelope.shape")

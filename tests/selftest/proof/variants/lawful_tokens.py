@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import ClassVar
 
-from environments.sandbox import Refusal, Request
-from environments.sandbox.service import Service
+from environments.sandbox import Refusal, Request, Service
 from tests.selftest.proof.registry import variant
 from tests.selftest.services.signed import CLAIMS, Signing
 

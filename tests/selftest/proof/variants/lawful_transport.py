@@ -11,8 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from environments.sandbox import Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Finishes
 

@@ -6,8 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from environments.sandbox import Headers, Refusal, Request, Response
-from environments.sandbox.service import Service
+from environments.sandbox import Headers, Refusal, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import as_json, page, text
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION

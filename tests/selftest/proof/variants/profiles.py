@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from environments.sandbox.service import Service
+from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful
 from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
