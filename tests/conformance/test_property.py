@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.profile import Profile
-from tests.harness.judging import requirement, supplied
-from tests.harness.recorder import assert_requirements
+from tests.harness.judging import assert_requirements, requirement, supplied
 from tests.traffic.generation.phases import EXAMPLES, Generation, items
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]

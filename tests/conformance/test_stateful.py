@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from environments.profiles.profile import Profile
-from tests.harness.judging import observe, requirement, supplied
-from tests.harness.recorder import assert_requirements
+from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import World
 

@@ -20,7 +20,7 @@ from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import Exchange
 from spec.requirements import ledger
 from tests.harness.door_notes import notes_of
-from tests.harness.recorder import Recording
+from tests.harness.judging import Recording
 from tests.harness.reproduction import Robustness, robustness_of
 
 _LEARNED_FROM = 65_536

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -13,24 +14,24 @@ from environments.door.opening import codes_sent_before
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
 from environments.secrets import listed_secrets
-from reports.plan import Plan
+from reports.plan import Plan, plan_lines
 from reports.redaction import redactor_of
 from reports.writing import RUNS
 from spec.requirements import ledger
 from tests.harness.controller import open_controller
 from tests.harness.interruption import Interruption
 from tests.harness.options import only_explains, only_shows, refuse_options
-from tests.harness.planner import Planner
-from tests.harness.selection import ROOT, only_selftests
+from tests.harness.selection import ROOT, only_selftests, selection
 from tests.harness.worker import open_worker
 
 EVERY_CODE = "*"
 """What --resend-code stands for where it names no code."""
 
-PlannerOf = Callable[[pytest.Config, Profile, Callable[[], Collection[str]]], Callable[[Sequence[pytest.Item]], Plan]]
+Planned = Callable[[Sequence[pytest.Item]], Plan]
+PlannedBy = Callable[[pytest.Config, Profile, Callable[[], Collection[str]]], Planned]
 
 
-def configure(config: pytest.Config, planner_of: PlannerOf) -> None:
+def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
     if only_selftests(config) or only_explains(config):
         return
@@ -40,7 +41,9 @@ def configure(config: pytest.Config, planner_of: PlannerOf) -> None:
         resend = _codes_to_resend(config, profile)
         if config.getoption("plan"):
             sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
-            _configure_plan(config, profile, planner_of(config, profile, sent_before))
+            config.option.dist = "no"
+            planner = Planner(profile, planned_by(config, profile, sent_before))
+            config.pluginmanager.register(planner, "conformance-planner")
         elif not only_shows(config):
             _configure_run(config, profile, resend)
     except ProfileError as error:
@@ -66,13 +69,6 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
     return supplied if EVERY_CODE in named else named
 
 
-def _configure_plan(config: pytest.Config, profile: Profile, planned: Callable[[Sequence[pytest.Item]], Plan]) -> None:
-    """Nothing is sent, so there is no target, no token and no report, and no worker."""
-    config.option.dist = "no"
-    redactor = redactor_of(profile, listed_secrets(profile))
-    config.pluginmanager.register(Planner(profile, redactor, planned), "conformance-planner")
-
-
 def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str]) -> None:
     before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
     config.add_cleanup(lambda: _set_umask(before))
@@ -85,3 +81,22 @@ def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[st
 
 def _set_umask(mask: int) -> None:
     os.umask(mask)
+
+
+class Planner:
+    """`--plan` in place of a run: without a target, a token, a report and workers, it prints what would be sent."""
+
+    def __init__(self, profile: Profile, planned: Planned) -> None:
+        self._profile, self._planned = profile, planned
+        self.plan = Plan({})
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.plan = self._planned(session.items)
+        return True
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        redactor = redactor_of(self._profile, listed_secrets(self._profile))
+        terminalreporter.section("plan")
+        for line in plan_lines(self.plan, self._profile, redactor, selection(config).text):
+            terminalreporter.write_line(line)

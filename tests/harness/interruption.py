@@ -66,15 +66,7 @@ class Interruption:
         with self.may_stop():
             return (yield)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_call(self) -> _Step:
-        with self.may_stop():
-            return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self) -> _Step:
-        with self.may_stop():
-            return (yield)
+    pytest_runtest_call = pytest_runtest_teardown = pytest_runtest_setup
 
     def ask(self) -> None:
         """Stop the run at its next step."""

@@ -1,16 +1,19 @@
-"""How a conformance test names its requirement and is judged."""
+"""How a conformance test names its requirement and is judged, and what it finds: verdict, evidence, observations."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 import pytest
+from _pytest.outcomes import Skipped
 
-from spec.requirements import ledger
-from spec.rules import ROBUSTNESS, RULES
-from tests.harness.recorder import assert_found, assert_holds, observe, permits, remark, supplied
-
-__all__ = ["assert_found", "assert_holds", "observe", "permits", "remark", "supplied"]
+from reports.handover import Observation
+from reports.verdicts import RequirementResult, Verdict
+from spec.exchange import Exchange
+from spec.requirements import Requirement, ledger
+from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, judge
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:
@@ -20,14 +23,6 @@ def requirement(requirement_id: str) -> pytest.MarkDecorator:
 
 judged_last = pytest.mark.judged_last
 """A test that judges what the whole run showed, generated traffic included."""
-
-
-def turn_of(item: pytest.Item) -> int:
-    """The place of a test in the run: targeted tests need keys that no other test has touched, then comes generated
-    traffic, and then what judges all of it."""
-    if item.get_closest_marker("judged_last"):
-        return 2
-    return 1 if item.get_closest_marker("property") else 0
 
 
 def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
@@ -46,3 +41,138 @@ def named(*requirement_ids: str) -> list[object]:
 def each(operations: Iterable[str], what: str) -> list[object]:
     """The requirement `<operation>.<what>` of each operation, as parameters."""
     return [pytest.param(op, marks=requirement(f"{op}.{what}"), id=f"{op}.{what}") for op in operations]
+
+
+class NotExercised(Skipped):
+    """The requirement is in scope, but something was missing. The text says what to supply."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why or "no answer that could show it")
+
+
+class OutOfScope(Skipped):
+    """The profile does not permit what the requirement needs. The text says which permission would."""
+
+
+def supplied(what: object, missing: str) -> None:
+    """Raises NotExercised where there is nothing; `missing` says what to supply."""
+    if not what:
+        raise NotExercised(missing)
+
+
+def permits(permitted: object, missing: str) -> None:
+    """Raises OutOfScope where the profile does not permit it; `missing` says which permission would."""
+    if not permitted:
+        raise OutOfScope(missing)
+
+
+class RequirementsFailError(AssertionError):
+    """A requirement that the running test judged fails, its own or another one. `Recording` holds the results."""
+
+
+@dataclass
+class Recording:
+    """What one test found for its requirement. `others` are results of other requirements, `judged` the numbers of
+    exchanges that were judged for all requirements, `error` says what failed in the suite."""
+
+    requirement: Requirement
+    verdict: Verdict = Verdict.PASS
+    message: str = ""
+    error: str = ""
+    exchanges: list[int] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+    others: list[RequirementResult] = field(default_factory=list)
+    judged: set[int] = field(default_factory=set)
+
+    @property
+    def own(self) -> RequirementResult:
+        """The result of the test's own requirement."""
+        return RequirementResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
+
+    @property
+    def results(self) -> tuple[RequirementResult, ...]:
+        """Every result, that of the test's own requirement first."""
+        return self.own, *self.others
+
+    @property
+    def cited(self) -> set[int]:
+        """The exchanges that the results name."""
+        return {number for result in self.results for number in result.exchanges}
+
+    @property
+    def failing(self) -> list[RequirementResult]:
+        """The results that fail."""
+        return [result for result in self.results if result.verdict == Verdict.FAIL]
+
+
+current: ContextVar[Recording] = ContextVar("recording")
+
+
+def cite(*exchanges: Exchange) -> None:
+    """Name the exchanges that the running test judges."""
+    current.get().exchanges += [exchange.number for exchange in exchanges if exchange.number]
+
+
+def warn(message: str) -> None:
+    """Give the requirement of the running test a warning."""
+    recording = current.get()
+    recording.verdict, recording.message = Verdict.WARN, message
+
+
+def remark(message: str) -> None:
+    """Say something about the requirement of the running test that leaves its verdict as it is."""
+    current.get().message = message
+
+
+def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
+    """Record how the service does what the interface document does not show; `first` puts it before all others."""
+    recording = current.get()
+    recording.verdict = Verdict.OBSERVED
+    recording.message = "; ".join(part for part in (recording.message, value) if part)
+    cite(*exchanges)
+    numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
+    recording.observations.append(Observation(recording.requirement.id, value, numbers, first))
+
+
+def assert_holds(*exchanges: Exchange) -> None:
+    """The rule of the running test's requirement holds in every exchange that can show it, and in at least one.
+
+    Every deviation is in the message of the AssertionError, not only the first.
+    """
+    recording = current.get()
+    judged = [judge(recording.requirement.id, exchange) for exchange in exchanges]
+    deviating = [judgement for judgement in judged if judgement.deviates]
+    for judgement in deviating:
+        cite(*judgement.exchanges)
+    assert not deviating, "; ".join(dict.fromkeys(judgement.message for judgement in deviating))
+
+    holding = [judgement for judgement in judged if judgement.holds]
+    for judgement in holding[:3]:
+        cite(*judgement.exchanges)
+    if not holding:
+        reasons = dict.fromkeys(judgement.message for judgement in judged)
+        raise NotExercised("; ".join(list(reasons)[:3]))
+
+
+def assert_requirements(results: Iterable[RequirementResult], *, judged: Collection[int]) -> None:
+    """Record results for the requirement of the running test and for others. The test fails where one of them fails."""
+    recording = current.get()
+    recording.judged |= set(judged)
+    by_id = {result.id: result for result in results}
+    own = by_id.pop(recording.requirement.id, None)
+    recording.others += by_id.values()
+    if own is not None:
+        recording.verdict, recording.message, recording.exchanges = own.verdict, own.message, list(own.exchanges)
+    if recording.failing:
+        raise RequirementsFailError("; ".join(result.message for result in recording.failing))
+    if own is None:
+        raise NotExercised("no answer to judge")
+
+
+def assert_found(judgement: Judgement) -> None:
+    """The judgement holds. An inconclusive one leaves the requirement of the running test unexercised."""
+    cite(*judgement.exchanges)
+    if judgement.outcome is Outcome.INCONCLUSIVE:
+        raise NotExercised(judgement.message)
+
+    assert judgement.holds, judgement.message

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from environments.door.client import Client
-from environments.door.door import Door
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from reports.grants import Generated
-from tests.harness.judging import turn_of
-from tests.harness.recorder import NotExercised
+from tests.harness.judging import NotExercised
 from tests.harness.reproduction import Robustness
 from tests.harness.session import SESSION
 from tests.harness.watcher import requirement_of
@@ -49,7 +47,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=turn_of)
+    """Targeted tests need keys that no other test has touched; then comes generated traffic, then what judges all of it."""
+    items.sort(key=lambda item: bool(item.get_closest_marker("property")))
+    items.sort(key=lambda item: bool(item.get_closest_marker("judged_last")))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -78,12 +78,6 @@ def client(pytestconfig: pytest.Config) -> Client:
 def generated(pytestconfig: pytest.Config) -> Generated:
     """Takes what came of generated traffic."""
     return pytestconfig.stash[SESSION].collector.generated
-
-
-@pytest.fixture(scope="session")
-def door(pytestconfig: pytest.Config) -> Door:
-    """The way out, with every exchange of this process."""
-    return pytestconfig.stash[SESSION].door
 
 
 @pytest.fixture(scope="session")

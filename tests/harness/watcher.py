@@ -15,7 +15,7 @@ from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
 from spec.requirements import Requirement, ledger
 from tests.harness.collector import Collector
-from tests.harness.recorder import NotExercised, OutOfScope, Recording, RequirementsFailError, current
+from tests.harness.judging import NotExercised, OutOfScope, Recording, RequirementsFailError, current
 
 RECORDING = pytest.StashKey[Recording]()
 

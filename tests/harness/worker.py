@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -22,13 +21,11 @@ GIVEN, HANDOVER = "conformance_given", "conformance_handover"
 
 @dataclass(frozen=True)
 class Given:
-    """What a worker is given. `folder` is the one that the processes of the run share."""
+    """What a worker is given."""
 
     base_url: str
     token: str = field(repr=False)
-    token_accepted: bool
-    run: str
-    folder: Path
+    share: Share
     seed: int
     loadgroup: bool
 
@@ -38,9 +35,7 @@ def given_to_workers(config: pytest.Config, session: Session) -> Given:
     return Given(
         base_url=session.target.base_url,
         token=session.target.token(),
-        token_accepted=session.door.token_monitor.accepted,
-        run=session.share.run,
-        folder=session.share.folder,
+        share=replace(session.share, token_accepted=session.door.token_monitor.accepted),
         seed=session.seed,
         loadgroup=config.option.dist == "loadgroup",
     )
@@ -50,7 +45,7 @@ def open_worker(config: Any, profile: Profile, resend: Container[str], interrupt
     """Open the session of a worker."""
     given: Given = unpacked(config.workerinput[GIVEN])
     number = int(config.workerinput["workerid"].removeprefix("gw"))
-    share = Share(given.run, given.folder, number, token_accepted=given.token_accepted)
+    share = replace(given.share, worker=number)
     join_parallel_run(share.folder, interruption)
     config.option.loadgroup = given.loadgroup
     target = target_of_worker(profile, given.base_url, given.token)

@@ -18,7 +18,7 @@ from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
 from spec.rules import Judgement, deviates, holds
-from tests.harness.recorder import cite, warn
+from tests.harness.judging import cite, warn
 from tests.traffic.existence import indistinguishable
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 from tests.traffic.refused_key_types import type_sent

@@ -15,8 +15,9 @@ from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeed
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from spec.rules import Judgement, Outcome, inconclusive
-from tests.harness.recorder import NotExercised
+from tests.harness.judging import NotExercised
 from tests.traffic import invalid
+from tests.traffic.classes import malformed
 from tests.traffic.existence import (
     Comparison,
     Evidence,
@@ -27,7 +28,6 @@ from tests.traffic.existence import (
     indistinguishable,
     is_passing,
 )
-from tests.traffic.malformed import malformed
 from tests.traffic.operations import Traffic
 from tests.traffic.reach import Reach
 from tests.traffic.registrar import Attempted

@@ -14,7 +14,7 @@ from spec.answers import (
 from spec.exchange import Exchange
 from spec.interface import READS, operations
 from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, judge
-from tests.harness.recorder import permits, supplied
+from tests.harness.judging import permits, supplied
 from tests.harness.reproduction import Robustness
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions

@@ -8,7 +8,7 @@ from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
-from tests.harness.recorder import NotExercised
+from tests.harness.judging import NotExercised
 from tests.harness.reproduction import Robustness
 from tests.harness.selection import requirements
 from tests.traffic.endpoints import Endpoints

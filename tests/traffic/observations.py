@@ -11,7 +11,7 @@ from environments.door.authorization import VALID
 from spec.answers import RefusalKind, code_of, data_of, is_judged_as_success, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.json_text import is_number
-from tests.harness.recorder import supplied
+from tests.harness.judging import supplied
 
 
 def values_of(field: str, answers: list[Exchange]) -> str:

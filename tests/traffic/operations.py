@@ -11,9 +11,9 @@ from environments.door.client import Client
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
-from tests.harness.recorder import NotExercised
+from tests.harness.judging import NotExercised
+from tests.traffic.classes import incomplete
 from tests.traffic.executions import Executions, execute, spending_of
-from tests.traffic.malformed import incomplete
 from tests.traffic.preparing import codes_of, filled, prepare, prepare_one
 from tests.traffic.reach import Reach, permits
 from tests.traffic.registrar import Registrar, Registrations

@@ -15,12 +15,12 @@ from reports.plan import UNDOCUMENTED, Plan
 from spec.interface import READS, operations
 from spec.requirements import ledger
 from tests.harness.selection import requirements, uses, uses_any
+from tests.traffic.classes import malformed
 from tests.traffic.endpoints import most_comparisons
 from tests.traffic.executions import most_executions
 from tests.traffic.generation.phases import EXAMPLES, most_generated
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import executes_twice, most_in_sequences
-from tests.traffic.malformed import malformed
 from tests.traffic.operations import most_visits, valid_bodies
 from tests.traffic.reach import Reach, permits, reach_of
 from tests.traffic.refused_credentials import OF_AN_OPERATION

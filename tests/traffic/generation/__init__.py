@@ -1,7 +1,7 @@
 """Generated traffic: how cases are made, sent, judged and made small.
 
-`phases` says which phases an operation has and sends them: `positive` gives the valid requests, `coverage` and `schema`
-the cases of each class of invalid ones, `drawn` what Hypothesis draws; `search` runs Hypothesis, `collecting` gathers the
+`phases` says which phases an operation has and sends them, valid requests among them: `classes` and `schema` give the
+cases of each class of invalid ones, `drawn` what Hypothesis draws; `search` runs Hypothesis, `collecting` gathers the
 findings. Only `drawn`, `schema` and `search` import Hypothesis or Schemathesis, and nothing imports those three before a
 property test runs.
 """

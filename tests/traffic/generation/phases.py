@@ -1,21 +1,28 @@
-"""Which cases an operation gets in each phase, and what is sent of them."""
+"""Which cases an operation gets in each phase, and what is sent of them.
+
+Valid requests are sent where a success is harmless: reads of the profile's accounts, registrations of its keys.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any
 
-from environments.door.client import Client
+from environments.door.client import NOTHING, Client
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
+from spec.exchange import Exchange
 from spec.interface import READS, operations
 from tests.harness.reproduction import Robustness
 from tests.traffic.case import HARMLESS, Case, as_bytes, form_of, places_of
+from tests.traffic.classes import coverage
+from tests.traffic.extras import registration
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.coverage import coverage
-from tests.traffic.generation.positive import valid_reads, valid_registrations
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
@@ -39,7 +46,7 @@ class Generation:
     profile: Profile
     registrar: Registrar | None
     settings: GenerationSettings
-    robustness: Robustness = field(default_factory=Robustness)
+    robustness: Robustness
 
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent."""
@@ -71,10 +78,10 @@ class Generation:
 
     def _send_valid(self, operation: str, findings: Findings) -> None:
         if operation in READS:
-            for case in valid_reads(operation, self.profile, self.settings.examples):
+            for case in _valid_reads(operation, self.profile, self.settings.examples):
                 self._send(case, findings)
         elif self.registrar is not None:
-            for case, exchange in valid_registrations(self.registrar, self.profile, self.settings.examples):
+            for case, exchange in _valid_registrations(self.registrar, self.profile, self.settings.examples):
                 findings.take(case, exchange)
                 if findings.cut:
                     return
@@ -99,6 +106,45 @@ class Generation:
         search = Search(name, st.one_of(strategies), send, self.settings)
         search.run()
         findings.kept = search.kept
+
+
+def _escaped(text: str) -> str:
+    """The text with the first letter of each word in quotes as an escape."""
+    return re.sub(r'"([A-Za-z])', lambda found: f'"\\u{ord(found[1]):04x}', text)
+
+
+Spelling = Callable[[Any], bytes]
+SPELLINGS: tuple[Spelling, ...] = (
+    lambda body: json.dumps(body).encode(),
+    lambda body: json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(),
+    lambda body: json.dumps(dict(reversed(body.items())), indent=2).encode(),
+    lambda body: _escaped(json.dumps(body)).encode(),
+)
+"""The same JSON value as four texts (RFC 8259: white space, order of members, escapes)."""
+
+
+def _valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
+    """Reads of the profile's accounts in turn."""
+    if operations()[operation].path_parameter is None:
+        yield from (Case(operation, "", "valid", valid=True) for _ in range(most))
+        return
+    for account in islice(cycle(profile.accounts), most if profile.accounts else 0):
+        yield Case(operation, "", "valid", account, valid=True)
+
+
+def _valid_registrations(registrar: Registrar, profile: Profile, most: int) -> Iterator[tuple[Case, Exchange]]:
+    """Register the profile's keys in turn, in every spelling of JSON, and delete each at once where that is known."""
+    keys = [key for key in profile.pix_keys if key.type != "RANDOM"]
+    for index, key in enumerate(islice(cycle(keys), most if keys else 0)):
+        spelled = SPELLINGS[(index // len(keys)) % len(SPELLINGS)]
+        body = spelled(registration(key, registrar.account))
+        case = Case("registerPixKey", "", "valid", registrar.account, body, valid=True)
+        before = len(registrar.found.deletions)
+        exchange = registrar.register(key, json=NOTHING, body=body)
+        registrar.undo(exchange, key)
+        yield case, exchange
+        for deletion in registrar.found.deletions[before:]:
+            yield Case("deletePixKey", "", "valid", registrar.account, deletion.request.body, valid=True), deletion
 
 
 def most_generated(profile: Profile, settings: GenerationSettings, phases: Collection[tuple[str, str]]) -> Counter[str]:
