@@ -73,16 +73,13 @@ def refusal_kind(response: Response) -> RefusalKind | None:
     """What the refusal is about; None where the answer is no refusal."""
     status = response.status
     if 200 <= status < 300:
-        return RefusalKind.ENVELOPE if status == 200 and _envelope_refuses(response) else None
+        refuses = status == 200 and code_of(response) not in (None, 0) and not _says_success(response)
+        return RefusalKind.ENVELOPE if refuses else None
     if status == 403 and response.header("Retry-After"):
         return RefusalKind.LOCK
     if status == 400 and b"SSL certificate" in response.body[:2_000]:
         return RefusalKind.CERTIFICATE
     return next(kind for kind in RefusalKind if status in kind.value)
-
-
-def _envelope_refuses(response: Response) -> bool:
-    return code_of(response) not in (None, 0) and not _says_success(response)
 
 
 def is_refusal(response: Response) -> bool:

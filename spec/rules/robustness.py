@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spec.answers import RefusalKind, refusal_kind
-from spec.exchange import Exchange, FailureKind, Response, kept_beside
+from spec.exchange import Exchange, FailureKind, Response
 from spec.rules.stack_traces import shows_a_trace
 from spec.rules.table import InconclusiveError, rule
 
@@ -33,7 +33,7 @@ def no_server_error(exchange: Exchange) -> str:
 """)
 def no_stack_trace(exchange: Exchange) -> str:
     """No response of {operation} contains a stack trace or a debug page."""
-    shown = _trace_in(_response_in(exchange))
+    shown = shows_a_trace(_response_in(exchange))
     return f"expected no stack trace or debug page for {_sent(exchange)}, got one" if shown else ""
 
 
@@ -49,11 +49,6 @@ def no_dropped_connection(exchange: Exchange) -> str:
         return f"expected a response to {_sent(exchange)}, got a dropped connection"
     _response_in(exchange)
     return ""
-
-
-@kept_beside
-def _trace_in(response: Response) -> bool:
-    return shows_a_trace(response.body)
 
 
 def _response_in(exchange: Exchange) -> Response:

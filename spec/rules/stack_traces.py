@@ -8,6 +8,8 @@ from __future__ import annotations
 import html
 import re
 
+from spec.exchange import Response, kept_beside
+
 _LOOKED_AT = 65_536  # bytes of a body
 
 _SPACE = r"[ \t\xa0]*"
@@ -55,9 +57,10 @@ _JSON_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def shows_a_trace(body: bytes) -> bool:
-    """Whether a body shows a stack trace or a debug page: as text, within JSON, or as HTML."""
-    text = body[:_LOOKED_AT].decode("utf-8", "replace")
+@kept_beside
+def shows_a_trace(response: Response) -> bool:
+    """Whether a response shows a stack trace or a debug page: as text, within JSON, or as HTML."""
+    text = response.body[:_LOOKED_AT].decode("utf-8", "replace")
     readings = {text, _unescaped(text)}
     if "<" in text:
         readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}

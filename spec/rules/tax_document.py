@@ -80,14 +80,10 @@ def _clear(text: str) -> Iterator[_Clear]:
     for form in _CLEAR:
         for found in re.finditer(rf"(?<![0-9A-Z])(?=({form})(?![0-9A-Z]))", text):
             characters = re.sub("[^0-9A-Z]", "", found[1])
-            if ("X" not in characters or cnpj.is_valid(characters)) and _is_one(found[1]):
+            groups = re.findall("[0-9A-Z]+", found[1])
+            is_one = not groups[1:] or max(map(len, groups)) < 10  # no document has a group of ten and another one
+            if is_one and ("X" not in characters or cnpj.is_valid(characters)):
                 yield _Clear(characters, found[1], text[: found.start(1)], text[found.end(1) :])
-
-
-def _is_one(written: str) -> bool:
-    """Whether it is one number, not two beside each other: no document has a group of ten digits and another group."""
-    groups = re.findall("[0-9A-Z]+", written)
-    return not groups[1:] or max(map(len, groups)) < 10
 
 
 def _is_a_document(clear: _Clear) -> bool:

@@ -68,7 +68,8 @@ class Collector:
             self._learn(exchange)
         unjudged = [exchange for exchange in new if exchange.number not in recording.judged]
         robust = [result for exchange in unjudged for result in self._robust(exchange)]
-        shown = [self._shown(exchange, cited=_cites(recording, exchange)) for exchange in new]
+        may_cite = recording.cited | {exchange.number for exchange in unjudged}
+        shown = [self._shown(exchange, cited=exchange.number in may_cite) for exchange in new]
         return FoundByTest(
             results=tuple(replace(one, message=redact(one.message)) for one in (*recording.results, *robust)),
             answers_for=tuple(result.id for result in recording.results),
@@ -137,8 +138,3 @@ class Collector:
             elif judgement.deviates:
                 verdict = deviation(ledger()[requirement_id].level, self._profile.fail_on)
                 yield RequirementResult(requirement_id, verdict, judgement.message, (exchange.number,))
-
-
-def _cites(recording: Recording, exchange: Exchange) -> bool:
-    """Whether a finding may cite it: of generated traffic only what was found to deviate is cited."""
-    return exchange.number in recording.cited or exchange.number not in recording.judged

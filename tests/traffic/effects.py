@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 from environments.door.authorization import VALID
 from environments.door.key_states import KeyState
@@ -66,7 +67,10 @@ def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listin
 
 def decide_suspicions(registrar: Registrar) -> None:
     """Decide which refusals had an effect, and delete what they registered."""
-    suspected = [seen for seen in registrar.suspicions if not _answers_a_registered_key(registrar, seen)]
+    repeated = registrar.found.repeated  # how a key is refused that is there already
+    suspected = [
+        seen for seen in registrar.suspicions if not any(map(partial(indistinguishable, seen.exchange), repeated))
+    ]
     references = list(registrar.keys.references.values())
     if references:
         sure = _like_accepted_keys(suspected, references)
@@ -78,11 +82,6 @@ def decide_suspicions(registrar: Registrar) -> None:
         registrar.keys.learn_effect(seen.exchange, seen.key.key)
     registrar.found.suspected = [seen.exchange for seen in registrar.suspicions if seen not in sure]
     _delete(registrar, sure)
-
-
-def _answers_a_registered_key(registrar: Registrar, seen: Suspicion) -> bool:
-    """Whether a key that is there already is refused in the same way."""
-    return any(indistinguishable(seen.exchange, repeated) for repeated in registrar.found.repeated)
 
 
 def _like_accepted_keys(suspected: list[Suspicion], references: list[frozenset[Place]]) -> list[Suspicion]:

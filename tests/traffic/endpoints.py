@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 
@@ -30,7 +29,7 @@ from tests.traffic.existence import (
 )
 from tests.traffic.operations import Traffic
 from tests.traffic.reach import Reach
-from tests.traffic.registrar import Attempted
+from tests.traffic.registrar import Attempted, Registrar
 from tests.traffic.registrations import NOTHING_TO_DELETE, send, undocumented
 
 WITH_A_BODY = ("deletePixKey", *PREPARING)
@@ -153,48 +152,40 @@ class Endpoints:
     def _check_the_request(self, operation: str, evidence: Evidence) -> Evidence:
         """Find out whether the request is surely valid: else its refusal says nothing of the endpoint."""
         assert evidence.comparison is not None
-        seen, beside = evidence.comparison.endpoint, evidence.comparison.beside
-        known = False
-        if seen.expects_success and operation == "executePix":
-            known = seen.number in self.traffic.executions.prepared
-        elif (
-            seen.expects_success
-            and operation == "deletePixKey"
-            and _all_alike(self._send_refusable_registrations(), beside)
-        ):
-            deletion = self._delete_a_listed_key(seen)
-            known = deletion is not None and indistinguishable(seen, deletion)
-        elif seen.expects_success:
-            self._send_reads()
-            known = self._another_operation_accepts(seen)
+        seen = evidence.comparison.endpoint
+        known = seen.expects_success and self._seek_proof_that_it_is_valid(seen, evidence.comparison.beside)
         return replace(evidence, known_valid=known, needed=self._needed(seen))
 
-    def _another_operation_accepts(self, seen: Exchange) -> bool:
-        """Whether a read or another operation was granted for the same account. Where nothing was granted the token may
-        be wrong, and a 404 alone says that there is no such path."""
-        accepted = [
-            other for other in self._client.door.exchanges if other.operation != seen.operation and _grants(other)
-        ]
+    def _seek_proof_that_it_is_valid(self, seen: Exchange, beside: Exchange) -> bool:
+        """A prepared code, a key that is listed, or an account that a read or another operation accepts. Where nothing
+        was granted the token may be wrong, and a 404 alone says that there is no such path."""
+        if seen.operation == "executePix":
+            return seen.number in self.traffic.executions.prepared
+        if seen.operation == "deletePixKey" and self._send_and_compare_registrations(beside):
+            deletion = self._delete_a_listed_key(seen)
+            return deletion is not None and indistinguishable(seen, deletion)
+        for read in filter(self.traffic.permitted, READS):
+            self.traffic.visit(read)
+        others = [other for other in self._client.door.exchanges if other.operation != seen.operation]
+        accepted = [other for other in others if succeeded(other) and other.response and not is_page(other.response)]
         if operations()[seen.operation].path_parameter is None:
             return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
         return any(_argument(other) == _argument(seen) for other in accepted)
 
-    def _send_reads(self) -> None:
-        for read in filter(self.traffic.permitted, READS):
-            self.traffic.visit(read)
-
-    def _send_refusable_registrations(self) -> list[Exchange]:
-        """Registrations that may be refused; sent now where no requirement of the registration is selected."""
+    def _send_and_compare_registrations(self, beside: Exchange) -> bool:
+        """Send registrations that may be refused, where no requirement of the registration is selected. True where all
+        that are refused are refused like an unknown path."""
         found = self.traffic.registrations
         if not found.tried[Attempted.UNDOCUMENTED_TYPE]:
-            send(registrar := self.traffic.registrar(), undocumented(self._profile.pix_keys[:1]))
+            send(registrar := Registrar(self._client, self._profile), undocumented(self._profile.pix_keys[:1]))
             found.tried = registrar.found.tried
-        return [*found.tried[Attempted.UNDOCUMENTED_TYPE], *found.tried[Attempted.OTHER_NAME], *found.fresh]
+        sent = [*found.tried[Attempted.UNDOCUMENTED_TYPE], *found.tried[Attempted.OTHER_NAME], *found.fresh]
+        return all(indistinguishable(seen, beside) for seen in sent if seen.response and is_refusal(seen.response))
 
     def _delete_a_listed_key(self, seen: Exchange) -> Exchange | None:
         """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than
         it is answered."""
-        registrar, body = self.traffic.registrar(), seen.request.body.decode("utf-8", "replace")
+        registrar, body = Registrar(self._client, self._profile), seen.request.body.decode("utf-8", "replace")
         for key in (key for key in self._profile.pix_keys if key.key and key.key in body):
             listing = registrar.look()
             if listing is not None and listing.shows(key.key):
@@ -215,16 +206,6 @@ class Endpoints:
 def _counts(compared: Comparison) -> bool:
     """Whether it tells the endpoint from no endpoint, and no passing trouble of the path beside it does."""
     return compared.tells_apart and not is_passing(compared.beside)
-
-
-def _all_alike(sent: Collection[Exchange], beside: Exchange) -> bool:
-    """Whether all that were refused were refused like an unknown path."""
-    return all(indistinguishable(seen, beside) for seen in sent if seen.response and is_refusal(seen.response))
-
-
-def _grants(exchange: Exchange) -> bool:
-    """Whether a valid request was granted, and not turned away with a page."""
-    return succeeded(exchange) and exchange.response is not None and not is_page(exchange.response)
 
 
 def _argument(exchange: Exchange) -> str | None:

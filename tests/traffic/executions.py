@@ -116,7 +116,8 @@ def _send_refusable(client: Client, code: str, credential: str, found: Execution
 
 
 def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions) -> None:
-    refused = [answer for answer in found.answers if answer.number in found.prepared and _plainly_refused(answer)]
+    prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
+    refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
     if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
         exchange = client.send("executePix", code, json={}, headers=EXTRA_HEADERS, query="?pixconf=1", valid=True)
         found.generous.append(exchange)
@@ -125,7 +126,3 @@ def _execute_one(client: Client, code: str, was_prepared: bool, found: Execution
     found.answers.append(exchange)
     if was_prepared:
         found.prepared.add(exchange.number)
-
-
-def _plainly_refused(exchange: Exchange) -> bool:
-    return exchange.response is not None and refusal_kind(exchange.response) in ABOUT_THE_REQUEST

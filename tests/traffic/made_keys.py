@@ -32,15 +32,12 @@ def made_since(keys: Keys, before: Listing, after: Sequence[Listing]) -> str:
     made = next(iter(new)) if len(new) == 1 else ""
     if not UUID.fullmatch(made) or any(before.shows(made) for before in (before, keys.before) if before):
         return ""
-    return made if all(_stands_like_a_key(keys, listing, made) for listing in after) else ""
+    references = list(keys.references.values())
+    stands = (any(alike(listing.places(made, name), references) for name in _TYPES) for listing in after)
+    return made if all(stands) else ""
 
 
 def _others(keys: Keys, listing: Listing) -> frozenset[str]:
     """What stands where keys stand, without those that the run knows."""
     paths = {place.path for places in keys.references.values() for place in places}
     return frozenset(text for name in _TYPES for text in listing.texts_at(paths, (name,))) - keys.values
-
-
-def _stands_like_a_key(keys: Keys, listing: Listing, made: str) -> bool:
-    references = list(keys.references.values())
-    return any(alike(listing.places(made, name), references) for name in _TYPES)

@@ -52,12 +52,8 @@ class Traffic:
     def executions(self) -> Executions:
         """Refusals and executions; without a real code where no selected requirement needs one."""
         profile = self.profile if self.reach.spends_codes else replace(self.profile, transactions=Transactions())
-        return execute(self.client, profile, lambda: self.prepared_codes, self.token)
-
-    @cached_property
-    def prepared_codes(self) -> list[str]:
-        """The transaction codes that this run prepared."""
-        return codes_of(self.preparations, self.profile.transactions.prepare)
+        prepared = lambda: codes_of(self.preparations, self.profile.transactions.prepare)  # noqa: E731 - asked for late
+        return execute(self.client, profile, prepared, self.token)
 
     @cached_property
     def registrations(self) -> Registrations:
@@ -104,13 +100,9 @@ class Traffic:
         """Delete the synthetic keys that invalid requests registered after all."""
         if not self.permitted("registerPixKey") or not self.profile.accounts:
             return
-        registrar = self.registrar()
+        registrar = Registrar(self.client, self.profile)
         for exchange in list(self.client.door.exchanges):
             registrar.undo_invalid(exchange)
-
-    def registrar(self) -> Registrar:
-        """Registers keys of the profile for its first account, which there must be."""
-        return Registrar(self.client, self.profile)
 
 
 def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
@@ -22,8 +23,7 @@ UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
 _MOST_NAMED = 12
 
 
-@dataclass(frozen=True)
-class Sign:
+class Sign(NamedTuple):
     """What tells one finding from another: the requirement, the part of the request, the deviation."""
 
     requirement: str
@@ -37,13 +37,7 @@ class Shown:
 
     case: Case
     exchange: Exchange
-    times: int = 1
-
-    def take(self, case: Case, exchange: Exchange) -> None:
-        """Another case shows the same."""
-        self.times += 1
-        if case.size < self.case.size:
-            self.case, self.exchange = case, exchange
+    times: int = 0
 
 
 @dataclass
@@ -73,10 +67,10 @@ class Findings:
         self._count(exchange)
         signs = set(self._judged(case, exchange))
         for sign in signs:
-            if sign in self.shown:
-                self.shown[sign].take(case, exchange)
-            else:
-                self.shown[sign] = Shown(case, exchange)
+            shown = self.shown.setdefault(sign, Shown(case, exchange))
+            shown.times += 1
+            if case.size < shown.case.size:
+                shown.case, shown.exchange = case, exchange
         return signs
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
