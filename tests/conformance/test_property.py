@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profiles.profile import Profile
 from tests.harness.judging import assert_requirements, requirement, supplied
+from tests.harness.session import Session
 from tests.traffic.generation.phases import EXAMPLES, Generation, items
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
@@ -19,13 +19,13 @@ def _item(operation: str, phase: str) -> object:
 
 
 @pytest.mark.parametrize(("operation", "phase"), [_item(*item) for item in items()])
-def test_generated_requests(operation: str, phase: str, generation: Generation, profile: Profile, generated):
+def test_generated_requests(operation: str, phase: str, generation: Generation, session: Session):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
-    findings = generation.run(operation, phase)
+    findings, generated = generation.run(operation, phase), session.collector.generated
     generated.take(operation, findings.accepted, findings.refused, harmless=phase == EXAMPLES)
     generated.cut += [f"{operation}.{phase} was cut after {len(findings.numbers)} requests: {findings.cut}"] * bool(
         findings.cut
     )
     supplied(findings.numbers, findings.cut or "nothing to send: supply accounts and pix_keys")
 
-    assert_requirements(findings.results(generation.settings.seed, profile.fail_on), judged=findings.numbers)
+    assert_requirements(findings.results(session.seed, session.profile.fail_on), judged=findings.numbers)

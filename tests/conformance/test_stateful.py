@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profiles.profile import Profile
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
-from tests.traffic.generation.settings import GenerationSettings
+from tests.harness.session import Session
 from tests.traffic.generation.world import World
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
@@ -38,8 +37,8 @@ def test_balance_follows(world: World):
 
 
 @requirement("registerPixKey.status")
-def test_shapes_hold_in_any_order(world: World, profile: Profile, generation_settings: GenerationSettings):
+def test_shapes_hold_in_any_order(world: World, session: Session):
     """Every described answer keeps status, envelope and fields, whatever came before it."""
     supplied(world.findings.numbers, world.findings.cut or "nothing was sent")
 
-    assert_requirements(world.findings.results(generation_settings.seed, profile.fail_on), judged=())
+    assert_requirements(world.findings.results(session.seed, session.profile.fail_on), judged=())

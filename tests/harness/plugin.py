@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from environments.door.client import Client
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
-from reports.grants import Generated
 from tests.harness.judging import NotExercised
 from tests.harness.reproduction import Robustness
-from tests.harness.session import SESSION
+from tests.harness.session import SESSION, Session
 from tests.harness.watcher import requirement_of
 
 MARKERS = (
@@ -63,36 +61,24 @@ def pytest_fixture_setup() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def profile(pytestconfig: pytest.Config) -> Profile:
+def session(pytestconfig: pytest.Config) -> Session:
+    """What this process of the run works with."""
+    return pytestconfig.stash[SESSION]
+
+
+@pytest.fixture(scope="session")
+def profile(session: Session) -> Profile:
     """The profile of the run."""
-    return pytestconfig.stash[SESSION].profile
+    return session.profile
 
 
 @pytest.fixture(scope="session")
-def client(pytestconfig: pytest.Config) -> Client:
-    """Speaks the documented operations of the target."""
-    return pytestconfig.stash[SESSION].client
-
-
-@pytest.fixture(scope="session")
-def generated(pytestconfig: pytest.Config) -> Generated:
-    """Takes what came of generated traffic."""
-    return pytestconfig.stash[SESSION].collector.generated
-
-
-@pytest.fixture(scope="session")
-def robustness(pytestconfig: pytest.Config) -> Robustness:
+def robustness(session: Session) -> Robustness:
     """Judges what every exchange answers for, and has reproduced it."""
-    return pytestconfig.stash[SESSION].collector.robustness
+    return session.collector.robustness
 
 
 @pytest.fixture(scope="session")
-def seed(pytestconfig: pytest.Config) -> int:
-    """The seed of generated traffic, the same in every process of the run."""
-    return pytestconfig.stash[SESSION].seed
-
-
-@pytest.fixture(scope="session")
-def token(pytestconfig: pytest.Config) -> str:
+def token(session: Session) -> str:
     """The access token, to make wrong ones from."""
-    return pytestconfig.stash[SESSION].target.token()
+    return session.target.token()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from tests.harness.judging import NotExercised
 from tests.harness.reproduction import Robustness
 from tests.harness.selection import requirements
+from tests.harness.session import Session
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.generation.collecting import Findings
@@ -18,16 +18,16 @@ from tests.traffic.generation.phases import Generation
 from tests.traffic.generation.settings import GenerationSettings, settings_of
 from tests.traffic.generation.world import World
 from tests.traffic.operations import Traffic
-from tests.traffic.reach import reach_of
+from tests.traffic.reach import permits, reach_of
 from tests.traffic.registrar import Registrar, Registrations
 from tests.traffic.registrations import NOTHING_TO_DELETE
 
 
 @pytest.fixture(scope="session")
-def traffic(request: pytest.FixtureRequest, client: Client, profile: Profile, token: str) -> Traffic:
+def traffic(request: pytest.FixtureRequest, session: Session, token: str) -> Traffic:
     """What this run sends for the selected requirements, each part once."""
-    reach = reach_of(requirements(request.session.items, "traffic"), profile)
-    return Traffic(client, profile, token, reach)
+    reach = reach_of(requirements(request.session.items, "traffic"), session.profile)
+    return Traffic(session.client, session.profile, token, reach)
 
 
 @pytest.fixture(scope="session")
@@ -71,30 +71,26 @@ def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
 
 
 @pytest.fixture(scope="session")
-def generation_settings(pytestconfig: pytest.Config, profile: Profile, seed: int) -> GenerationSettings:
+def generation_settings(pytestconfig: pytest.Config, session: Session) -> GenerationSettings:
     """How much traffic is generated, from which seed, and where failing examples are kept."""
-    return settings_of(pytestconfig, profile, seed=seed)
+    return settings_of(pytestconfig, session.profile, seed=session.seed)
 
 
 @pytest.fixture(scope="session")
-def generation(
-    client: Client, profile: Profile, generation_settings: GenerationSettings, robustness: Robustness
-) -> Generation:
+def generation(session: Session, generation_settings: GenerationSettings, robustness: Robustness) -> Generation:
     """Sends generated traffic."""
-    may_register = "register-keys" in profile.allow and profile.accounts
+    client, profile = session.client, session.profile
+    may_register = permits(profile, "registerPixKey") and profile.accounts
     registrar = Registrar(client, profile) if may_register else None
     return Generation(client, profile, registrar, generation_settings, robustness)
 
 
 @pytest.fixture(scope="session")
 def world(
-    request: pytest.FixtureRequest,
-    client: Client,
-    profile: Profile,
-    robustness: Robustness,
-    generation_settings: GenerationSettings,
+    request: pytest.FixtureRequest, session: Session, robustness: Robustness, generation_settings: GenerationSettings
 ) -> World:
     """What the state machine saw."""
+    client, profile = session.client, session.profile
     if not profile.accounts:
         raise NotExercised("no account: supply accounts")
     from tests.traffic.generation.machine import run_sequences
