@@ -109,17 +109,13 @@ def _parse(text: str, marked: bool) -> JsonText:
         )
     except json.JSONDecodeError as error:
         return JsonText(error=f"{error.msg} at character {error.pos}")
-    except _NotJsonError as error:
+    except ValueError as error:
         return JsonText(error=str(error))
     return JsonText(value=value, repeated=tuple(repeated), byte_order_mark=marked)
 
 
-class _NotJsonError(ValueError):
-    pass
-
-
 def _refuse(name: str) -> None:
-    raise _NotJsonError(f"{name} is not a JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _number(text: str) -> Decimal | HugeNumber:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from spec.exchange import Exchange
 from spec.rules import envelope, execution, fields, registration, robustness
-from spec.rules.judgement import Judgement, Outcome, deviates, holds, inconclusive
 from spec.rules.robustness import ROBUSTNESS
-from spec.rules.table import RULES, InconclusiveError
+from spec.rules.table import RULES, InconclusiveError, Judgement, Outcome, deviates, holds, inconclusive
 
 __all__ = ["ROBUSTNESS", "RULES", "Judgement", "Outcome", "deviates", "holds", "inconclusive", "judge"]
 _MODULES = (envelope, execution, fields, registration, robustness)

@@ -1,4 +1,4 @@
-"""The table of the rules, which a decorator fills, and how a rule reads an exchange.
+"""What exchanges show about one requirement; the table of the rules, which a decorator fills; how a rule reads one.
 
 A rule returns what deviates ("expected X, got Y"), or the empty string where the requirement is met. It raises
 InconclusiveError where the exchange does not show it. The docstring of a rule is the text of its requirement in the
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -21,6 +23,46 @@ Rule = Callable[[Exchange], str]
 Place = Callable[[Exchange], Mapping[str, Any]]
 FieldRule = Callable[[Place, Field, Exchange], str]
 RULES: dict[str, Rule] = {}
+
+
+class Outcome(Enum):
+    """What exchanges show about a requirement. An inconclusive one could not be judged."""
+
+    HOLDS = "holds"
+    DEVIATES = "deviates"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The outcome, why, and the exchanges that show it. The message holds no value of the service."""
+
+    outcome: Outcome
+    message: str = ""
+    exchanges: tuple[Exchange, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.outcome is Outcome.HOLDS
+
+    @property
+    def deviates(self) -> bool:
+        return self.outcome is Outcome.DEVIATES
+
+
+def holds(*exchanges: Exchange) -> Judgement:
+    """The exchanges show that the requirement is met."""
+    return Judgement(Outcome.HOLDS, "", exchanges)
+
+
+def deviates(message: str, *exchanges: Exchange) -> Judgement:
+    """The exchanges show that the requirement is not met."""
+    return Judgement(Outcome.DEVIATES, message, exchanges)
+
+
+def inconclusive(message: str, *exchanges: Exchange) -> Judgement:
+    """The exchanges do not show whether the requirement is met. The message says why."""
+    return Judgement(Outcome.INCONCLUSIVE, message, exchanges)
 
 
 class InconclusiveError(Exception):

@@ -20,7 +20,7 @@ from reports.writing import RUNS
 from spec.requirements import ledger
 from tests.harness.controller import open_controller
 from tests.harness.interruption import Interruption
-from tests.harness.options import only_explains, only_shows, refuse_options
+from tests.harness.options import EXPLAINING, SHOWING, is_any_given, refuse_options
 from tests.harness.selection import ROOT, only_selftests, selection
 from tests.harness.worker import open_worker
 
@@ -33,7 +33,7 @@ PlannedBy = Callable[[pytest.Config, Profile, Callable[[], Collection[str]]], Pl
 
 def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
-    if only_selftests(config) or only_explains(config):
+    if only_selftests(config) or is_any_given(config, EXPLAINING):
         return
     refuse_options(config)
     try:
@@ -44,7 +44,7 @@ def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
             config.option.dist = "no"
             planner = Planner(profile, planned_by(config, profile, sent_before))
             config.pluginmanager.register(planner, "conformance-planner")
-        elif not only_shows(config):
+        elif not is_any_given(config, SHOWING):
             _configure_run(config, profile, resend)
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None

@@ -13,8 +13,10 @@ _REFUSED = {
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
     "xmlpath": "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR",
 }
-_EXPLAINS = ("help", "markers")
-_SHOWS = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
+EXPLAINING = ("help", "markers")
+"""With these pytest collects no tests."""
+SHOWING = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
+"""With these it runs none: no target is opened, and nothing is written."""
 
 
 def whole_number(text: str, option: str, *, least: int) -> int:
@@ -48,15 +50,6 @@ def refuse_options(config: pytest.Config) -> None:
         )
 
 
-def only_explains(config: pytest.Config) -> bool:
-    """Whether pytest explains itself: --help and --markers collect nothing."""
-    return _any(config, _EXPLAINS)
-
-
-def only_shows(config: pytest.Config) -> bool:
-    """Whether tests are listed and none is run: no target is opened, and nothing is written."""
-    return _any(config, _SHOWS)
-
-
-def _any(config: pytest.Config, names: tuple[str, ...]) -> bool:
-    return any(config.getoption(name, None) not in (None, False) for name in names)
+def is_any_given(config: pytest.Config, options: tuple[str, ...]) -> bool:
+    """Whether one of the options is on the command line."""
+    return any(config.getoption(name, None) not in (None, False) for name in options)

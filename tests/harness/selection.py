@@ -58,10 +58,5 @@ def uses(item: pytest.Item, *fixtures: str) -> bool:
     return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
 
 
-def uses_any(items: Iterable[pytest.Item], fixture: str) -> bool:
-    """Whether one of the tests uses the fixture."""
-    return any(uses(item, fixture) for item in items)
-
-
 def _path(config: pytest.Config, argument: str) -> Path:
     return Path(config.invocation_params.dir, argument).resolve()

@@ -14,7 +14,7 @@ from environments.profiles.profile import Profile
 from reports.plan import UNDOCUMENTED, Plan
 from spec.interface import READS, operations
 from spec.requirements import ledger
-from tests.harness.selection import requirements, uses, uses_any
+from tests.harness.selection import requirements, uses
 from tests.traffic.classes import malformed
 from tests.traffic.endpoints import most_comparisons
 from tests.traffic.executions import most_executions
@@ -39,7 +39,8 @@ def planned(
     """What the selected tests would send. `sent_before` gives the codes that the journal keeps from being sent again;
     it is asked where a code would be sent."""
     reach = reach_of(requirements(items, "traffic"), profile)
-    in_sequences = reach_of(requirements(items, "traffic", "world") if uses_any(items, "world") else (), profile)
+    sequences = any(uses(item, "world") for item in items)
+    in_sequences = reach_of(requirements(items, "traffic", "world") if sequences else (), profile)
     phases = _phases(items)
     spent, trouble = _spent(profile, reach, sent_before)
     registers = "registerPixKey" in reach.operations | in_sequences.operations
@@ -50,7 +51,7 @@ def planned(
         bodies=valid_bodies(profile, reach, spent),
         invalid=_invalid(profile, reach, phases),
         registers=registers or ("registerPixKey", EXAMPLES) in phases,
-        generates=reach.surveys or bool(phases) or uses_any(items, "world"),
+        generates=reach.surveys or bool(phases) or sequences,
         spending=spent,
         follows=executes_twice(profile, in_sequences),
         wrong_tokens=_wrong_tokens(profile, reach, spent),

@@ -6,6 +6,7 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 from urllib.parse import urlencode
 
 from environments.door.client import NOTHING, Client
@@ -118,9 +119,8 @@ class Registrar:
 
     def register(self, key: PixKey, **changes: object) -> Exchange:
         """Send a valid registration of the key, or one with `changes`."""
-        self._look_before()
         body = registration(key, self.account)
-        exchange = self.client.send("registerPixKey", self.account, **{"json": body, "valid": True, **changes})  # type: ignore[arg-type]
+        exchange = self._register(**{"json": body, "valid": True, **changes})
         if changes.get("valid", True):
             self.found.answers.append(exchange)
         return exchange
@@ -134,13 +134,10 @@ class Registrar:
 
     def try_alternative(self, alternative: Alternative) -> Exchange:
         """Send a registration with one difference."""
-        self._look_before()
-        form = urlencode(alternative.body).encode() if alternative.content_type == FORM else None
-        return self.client.send(
-            "registerPixKey",
-            self.account,
-            json=alternative.body if form is None else NOTHING,
-            body=form,
+        is_form = alternative.content_type == FORM
+        return self._register(
+            json=NOTHING if is_form else alternative.body,
+            body=urlencode(alternative.body).encode() if is_form else None,
             headers=alternative.headers,
             query=alternative.query,
             content_type=alternative.content_type,
@@ -151,7 +148,7 @@ class Registrar:
         if not registered(exchange):
             return True
         made = self._key_of(exchange, key)
-        known = bool(made.key) and (made.key == key.key or UUID.fullmatch(made.key) is not None)
+        known = bool(made.key) and (made.key == key.key or bool(UUID.fullmatch(made.key)))
         if not self.deletes or (known and self.keys.was_there_before(made.key)):
             return False
         if not known:  # a masked key may be a part of any other
@@ -169,8 +166,7 @@ class Registrar:
         before = self.listing
         if before is None or not can_show_what_is_made(self.keys, before):
             return False
-        after = [listing for listing in (self.look(), self.look()) if listing]
-        value = made_since(self.keys, before, after)
+        value = made_since(self.keys, before, [listing for listing in (self.look(), self.look()) if listing])
         if not value:
             return False
         self.keys.learn_value(exchange, value)
@@ -181,17 +177,14 @@ class Registrar:
     def clean_up(self) -> None:
         """Look what is left at the end, and try once more to delete the keys of the profile that the run registered."""
         listing = self.look() if self.keys.not_cleaned_up() else None
-        mine = (
-            KeyState.REGISTERED,
-            KeyState.MAYBE,
-        )  # what was deleted and is listed again may be somebody else's by now
+        mine = KeyState.REGISTERED, KeyState.MAYBE  # a deleted key that is listed may be somebody else's by now
         left = [key for key in self.keys.not_cleaned_up() if key.owned and key.state in mine]
-        for key in left if self.deletes else []:
-            sure = key.state is not KeyState.MAYBE or (self.keys.before and listing and listing.shows(key.value))
-            if sure:
+        if not left or not self.deletes:
+            return
+        for key in left:
+            if key.state is not KeyState.MAYBE or (self.keys.before and listing and listing.shows(key.value)):
                 self.delete(PixKey(key.type, key.value), valid=False)
-        if left and self.deletes:
-            self.look()
+        self.look()
 
     def look(self) -> Listing | None:
         """Read the list of keys as it is now; None where it may not be read, or cannot."""
@@ -202,11 +195,12 @@ class Registrar:
         self.listing = Listing(listed) if succeeded(listed) and readable else None
         return self.listing
 
-    def _look_before(self) -> None:
-        """Read the list before the first registration of a key of the profile: what is there already is the operator's."""
+    def _register(self, **sent: Any) -> Exchange:
+        """Send a registration; before the first one read the list: what is there already is the operator's."""
         if not self.keys.started:
             self.look()
             self.keys.started = True
+        return self.client.send("registerPixKey", self.account, **sent)
 
     def undo_invalid(self, exchange: Exchange) -> None:
         """Delete a synthetic key that an invalid request registered after all."""

@@ -14,7 +14,7 @@ from tests.traffic.generation.world import World
 
 def run_sequences(world: World, wanted: GenerationSettings) -> None:
     """Run the machine. Which step comes when depends on the seed alone, never on an answer."""
-    register_profile(wanted.cache)
+    register_profile()
     machine = hypothesis.seed(derived(wanted.seed, "stateful"))(_machine(world))
     bounds = settings(
         settings.get_profile(PROFILE),

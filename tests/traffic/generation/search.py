@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 from unittest import SkipTest
 
 import hypothesis
@@ -21,7 +20,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
-from reports.writing import writable
+from reports.writing import RUNS, writable
 from tests.traffic.case import Case
 from tests.traffic.generation.collecting import Sign
 from tests.traffic.generation.settings import GenerationSettings
@@ -51,7 +50,7 @@ class Search:
 
     def run(self) -> None:
         """Send everything."""
-        register_profile(self.settings.cache)
+        register_profile()
         folder = writable(self.settings.database) if self.settings.database else None
         store = DirectoryBasedExampleDatabase(folder) if folder else None
         if folder is not None and self.settings.replay:
@@ -115,9 +114,9 @@ def derived(seed: int, name: str) -> int:
     return int.from_bytes(sha256(f"{seed} {name}".encode()).digest()[:8])
 
 
-def register_profile(cache: Path) -> None:
+def register_profile() -> None:
     """A profile of our own, in place of the `ci` profile, which always tries the same; and files where runs are."""
-    hypothesis.configuration.set_hypothesis_home_dir(cache)
+    hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
     if hasattr(providers, "_get_local_constants"):  # else which modules are loaded would decide what a seed gives
         providers._get_local_constants = Constants
     settings.register_profile(

@@ -22,14 +22,13 @@ MOST_SEQUENCES, STEPS = 3, 8
 class GenerationSettings:
     """`examples` valid requests and `drawn` ones for each operation.
 
-    `cache` is where Hypothesis keeps its tables of Unicode. `database` keeps the choices of failing examples, None
-    for none; `replay` tries them first, which a run that repeats another one does not.
+    `database` keeps the choices of failing examples, None for none; `replay` tries them first, which a run that repeats
+    another one does not.
     """
 
     seed: int
     examples: int
     drawn: int
-    cache: Path
     database: Path | None
     replay: bool
 
@@ -40,7 +39,6 @@ def settings_of(config: pytest.Config, profile: Profile, *, seed: int) -> Genera
         seed=seed,
         examples=examples_of(config, profile),
         drawn=wanted_examples(config, profile) or DEFAULT_DRAWN,
-        cache=RUNS / ".hypothesis",
         database=None if config.getoption("no_report") else RUNS / profile.name / ".hypothesis",
         replay=config.getoption("seed") is None,
     )

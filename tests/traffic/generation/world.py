@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from environments.door.client import Client
 from environments.door.liveness import GONE, UnreachableError
@@ -28,16 +28,15 @@ MOST_TRANSFERS = 1
 BALANCES = 3
 """Readings around a transfer that is executed twice: before, between and after."""
 Numbers = Mapping[str, Decimal]
-P = ParamSpec("P")
 
 
-def _step(act: Callable[Concatenate[World, P], None]) -> Callable[Concatenate[World, P], None]:
+def _step(act: Callable[..., None]) -> Callable[..., None]:
     """A step that a target which is gone cuts short: what was learned until then is judged."""
 
     @wraps(act)
-    def taken(world: World, /, *args: P.args, **kwargs: P.kwargs) -> None:
+    def taken(world: World, *keys: PixKey) -> None:
         try:
-            act(world, *args, **kwargs)
+            act(world, *keys)
         except UnreachableError as error:
             world.findings.cut = world.findings.cut or GONE.format(error)
 
