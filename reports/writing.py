@@ -23,8 +23,8 @@ def prepare(folder: Path) -> None:
     probe.unlink()
 
 
-def writable(folder: Path) -> Path | None:
-    """The folder, made where it is missing; None where it cannot be written."""
+def make_writable(folder: Path) -> Path | None:
+    """Make the folder where it is missing, and give it; None where it cannot be written."""
     try:
         prepare(folder)
     except OSError:

@@ -66,7 +66,7 @@ class ExecutionGuard:
             raise AlreadySentError(
                 "this code is spent: it was executed, or its outcome is unknown; it is not sent again"
             )
-        if self.keeps_codes_back:
+        if self.keep_codes_back():
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
         if self._budget.is_marked(_GRANTED) and not executes:
             raise NotSentError("a code was executed without a valid token: one proof is enough")
@@ -77,16 +77,17 @@ class ExecutionGuard:
                 self.refused_by_journal[code] = error.earlier
             raise
 
-    def usable(self, codes: Iterable[str]) -> list[str]:
-        """The codes that no earlier run sent. Where the journal cannot be used, each send says so."""
+    def drop_sent(self, codes: Iterable[str]) -> list[str]:
+        """Give the codes that no earlier run sent, and refuse the others. Where the journal cannot be used, each send
+        says so."""
         for code in codes:
             with suppress(JournalError, OSError, NotSentError):
                 self.refuse(code, executes=True)
         return [code for code in codes if code not in self.refused_by_journal]
 
-    @property
-    def keeps_codes_back(self) -> bool:
-        """Whether an execution was answered 401, in whatever process, and the token is still the same."""
+    def keep_codes_back(self) -> bool:
+        """Keep real codes back after any process got a 401 to an execution, until the token is another one. False
+        where codes may be sent."""
         if self._refused_token is None and self._budget.is_marked(_TOKEN_REFUSED):
             self._refused_token = self._token()
         return self._refused_token is not None and self._refused_token == self._token()
@@ -94,7 +95,7 @@ class ExecutionGuard:
     @property
     def room(self) -> int:
         """How many more codes this run may execute, as far as it is known before one is sent."""
-        return 0 if self.keeps_codes_back or self.journal_trouble else self._budget.executions_left
+        return 0 if self.keep_codes_back() or self.journal_trouble else self._budget.executions_left
 
     @property
     def resends_by_option(self) -> bool:

@@ -65,7 +65,7 @@ class RetryPolicy:
     def repeat(self, sending: Sending) -> None:
         """Wait and send the request again, as long as the service asks for it and nothing was done."""
         attempt, may = 0, {"repeatable": sending.repeatable, "executes": sending.executes}
-        while (wait := self.wait_before(sending.exchange, attempt, **may)) is not None:
+        while (wait := self.plan_wait(sending.exchange, attempt, **may)) is not None:
             time.sleep(wait)
             attempt += 1
             if not sending.send_again():
@@ -75,10 +75,9 @@ class RetryPolicy:
 
     # -- how long ---------------------------------------------------------------------------------------------
 
-    def wait_before(
-        self, exchange: Exchange, attempt: int, *, repeatable: bool, executes: bool = False
-    ) -> float | None:
-        """Seconds until the request may go again; None where it must not, need not, or was repeated often enough.
+    def plan_wait(self, exchange: Exchange, attempt: int, *, repeatable: bool, executes: bool = False) -> float | None:
+        """Plan a wait, and count it: seconds until the request may go again. None where it must not, need not, or was
+        repeated often enough.
 
         A refused connection, a 429 and a lock say that nothing was done, so they count for every request but an
         execution: that goes again only where it never left. The executions after a 429 are slowed down.

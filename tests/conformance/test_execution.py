@@ -7,7 +7,7 @@ import pytest
 from tests.harness.judging import assert_found, assert_holds, observe, remark, requirement, rules_of, supplied
 from tests.traffic.findings import (
     accepted_under_another_scheme,
-    judge_the_token,
+    find_out_whether_the_token_is_accepted,
     needs_more,
     none_granted,
     seen_in_one_answer,
@@ -43,7 +43,7 @@ def test_without_a_valid_token_nothing_is_executed(executions, execution_answers
 @requirement("executePix.token.accepted")
 def test_a_valid_token_is_accepted(endpoints, execution_answers):
     """A valid access token is accepted for an execution."""
-    assert_found(judge_the_token(endpoints, "executePix", execution_answers))
+    assert_found(find_out_whether_the_token_is_accepted(endpoints, "executePix", execution_answers))
 
 
 @requirement("executePix.token.scheme")

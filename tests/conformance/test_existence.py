@@ -6,14 +6,14 @@ import pytest
 
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import assert_found, assert_holds, each, judged_last, requirement, rules_of
-from tests.traffic.findings import judge_the_prefix
+from tests.traffic.findings import find_out_whether_the_prefix_is_served
 
 
 @judged_last
 @pytest.mark.parametrize("operation", each(operations(), "exists"))
 def test_endpoint_exists(operation, endpoints):
     """The endpoint answers, and not like an undocumented path."""
-    assert_found(endpoints.existence(operation))
+    assert_found(endpoints.find_out_existence(operation))
 
 
 @pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))
@@ -26,4 +26,4 @@ def test_general_rule_reaches_the_operation(requirement_id, traffic):
 @requirement("general.versionPrefix")
 def test_documented_paths_answer_under_v1(endpoints):
     """At least one documented path answers under /v1."""
-    assert_found(judge_the_prefix(endpoints))
+    assert_found(find_out_whether_the_prefix_is_served(endpoints))

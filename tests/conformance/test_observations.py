@@ -29,7 +29,7 @@ def test_token_of_a_read(operation, traffic):
 @pytest.mark.parametrize("operation", each(operations(), "refusal"))
 def test_refusals(operation, endpoints):
     """Requests are refused in these ways."""
-    refused = [seen for seen in refused_with(endpoints.whole) if seen.operation == operation]
+    refused = [seen for seen in refused_with(endpoints.send_everything()) if seen.operation == operation]
     supplied(refused, "nothing was refused")
 
     observe(tally_of(refused), *refused[:5])
@@ -38,7 +38,7 @@ def test_refusals(operation, endpoints):
 @requirement("general.codeValues")
 def test_codes(endpoints):
     """These values of code are seen."""
-    codes = codes_of_envelopes(endpoints.whole)
+    codes = codes_of_envelopes(endpoints.send_everything())
     supplied(codes, "no envelope with a code was seen")
 
     observe(", ".join(map(str, codes[:20])))
@@ -47,14 +47,15 @@ def test_codes(endpoints):
 @requirement("general.rateLimit")
 def test_rate_limits(endpoints):
     """The service asks the suite to slow down this often."""
-    limited = refused_with(endpoints.whole, RefusalKind.RATE_LIMIT)
+    exchanges = endpoints.send_everything()
+    limited = refused_with(exchanges, RefusalKind.RATE_LIMIT)
 
-    observe(f"429 for {len(limited)} of {len(endpoints.whole)} requests", *limited[:3])
+    observe(f"429 for {len(limited)} of {len(exchanges)} requests", *limited[:3])
 
 
 @requirement("general.sizeLimit")
 def test_size_limits(endpoints):
     """This many requests are too large for the service."""
-    large = refused_with(endpoints.whole, RefusalKind.SIZE)
+    large = refused_with(endpoints.send_everything(), RefusalKind.SIZE)
 
     observe(f"413, 414 or 431 for {len(large)} requests", *large[:3])

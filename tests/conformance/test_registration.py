@@ -17,7 +17,7 @@ from tests.harness.judging import (
     supplied,
 )
 from tests.traffic.effects import no_refusal_had_an_effect, warn_of_suspected
-from tests.traffic.findings import judge_the_token, none_granted, registration_is_understood
+from tests.traffic.findings import find_out_whether_the_token_is_accepted, none_granted, registration_is_understood
 from tests.traffic.observations import summaries_of
 from tests.traffic.refused_credentials import of_a_guessable_token
 from tests.traffic.registrar import Attempted
@@ -76,7 +76,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations, token):
 @requirement("registerPixKey.token.accepted")
 def test_a_valid_token_is_accepted(endpoints, registrations):
     """A valid access token is accepted for a key registration."""
-    assert_found(judge_the_token(endpoints, "registerPixKey", registrations.answers))
+    assert_found(find_out_whether_the_token_is_accepted(endpoints, "registerPixKey", registrations.answers))
 
 
 @requirement("registerPixKey.token.scheme")

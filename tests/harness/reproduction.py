@@ -25,8 +25,8 @@ class Robustness:
     def listen(self, sending: Sending) -> None:
         """Judge the answer that stands, and send a request again that broke a rule."""
         counts_at_once = sending.exchange.response is not None and sending.intent.may_move_money
-        if self._note(sending.exchange, counts_at_once) and (second := sending.reproduce()):
-            self._note(second)
+        if self._remember_broken(sending.exchange, counts_at_once) and (second := sending.reproduce()):
+            self._remember_broken(second)
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """Judge an exchange. A robustness requirement holds where a deviation was seen once and not again."""
@@ -36,8 +36,8 @@ class Robustness:
             return judgement
         return Judgement(Outcome.HOLDS, f"seen once and not again: {judgement.message}")
 
-    def _note(self, exchange: Exchange, counts_at_once: bool = False) -> bool:
-        """Remember what the exchange breaks. Whether it breaks anything."""
+    def _remember_broken(self, exchange: Exchange, counts_at_once: bool = False) -> bool:
+        """Remember the rules that the exchange breaks. False where it breaks none."""
         ids = robustness_of(exchange.operation)
         broken = [id for id in ids if judge(id, exchange).deviates]
         for requirement_id in broken:

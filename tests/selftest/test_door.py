@@ -61,7 +61,7 @@ def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(tmp_pa
 
     assert a_run.events == ["sent", "not sent"]
     assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])
-    assert later.door.guard.usable([CODE]) == [CODE]
+    assert later.door.guard.drop_sent([CODE]) == [CODE]
 
 
 def _stop(seconds):

@@ -115,7 +115,7 @@ def test_what_is_waited_for(answer, waits, tmp_path):
         exchange = Run(service, tmp_path).client.send("listAccounts")
     seen = type(exchange)(1, "listAccounts", exchange.request, response=answer, valid=True)
 
-    assert (RetryPolicy().wait_before(seen, 0, repeatable=True) is not None) is waits
+    assert (RetryPolicy().plan_wait(seen, 0, repeatable=True) is not None) is waits
 
 
 def test_wrong_tokens_take_half_of_the_time_at_most(tmp_path, waits):

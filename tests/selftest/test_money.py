@@ -144,7 +144,7 @@ def test_a_code_that_never_left_is_executed_by_a_later_run(service, tmp_path):
     later.execute()
 
     assert service.executions == [CODE]
-    assert Run(service, tmp_path, name="three").door.guard.usable([CODE]) == []
+    assert Run(service, tmp_path, name="three").door.guard.drop_sent([CODE]) == []
 
 
 def test_a_code_whose_bad_credentials_were_refused_is_executed_by_a_later_run(service, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 
 from environments.door.authorization import VALID
 from environments.door.client import NOTHING, synthetic
@@ -45,8 +45,9 @@ class Endpoints:
         self.traffic, self._client, self._profile = traffic, traffic.client, traffic.profile
         self._findings: dict[str, Judgement] = {}
         self._left_open: set[str] = set()
+        self.send_everything = cache(self._send_everything)
 
-    def existence(self, operation: str) -> Judgement:
+    def find_out_existence(self, operation: str) -> Judgement:
         """Find out whether the endpoint exists. Where passing trouble left that open, all that was sent since counts."""
         if operation not in self._findings or operation in self._left_open:
             self._left_open.discard(operation)
@@ -56,9 +57,8 @@ class Endpoints:
                 self._findings[operation] = inconclusive(str(missing))
         return self._findings[operation]
 
-    @cached_property
-    def whole(self) -> list[Exchange]:
-        """Every exchange of the run, once everything was sent to the operations that the selection is about."""
+    def _send_everything(self) -> list[Exchange]:
+        """Send everything to the operations that the selection is about, and give every exchange of the run."""
         for operation in operations():
             if operation in self.traffic.reach.subjects:
                 self._send_all(operation)
@@ -67,7 +67,7 @@ class Endpoints:
 
     def _send_all(self, operation: str) -> None:
         try:
-            self.existence(operation)
+            self.find_out_existence(operation)
             for case in malformed(operation, self._profile):
                 case.send(self._client)
             if operation == "registerPixKey" and "fuzz" in self._profile.allow:
@@ -79,10 +79,10 @@ class Endpoints:
 
     def _gather(self, operation: str) -> Judgement:
         questions = {
-            Question.ELSEWHERE: self._look_elsewhere,
-            Question.BESIDE: self._compare,
-            Question.VALID: self._check_the_request,
-            Question.INVALID: self._compare_invalid_requests,
+            Question.ELSEWHERE: self._send_elsewhere,
+            Question.BESIDE: self._send_it_to_sibling,
+            Question.VALID: self._send_what_shows_that_it_is_valid,
+            Question.INVALID: self._send_invalid_requests,
         }
         evidence = Evidence(tuple(self._send_what_can_show(operation)))
         while isinstance(concluded := conclude(evidence), Question):
@@ -94,33 +94,33 @@ class Endpoints:
     def _send_what_can_show(self, operation: str) -> list[Exchange]:
         """The exchanges that can show the operation, the surest first."""
         if operation == "executePix":
-            executions = self.traffic.executions
+            executions = self.traffic.execute_once()
             prepared = [seen for seen in executions.answers if seen.number in executions.prepared]
             return [*executions.successes, *prepared, *([executions.unknown] if executions.unknown else [])]
         if operation == "registerPixKey":
-            found = self.traffic.registrations
+            found = self.traffic.register_once()
             return [*found.accepted, *found.fresh]
         if operation == "deletePixKey":
-            deletions = self.traffic.registrations.deletions if self.traffic.permitted("registerPixKey") else []
+            deletions = self.traffic.register_once().deletions if self.traffic.permitted("registerPixKey") else []
             return deletions or [self._client.send("deletePixKey", synthetic(), json={})]
         return self.traffic.visit(operation)[:1]
 
-    def _look_elsewhere(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_elsewhere(self, operation: str, evidence: Evidence) -> Evidence:
         """See what other requests of the run show of the endpoint, and send another harmless one."""
         others = [seen for seen in self._client.door.exchanges if seen.operation == operation]
         if seen := granted([seen for seen in others if seen.credential == VALID]):
             return replace(evidence, answers=(*evidence.answers, seen))
-        compared = next((each for each in map(self._send_beside, comparable(others)) if _counts(each)), None)
+        compared = next((each for each in map(self._send_to_sibling, comparable(others)) if _counts(each)), None)
         if compared is None and not is_passing(harmless := self._send_harmlessly(operation)):
-            compared = self._send_beside(harmless)
+            compared = self._send_to_sibling(harmless)
         return replace(evidence, elsewhere=(compared,) if compared and _counts(compared) else ())
 
-    def _compare(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_it_to_sibling(self, operation: str, evidence: Evidence) -> Evidence:
         """Send the request that was refused to the path beside the endpoint."""
         assert evidence.answer is not None
-        return replace(evidence, comparison=self._send_beside(evidence.answer))
+        return replace(evidence, comparison=self._send_to_sibling(evidence.answer))
 
-    def _compare_invalid_requests(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_invalid_requests(self, operation: str, evidence: Evidence) -> Evidence:
         """A valid request may be refused like an unknown path (no such key, no such payee), and an invalid one not.
 
         For a synthetic account: what a deletion without a key does to a real one is not shown.
@@ -129,10 +129,10 @@ class Endpoints:
         compared: list[Comparison] = []
         for body in _invalid_bodies(operation, self._profile):
             if not any(each.tells_apart for each in compared):
-                compared.append(self._send_beside(self._client.send(operation, argument, body=body)))
+                compared.append(self._send_to_sibling(self._client.send(operation, argument, body=body)))
         return replace(evidence, invalid=tuple(compared))
 
-    def _send_beside(self, seen: Exchange) -> Comparison:
+    def _send_to_sibling(self, seen: Exchange) -> Comparison:
         """Send a request once more, to the path beside the endpoint; never with a real code."""
         argument = synthetic() if seen.operation == "executePix" else _argument(seen)
         return Comparison(seen, self._client.send_to_sibling(seen.operation, argument, body=seen.request.body or None))
@@ -149,7 +149,7 @@ class Endpoints:
 
     # -- whether the refused request is known to be valid -----------------------------------------------------
 
-    def _check_the_request(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_what_shows_that_it_is_valid(self, operation: str, evidence: Evidence) -> Evidence:
         """Find out whether the request is surely valid: else its refusal says nothing of the endpoint."""
         assert evidence.comparison is not None
         seen = evidence.comparison.endpoint
@@ -160,7 +160,7 @@ class Endpoints:
         """A prepared code, a key that is listed, or an account that a read or another operation accepts. Where nothing
         was granted the token may be wrong, and a 404 alone says that there is no such path."""
         if seen.operation == "executePix":
-            return seen.number in self.traffic.executions.prepared
+            return seen.number in self.traffic.execute_once().prepared
         if seen.operation == "deletePixKey" and self._send_and_compare_registrations(beside):
             deletion = self._delete_a_listed_key(seen)
             return deletion is not None and indistinguishable(seen, deletion)
@@ -175,7 +175,7 @@ class Endpoints:
     def _send_and_compare_registrations(self, beside: Exchange) -> bool:
         """Send registrations that may be refused, where no requirement of the registration is selected. True where all
         that are refused are refused like an unknown path."""
-        found = self.traffic.registrations
+        found = self.traffic.register_once()
         if not found.tried[Attempted.UNDOCUMENTED_TYPE]:
             send(registrar := Registrar(self._client, self._profile), undocumented(self._profile.pix_keys[:1]))
             found.tried = registrar.found.tried

@@ -52,7 +52,7 @@ def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]],
             names = of_code(token, index, len(spends.codes) + spends.prepared)
             if not any(_send_refusable(client, code, name, found) for name in names):
                 _execute_one(client, code, was_prepared, found)
-            if client.door.guard.keeps_codes_back:
+            if client.door.guard.keep_codes_back():
                 return found
     return found
 
@@ -60,7 +60,7 @@ def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]],
 def spending_of(client: Client, profile: Profile) -> Spending:
     """What of the profile's transactions this run executes, by what the journal says of its codes."""
     codes = profile.transactions.codes
-    return spending(profile, set(codes) - set(client.door.guard.usable(codes)))
+    return spending(profile, set(codes) - set(client.door.guard.drop_sent(codes)))
 
 
 def most_executions(spends: Spending | None) -> int:

@@ -23,8 +23,8 @@ from tests.traffic.refused_credentials import MOST_CITED, credentials_of
 from tests.traffic.registrar import Registrations
 
 
-def judge_the_token(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
-    """Judge whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid."""
+def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
+    """Find out whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid."""
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     for answer in answers:
         if succeeded(answer):
@@ -53,7 +53,7 @@ def _send_what_shows_the_token(endpoints: Endpoints, but: str) -> tuple[Exchange
     traffic = endpoints.traffic
     for operation in ("executePix", "registerPixKey"):
         if operation != but and traffic.permitted(operation):
-            granted = [seen for seen in endpoints.whole if seen.operation == operation and succeeded(seen)]
+            granted = [seen for seen in endpoints.send_everything() if seen.operation == operation and succeeded(seen)]
             if granted:
                 return (granted[0],)
     for operation in filter(traffic.permitted, READS):
@@ -134,13 +134,13 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
     return inconclusive("no registration was understood", *registrations.answers[:1])
 
 
-def judge_the_prefix(endpoints: Endpoints) -> Judgement:
-    """Judge whether one of the documented paths answers, by asking each. OutOfScope where the profile permits nothing at all."""
+def find_out_whether_the_prefix_is_served(endpoints: Endpoints) -> Judgement:
+    """Find out whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
     traffic = endpoints.traffic
     permits(traffic.profile.allow - {"fuzz"}, "needs any permission in allow")
     permitted = list(filter(traffic.permitted, operations()))
     supplied(permitted, "all that is permitted may move money: add read to allow, or select an operation")
-    found = [endpoints.existence(operation) for operation in permitted]
+    found = [endpoints.find_out_existence(operation) for operation in permitted]
     exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
     if any(judgement.holds for judgement in found):
         return holds(*exchanges)

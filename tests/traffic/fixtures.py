@@ -39,7 +39,7 @@ def endpoints(traffic: Traffic) -> Endpoints:
 @pytest.fixture(scope="session")
 def executions(traffic: Traffic) -> Executions:
     """Refusals and executions of transaction codes."""
-    return traffic.executions
+    return traffic.execute_once()
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +54,7 @@ def execution_answers(executions: Executions) -> list[Exchange]:
 @pytest.fixture(scope="session")
 def registrations(traffic: Traffic) -> Registrations:
     """Refusals, registrations and deletions of keys."""
-    found = traffic.registrations
+    found = traffic.register_once()
     if found.missing:
         raise NotExercised(found.missing)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from environments.door.budget import Spending
 from environments.door.client import Client
@@ -28,6 +28,8 @@ class Traffic:
         self.client, self.profile, self.token, self.reach = client, profile, token, reach
         self._visits: dict[str, list[Exchange]] = {}
         self._incomplete: dict[str, Exchange] = {}
+        self.prepare_once, self.execute_once = cache(self._prepare), cache(self._execute)
+        self.register_once = cache(self._register)
 
     def permitted(self, operation: str) -> bool:
         """Whether the profile allows the operation, and the selection reaches it."""
@@ -40,24 +42,21 @@ class Traffic:
             raise NotExercised("no account: supply accounts")
         return self.profile.accounts[0]
 
-    @cached_property
-    def preparations(self) -> list[Exchange]:
-        """The transfers that were prepared as transactions.prepare says."""
+    def _prepare(self) -> list[Exchange]:
+        """Prepare transfers as transactions.prepare says."""
         if not self.reach.spends_codes:
             return []
         wanted = min(spending_of(self.client, self.profile).prepared, self.client.door.guard.room)
         return prepare(self.client, self.profile, wanted)
 
-    @cached_property
-    def executions(self) -> Executions:
-        """Refusals and executions; without a real code where no selected requirement needs one."""
+    def _execute(self) -> Executions:
+        """Send everything that goes to the execution; no real code where no selected requirement needs one."""
         profile = self.profile if self.reach.spends_codes else replace(self.profile, transactions=Transactions())
-        prepared = lambda: codes_of(self.preparations, self.profile.transactions.prepare)  # noqa: E731 - asked for late
+        prepared = lambda: codes_of(self.prepare_once(), self.profile.transactions.prepare)  # noqa: E731 - asked for late
         return execute(self.client, profile, prepared, self.token)
 
-    @cached_property
-    def registrations(self) -> Registrations:
-        """Refusals, registrations and deletions of keys."""
+    def _register(self) -> Registrations:
+        """Register keys and delete them, with the requests that are to be refused."""
         if not self.permitted("registerPixKey"):
             return Registrations(
                 "", missing="only a key that the run registered is deleted: add register-keys to allow"
@@ -78,7 +77,7 @@ class Traffic:
             known = [seen for seen in sent if seen.expects_success]
             valid = known[-1] if known else self.client.send(operation, argument, valid=True)
             return [valid, self.client.send(operation, argument, credential="no header")]
-        prepared = [seen for seen in self.preparations if seen.operation == operation]
+        prepared = [seen for seen in self.prepare_once() if seen.operation == operation]
         if prepared:
             return prepared
         body = _body_of(operation, self.profile)

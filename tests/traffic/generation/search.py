@@ -20,7 +20,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
-from reports.writing import RUNS, writable
+from reports.writing import RUNS, make_writable
 from tests.traffic.case import Case
 from tests.traffic.generation.collecting import Sign
 from tests.traffic.generation.settings import GenerationSettings
@@ -51,7 +51,7 @@ class Search:
     def run(self) -> None:
         """Send everything."""
         register_profile()
-        folder = writable(self.settings.database) if self.settings.database else None
+        folder = make_writable(self.settings.database) if self.settings.database else None
         store = DirectoryBasedExampleDatabase(folder) if folder else None
         if folder is not None and self.settings.replay:
             self._pass(self._sent_and_shown, (Phase.reuse,), store)
