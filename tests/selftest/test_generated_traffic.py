@@ -66,7 +66,7 @@ def test_server_error_is_found(operation, mistake):
 class DropsUnknownAccounts(Falls):
     """The sandbox, which drops the connection when the balance of an unknown account is read."""
 
-    OPERATION = "getBalance"
+    OPERATIONS = ("getBalance",)
 
     def trips(self, request: Request) -> bool:
         return MARK in request.path

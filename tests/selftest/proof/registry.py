@@ -99,6 +99,11 @@ def _declared_at() -> str:
     return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
 
 
+def rows_of(operation: str, *rows: str) -> tuple[str, ...]:
+    """The ids, or patterns of ids, of these requirements of an operation."""
+    return tuple(f"{operation}.{row}" for row in rows)
+
+
 MUTANTS = Registry(lists="fails")
 """Services that break the requirements they name, and no others; what is implied, or an example, warns."""
 VARIANTS = Registry(lists="fails")

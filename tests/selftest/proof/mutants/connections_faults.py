@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
-from typing import ClassVar
 
 from environments.sandbox import Request, Response, Service, Transfer
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.registry import broken, mutant
 
 
 class KnowsItsConnections(Service):
     """The sandbox, which counts the requests of each connection. One thread serves a connection from first to last."""
-
-    OPERATION: ClassVar[str] = "executePix"
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +30,7 @@ class KnowsItsConnections(Service):
 class ForgetsOnAKeptConnection(KnowsItsConnections):
     """The sandbox, whose results lack a field from the second request of a connection on."""
 
-    FIELD: ClassVar[str] = ""
+    FIELD = ""
 
     def execution_result(self, transfer: Transfer) -> dict[str, object]:
         result = super().execution_result(transfer)
@@ -42,33 +39,25 @@ class ForgetsOnAKeptConnection(KnowsItsConnections):
 
 for _field in ("digit", "document"):
     broken(
-        "kept connection",
-        f"ExecutionForgets{_field.title()}OnAKeptConnection",
+        "kept connection", f"ExecutionForgets{_field.title()}OnAKeptConnection",
         f"From the second request of a connection on, {_field} is missing.",
-        ForgetsOnAKeptConnection,
-        f"executePix.{_field}.present",
-        FIELD=_field,
-    )
+        ForgetsOnAKeptConnection, f"executePix.{_field}.present", FIELD=_field,
+    )  # fmt: skip
 
 
-class UnmasksOnAKeptConnection(KnowsItsConnections):
-    """The sandbox, which masks no document from the second request of a connection on."""
+@mutant("kept connection", "executePix.document.masked")
+class ExecutionUnmasksOnAKeptConnection(KnowsItsConnections):
+    """From the second request of a connection on, the document is not masked."""
 
     def mask(self, document: str) -> str:
         return document if self.carried else super().mask(document)
 
 
-broken(
-    "kept connection",
-    "ExecutionUnmasksOnAKeptConnection",
-    "From the second request of a connection on, the document is not masked.",
-    UnmasksOnAKeptConnection,
-    "executePix.document.masked",
-)
+@mutant("kept connection", "executePix.token.required", hides=("executePix.token.scheme",))
+class ExecutionTrustsAConnection(KnowsItsConnections):
+    """The token is not checked on a connection that was authorized before."""
 
-
-class TrustsAConnection(KnowsItsConnections):
-    """The sandbox, which checks no token on a connection that was authorized before, for one operation."""
+    OPERATION = "executePix"
 
     def authorize(self, request: Request, operation: str) -> None:
         if operation != self.OPERATION or not getattr(self.connection, "authorized", False):
@@ -76,20 +65,8 @@ class TrustsAConnection(KnowsItsConnections):
         self.connection.authorized = True
 
 
-broken(
-    "kept connection",
-    "ExecutionTrustsAConnection",
-    "The token is not checked on a connection that was authorized before.",
-    TrustsAConnection,
-    "executePix.token.required",
-    hides=("executePix.token.scheme",),
-)
-broken(
-    "kept connection",
-    "RegistrationTrustsAConnection",
-    "The token is not checked on a connection that was authorized before.",
-    TrustsAConnection,
-    "registerPixKey.token.required",
-    warns=("registerPixKey.token.scheme",),
-    OPERATION="registerPixKey",
-)
+@mutant("kept connection", "registerPixKey.token.required", warns=("registerPixKey.token.scheme",))
+class RegistrationTrustsAConnection(ExecutionTrustsAConnection):
+    """The token is not checked on a connection that was authorized before."""
+
+    OPERATION = "registerPixKey"

@@ -1,88 +1,64 @@
-"""Requests that the document shows, and that the service does not take: something more or else is required."""
+"""Requests that the document shows, and that the service does not take: something more or else is required, or a key
+type is refused; and undocumented key types that are registered."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from environments.sandbox import Refusal, Request, Service
+from environments.sandbox.pix_keys import FORMATS
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.mutants.making_faults import DELETION, Demands, members_of
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.mutants.making_faults import DELETION, Demands, breaks, fixed, members_of
+from tests.selftest.proof.registry import broken, rows_of
 
 REMOVED = ("from", "to", "value", "date", "description")
 PREPARED = str(Path(__file__).with_name("prepared.yaml"))
 """A profile whose run prepares its codes, so that a refusal cannot mean that they have expired."""
-_UNREGISTERED = (
-    "registerPixKey.envelope.*", "registerPixKey.json*", "registerPixKey.status", "registerPixKey.fields.*",
-    "registerPixKey.Success.*", "registerPixKey.Message.*", "registerPixKey.Key.*", "registerPixKey.DocumentNumber.*",
-    "registerPixKey.pixKeyType.[A-Z]*", "registerPixKey.body.*",
-    "registerPixKey.token.accepted", "registerPixKey.repeated",
+_UNREGISTERED = rows_of(
+    "registerPixKey", "envelope.*", "json*", "status", "fields.*", "Success.*", "Message.*", "Key.*", "DocumentNumber.*",
+    "pixKeyType.[A-Z]*", "body.*", "token.accepted", "repeated",
 )  # fmt: skip
 """Everything that a registration would show."""
-_SUFFICIENT = "registerPixKey.body.sufficient"
 _CONTENT_TYPE = "registerPixKey.contentType.accepted"
 
 
-def _registration_needs(name: str, text: str, refusal: str, lacks: Any) -> None:
-    broken(
-        "more is required",
-        name,
-        text,
-        Demands,
-        _SUFFICIENT,
-        hides=(*_UNREGISTERED, _CONTENT_TYPE),
-        REFUSAL=(400, refusal),
-        lacks=lacks,
-    )
-
-
-for _field in REMOVED:
-    _registration_needs(
-        f"RegistrationNeeds{_field.capitalize()}",
-        f"The removed body field {_field} is required.",
-        f"The field {_field} is missing.",
-        lambda self, request, field=_field: field not in members_of(request),
-    )
 NEEDS = {
+    **{
+        field.capitalize(): (
+            f"The removed body field {field} is", f"The field {field} is missing.",
+            lambda request, field=field: field not in members_of(request),
+        )
+        for field in REMOVED
+    },
     "AllRemovedFields": (
         "The five removed body fields are", "A field is missing.",
-        lambda self, request: not set(REMOVED) <= set(members_of(request)),
+        lambda request: not set(REMOVED) <= set(members_of(request)),
     ),
     "AnotherField": (
         "The body field ownerName is", "The field 'ownerName' is missing.",
-        lambda self, request: "ownerName" not in members_of(request),
+        lambda request: "ownerName" not in members_of(request),
     ),
     "AnApiKey": (
-        "The header X-Api-Key is", "Who is calling?", lambda self, request: not request.header("X-Api-Key"),
+        "The header X-Api-Key is", "Who is calling?", lambda request: not request.header("X-Api-Key"),
     ),
     "AnIdempotencyKey": (
-        "The header Idempotency-Key is", "Send it once.", lambda self, request: not request.header("Idempotency-Key"),
+        "The header Idempotency-Key is", "Send it once.", lambda request: not request.header("Idempotency-Key"),
     ),
     "AnotherHeader": (
         "The header X-Branch is", "The header X-Branch is missing.",
-        lambda self, request: not request.header("X-Branch"),
+        lambda request: not request.header("X-Branch"),
     ),
     "AQuery": (
         "The query parameter channel is", "The query parameter `channel` is missing.",
-        lambda self, request: "channel=" not in request.query,
+        lambda request: "channel=" not in request.query,
     ),
 }  # fmt: skip
 for _name, (_what, _refusal, _lacks) in NEEDS.items():
-    _registration_needs(f"RegistrationNeeds{_name}", f"{_what} required.", _refusal, _lacks)
-
-
-def _registration_takes_otherwise(name: str, text: str, row: str, lacks: Any, status: int = 400) -> None:
     broken(
-        "documented request refused",
-        name,
-        text,
-        Renames,
-        f"registerPixKey.{row}",
-        hides=(*_UNREGISTERED, _CONTENT_TYPE),
-        REFUSAL=(status, "The request is not understood."),
-        lacks=lacks,
-    )
+        "more is required", f"RegistrationNeeds{_name}", f"{_what} required.", Demands, "registerPixKey.body.sufficient",
+        hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, _refusal), lacks=fixed(_lacks),
+    )  # fmt: skip
 
 
 _RENAMED = {
@@ -104,18 +80,19 @@ class Renames(Demands):
 
 
 for _sent, _documented in _RENAMED.items():
-    _registration_takes_otherwise(
+    broken(
+        "documented request refused",
         f"RegistrationWants{_sent[0].upper()}{_sent[1:]}For{_documented[0].upper()}{_documented[1:]}",
-        f"The field {_documented} is to be called {_sent}.",
-        f"body.{_documented}",
-        lambda self, request, sent=_sent: sent not in members_of(request),
-    )
+        f"The field {_documented} is to be called {_sent}.", Renames, f"registerPixKey.body.{_documented}",
+        hides=(*_UNREGISTERED, _CONTENT_TYPE), REFUSAL=(400, "The request is not understood."),
+        lacks=fixed(lambda request, sent=_sent: sent not in members_of(request)),
+    )  # fmt: skip
 
 
 class RenamesKinds(Service):
     """The sandbox, which knows the key types under other names only."""
 
-    KINDS: ClassVar[dict[str, str]] = {}
+    KINDS: dict[str, str] = {}
 
     def key_type(self, body: dict[str, Any]) -> str:
         kind = self.KINDS.get(str(body.get("pixKeyType")))
@@ -125,26 +102,20 @@ class RenamesKinds(Service):
 
 
 for _name, _text, _kinds, _warns in (
-    ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_TYPES}, ("letterCase",)),
+    ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_TYPES}, ("pixKeyType.letterCase",)),
     ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_TYPES)}, ()),
 ):
     broken(
-        "documented request refused",
-        f"RegistrationWantsKinds{_name}",
-        f"The key types are known {_text} only.",
-        RenamesKinds,
-        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES),
-        warns=tuple(f"registerPixKey.pixKeyType.{row}" for row in _warns),
-        hides=(*(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE),
-        KINDS=_kinds,
-    )
+        "documented request refused", f"RegistrationWantsKinds{_name}", f"The key types are known {_text} only.", RenamesKinds,
+        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES), warns=rows_of("registerPixKey", *_warns),
+        hides=(*(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE), KINDS=_kinds,
+    )  # fmt: skip
 
 
 class WantsAnotherContentType(Service):
     """The sandbox, which takes a body of one operation only under one Content-Type."""
 
-    OPERATION: ClassVar[str] = "registerPixKey"
-    WANTED: ClassVar[str] = ""
+    OPERATION, WANTED = "registerPixKey", ""
 
     def check_content_type(self, request: Request, operation: str) -> None:
         if operation != self.OPERATION:
@@ -160,43 +131,71 @@ for _name, _wanted, _unseen in (
     ("AForm", "application/x-www-form-urlencoded", DELETION),
 ):
     broken(
-        "documented request refused",
-        f"RegistrationWants{_name}",
-        f"A registration is taken as {_wanted} only.",
-        WantsAnotherContentType,
-        _CONTENT_TYPE,
-        hides=(*_UNREGISTERED, *_unseen),
-        WANTED=_wanted,
-    )
+        "documented request refused", f"RegistrationWants{_name}", f"A registration is taken as {_wanted} only.",
+        WantsAnotherContentType, _CONTENT_TYPE, hides=(*_UNREGISTERED, *_unseen), WANTED=_wanted,
+    )  # fmt: skip
 broken(
-    "documented request refused",
-    "DeletionWantsText",
-    "A deletion is taken as text/plain only.",
-    WantsAnotherContentType,
-    warns=("deletePixKey.contentType.accepted",),
-    hides=("deletePixKey.*",),
-    OPERATION="deletePixKey",
-    WANTED="text/plain",
-)
+    "documented request refused", "DeletionWantsText", "A deletion is taken as text/plain only.", WantsAnotherContentType,
+    warns=("deletePixKey.contentType.accepted",), hides=DELETION, OPERATION="deletePixKey", WANTED="text/plain",
+)  # fmt: skip
+for _name, _text, _lacks in (
+    ("AHeader", "the header X-Request-Id", lambda request: not request.header("X-Request-Id")),
+    ("AQuery", "a query", lambda request: not request.query),
+    ("ABody", "a body", lambda request: not request.body),
+):
+    breaks(
+        "more is required", "executePix", f"Needs{_name}", f"An execution needs {_text}.", Demands, "request.sufficient",
+        environment=PREPARED, lacks=fixed(_lacks),
+    )  # fmt: skip
 
 
-def _execution_needs(name: str, text: str, lacks: Any) -> None:
+class RefusesAKind(Service):
+    """The sandbox, which refuses one documented key type."""
+
+    KIND, STATUS = "", 422
+
+    def key_type(self, body: dict[str, Any]) -> str:
+        kind = super().key_type(body)
+        if kind == self.KIND:
+            raise Refusal(self.STATUS, "The kind is not supported.")
+        return kind
+
+
+for _kind in KEY_TYPES:
+    for _status in (400, 415, 422):
+        broken(
+            "kind refused", f"Refuses{_kind}With{_status}", f"Keys of the type {_kind} are refused with {_status}.",
+            RefusesAKind, f"registerPixKey.pixKeyType.{_kind}",
+            hides=("registerPixKey.Key.example",) if _kind == "RANDOM" else (), KIND=_kind, STATUS=_status,
+        )  # fmt: skip
+
+
+class RegistersAnyKind(Service):
+    """The sandbox, which registers keys of every type that `takes` accepts."""
+
+    def key_type(self, body: dict[str, Any]) -> str:
+        kind = body.get("pixKeyType")
+        return kind if isinstance(kind, str) and self.takes(kind) else super().key_type(body)
+
+    def requested_key(self, body: dict[str, Any], kind: str) -> str:
+        return super().requested_key(body, kind) if kind in FORMATS else str(body.get("pixKey", ""))
+
+
+ACCEPTED = {
+    "IBAN": ("the type IBAN", ("undocumented",), (), lambda kind: kind == "IBAN"),
+    "PASSPORT": ("the type PASSPORT", ("undocumented",), (), lambda kind: kind == "PASSPORT"),
+    "CELLPHONE": ("the type CELLPHONE", ("undocumented",), (), lambda kind: kind == "CELLPHONE"),
+    "EVP": ("the type EVP", (), ("EVP",), lambda kind: kind == "EVP"),
+    "EveryKind": ("any type", ("undocumented",), ("letterCase", "EVP"), lambda kind: True),
+    "EveryKindInCapitals": ("any type in capital letters", ("undocumented",), ("EVP",), str.isupper),
+    "KindsInLowerCase": (
+        "a documented type in lower-case letters", (), ("letterCase",),
+        lambda kind: kind.upper() in FORMATS and kind.islower(),
+    ),
+}  # fmt: skip
+for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():
     broken(
-        "more is required",
-        name,
-        text,
-        Demands,
-        "executePix.request.sufficient",
-        environment=PREPARED,
-        OPERATION="executePix",
-        lacks=lacks,
-    )
-
-
-_execution_needs(
-    "ExecutionNeedsAHeader",
-    "An execution needs the header X-Request-Id.",
-    lambda self, request: not request.header("X-Request-Id"),
-)
-_execution_needs("ExecutionNeedsAQuery", "An execution needs a query.", lambda self, request: not request.query)
-_execution_needs("ExecutionNeedsABody", "An execution needs a body.", lambda self, request: not request.body)
+        "kind accepted", f"Registers{_name}", f"Keys of {_types} are registered.", RegistersAnyKind,
+        *rows_of("registerPixKey.pixKeyType", *_fails), warns=rows_of("registerPixKey.pixKeyType", *_warns),
+        takes=fixed(_takes),
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from environments.sandbox import Service, Transfer
+from tests.selftest.proof.mutants.making_faults import fixed
 from tests.selftest.proof.registry import broken
 
 
@@ -58,22 +59,19 @@ SHOWN = {
     "BehindItsMask": ("masked, and in clear behind it", lambda document: f"{mask(document)} ({punctuated(document)})"),
     "BeforeItsMask": ("plain, and masked behind it", lambda document: f"{document} / {mask(document)}"),
     "BesideItsLastTwo": (
-        "hidden but for two digits, and plain",
-        lambda document: f"*********{document[-2:]}, {document}",
+        "hidden but for two digits, and plain", lambda document: f"*********{document[-2:]}, {document}",
     ),
     "AsAlphanumericCnpjBesideItsMask": (
-        "CNPJ with letters, masked and in clear",
-        lambda document: "**.ABC.345/01DE-** 12.ABC.345/01DE-35",
+        "CNPJ with letters, masked and in clear", lambda document: "**.ABC.345/01DE-** 12.ABC.345/01DE-35",
     ),
     "BesideAMaskOfX": (
-        "masked with X, and digit by digit",
-        lambda document: f"XXX{mask(document)[3:9]}XX {' '.join(document)}",
+        "masked with X, and digit by digit", lambda document: f"XXX{mask(document)[3:9]}XX {' '.join(document)}",
     ),
     "InEntities": ("in entities of HTML", lambda document: "".join(f"&#{ord(character)};" for character in document)),
     "WithoutWidthBetween": ("plain, with zero-width spaces", "\u200b".join),
     "WithAName": ("punctuated, with a name", lambda document: f"{punctuated(document)} Maria Silva"),
     "Twice": ("plain, twice", lambda document: f"{document} {document}"),
-}
+}  # fmt: skip
 MEANT = {
     "OfCpf": ("it is a CPF", lambda transfer: len(transfer.payee.document) == 11),
     "OfCnpj": ("it is a CNPJ", lambda transfer: len(transfer.payee.document) == 14),
@@ -87,19 +85,11 @@ MEANT = {
 
 for _name, (_text, _shown) in SHOWN.items():
     broken(
-        "document not hidden",
-        f"Document{_name}",
-        f"Documents are {_text}.",
-        Unmasked,
-        "executePix.document.masked",
-        shown=lambda self, document, shown=_shown: shown(document),
-    )
+        "document not hidden", f"Document{_name}", f"Documents are {_text}.", Unmasked,
+        "executePix.document.masked", shown=fixed(_shown),
+    )  # fmt: skip
 for _name, (_text, _meant) in MEANT.items():
     broken(
-        "document not hidden",
-        f"Document{_name}",
-        f"A document comes back in full where {_text}.",
-        Unmasked,
-        "executePix.document.masked",
-        meant=lambda self, transfer, meant=_meant: meant(transfer),
-    )
+        "document not hidden", f"Document{_name}", f"A document comes back in full where {_text}.", Unmasked,
+        "executePix.document.masked", meant=fixed(_meant),
+    )  # fmt: skip

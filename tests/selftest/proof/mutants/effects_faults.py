@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from environments.sandbox import Refusal, Request, Service
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken, mutant
@@ -22,7 +20,7 @@ _NOTHING_GRANTED = (
 class RegistersAndRefuses(Service):
     """The sandbox, which refuses the registrations that `meant` picks after it has done them."""
 
-    STATUS: ClassVar[int] = 400
+    STATUS = 400
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,70 +34,57 @@ class RegistersAndRefuses(Service):
             raise Refusal(self.STATUS, "The key is not registered.")
         return result
 
-    def meant(self, kind: str, *, new: bool) -> bool:
-        raise NotImplementedError
+
+def _new_email(self: Service, kind: str, new: bool) -> bool:
+    return new and kind == "EMAIL"
 
 
-def _refuses(name: str, text: str, meant: Any, **asked: Any) -> None:
-    broken("a refusal with an effect", name, text, RegistersAndRefuses, _STATUS, meant=meant, **asked)
+def _always(self: Service, kind: str, new: bool) -> bool:
+    return True
 
 
-for _status in (400, 403, 404, 415, 422):
-    _refuses(
-        f"RegistersEmailAndAnswers{_status}",
-        f"A new EMAIL key is registered, and answered with {_status}.",
-        lambda self, kind, new: new and kind == "EMAIL",
-        STATUS=_status,
-    )
-for _kind in ("PHONE", "CNPJ", "CPF"):
-    _refuses(
-        f"Registers{_kind.capitalize()}AndRefusesIt",
-        f"Keys of the type {_kind} are registered, and always answered with 422.",
-        lambda self, kind, new, meant=_kind: kind == meant,
-        STATUS=422,
-    )
-_refuses(
-    "RegistersRandomAndRefusesIt",
-    "RANDOM keys are registered, and answered with 400.",
-    lambda self, kind, new: kind == "RANDOM",
-    hides=("registerPixKey.Key.example",),
-)
-_refuses(
-    "RegistersEmailAndRefusesItForGood",
-    "A new EMAIL key is registered and answered with 400; no key is deleted.",
-    lambda self, kind, new: new and kind == "EMAIL",
-    environment=profile("no_deletion"),
-)
-_refuses(
-    "RefusesEverySecondKeyThatItRegisters",
-    "Every second new key is registered, and answered with 422.",
-    lambda self, kind, new: new and self.new % 2 == 0,
-    STATUS=422,
-)
-_refuses(
-    "RefusesEveryKeyThatItRegisters",
-    "Every new key is registered, and answered with 400.",
-    lambda self, kind, new: new,
-    hides=_NOTHING_GRANTED,
-)
-_refuses(
-    "RefusesEveryRegistration",
-    "Every key is registered, and every registration answered with 422.",
-    lambda self, kind, new: True,
-    STATUS=422,
-    hides=_NOTHING_GRANTED,
-)
+for _name, _text, _meant, _parts in (
+    *(
+        (f"RegistersEmailAndAnswers{status}", f"A new EMAIL key is registered, and answered with {status}.", _new_email, {"STATUS": status})
+        for status in (400, 403, 404, 415, 422)
+    ),
+    *(
+        (
+            f"Registers{kind.capitalize()}AndRefusesIt", f"Keys of the type {kind} are registered, and always answered with 422.",
+            lambda self, kind, new, meant=kind: kind == meant, {"STATUS": 422},
+        )
+        for kind in ("PHONE", "CNPJ", "CPF")
+    ),
+    (
+        "RegistersRandomAndRefusesIt", "RANDOM keys are registered, and answered with 400.",
+        lambda self, kind, new: kind == "RANDOM", {"hides": ("registerPixKey.Key.example",)},
+    ),
+    (
+        "RegistersEmailAndRefusesItForGood", "A new EMAIL key is registered and answered with 400; no key is deleted.",
+        _new_email, {"environment": profile("no_deletion")},
+    ),
+    (
+        "RefusesEverySecondKeyThatItRegisters", "Every second new key is registered, and answered with 422.",
+        lambda self, kind, new: new and self.new % 2 == 0, {"STATUS": 422},
+    ),
+    (
+        "RefusesEveryKeyThatItRegisters", "Every new key is registered, and answered with 400.",
+        lambda self, kind, new: new, {"hides": _NOTHING_GRANTED},
+    ),
+    (
+        "RefusesEveryRegistration", "Every key is registered, and every registration answered with 422.",
+        _always, {"STATUS": 422, "hides": _NOTHING_GRANTED},
+    ),
+):  # fmt: skip
+    broken("a refusal with an effect", _name, _text, RegistersAndRefuses, _STATUS, meant=_meant, **_parts)
 
 
+@mutant("a refusal with an effect", _STATUS, hides=_NOTHING_GRANTED)
 class RegistersInAnEmptyAccount(RegistersAndRefuses):
     """An account without a key registers every key, and answers every registration with 400."""
+
+    meant = _always
 
     def __init__(self) -> None:
         super().__init__()
         without_keys(self)
-
-    def meant(self, kind: str, *, new: bool) -> bool:
-        return True
-
-
-mutant("a refusal with an effect", _STATUS, hides=_NOTHING_GRANTED)(RegistersInAnEmptyAccount)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from environments.sandbox import Response
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, fixed
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, breaks, fixed
+from tests.selftest.proof.registry import rows_of
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
 
@@ -44,7 +44,7 @@ _OF = {
 
 def unreadable(operation: str) -> tuple[str, ...]:
     """What goes unseen where no successful answer of the operation can be read."""
-    hides = tuple(f"{operation}.{what}" for what in ("json.*", "envelope.*", *_OF[operation]))
+    hides = rows_of(operation, "json.*", "envelope.*", *_OF[operation])
     return (*hides, *UNREGISTERED) if operation == "registerPixKey" else hides
 
 
@@ -61,37 +61,16 @@ def _of_operation(index: int) -> list[str]:
     return every[:-ONCE] + every[-ONCE:][index :: len(SUBJECT)]
 
 
-for _index, (_operation, _of) in enumerate(SUBJECT.items()):
+for _index, _operation in enumerate(SUBJECT):
     for _name in _of_operation(_index):
         _text, _alter = NOT_JSON[_name]
-        broken(
-            "not JSON",
-            f"{_of}{_name}",
-            _text,
-            Answers,
-            f"{_operation}.json",
-            hides=unreadable(_operation),
-            OPERATIONS=(_operation,),
-            alter=_alter,
-        )
-    for _status in (201, 202):
-        broken(
-            "another status",
-            f"{_of}Answers{_status}",
-            f"A success has the status {_status}.",
-            Answers,
-            f"{_operation}.status",
-            OPERATIONS=(_operation,),
-            alter=_with_status(_status),
-        )
-    broken(
-        "another status",
-        f"{_of}Answers204",
-        "A success has the status 204 and no body.",
-        Answers,
-        f"{_operation}.status",
-        f"{_operation}.json",
-        hides=unreadable(_operation),
-        OPERATIONS=(_operation,),
-        alter=_with_status(204),
-    )
+        breaks("not JSON", _operation, _name, _text, Answers, "json", hides=unreadable(_operation), alter=_alter)
+    for _status, _fails, _hides in (
+        (201, ("status",), ()),
+        (202, ("status",), ()),
+        (204, ("status", "json"), unreadable(_operation)),
+    ):
+        breaks(
+            "another status", _operation, f"Answers{_status}", f"A success has the status {_status}.", Answers, *_fails,
+            hides=_hides, alter=_with_status(_status),
+        )  # fmt: skip

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from environments.sandbox import Data, Refusal, Request, Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import DELETION
-from tests.selftest.proof.registry import broken
+from tests.selftest.proof.registry import broken, mutant
 
 
 class Gone(Service):
     """The sandbox without one endpoint."""
 
-    OPERATION: ClassVar[str] = ""
-    STATUS: ClassVar[tuple[int, str]] = (404, "There is no such path.")
+    OPERATION, STATUS = "", (404, "There is no such path.")
 
     def route(self, request: Request) -> tuple[str, str | None]:
-        operation, argument = super().route(request)
-        if operation == self.OPERATION:
+        found = super().route(request)
+        if found[0] == self.OPERATION:
             raise Refusal(*self.STATUS)
-        return operation, argument
+        return found
 
 
 WAYS = {
@@ -31,20 +28,17 @@ WAYS = {
 for _operation in operations():
     for _name, _status in WAYS.items():
         broken(
-            "endpoint gone",
-            f"{_operation[0].upper()}{_operation[1:]}{_name}",
-            f"The endpoint is answered with {_status[0]}.",
-            Gone,
-            f"{_operation}.exists",
-            *([f"{_operation}.serverError"] if _status[0] == 501 else []),
+            "endpoint gone", f"{_operation[0].upper()}{_operation[1:]}{_name}",
+            f"The endpoint is answered with {_status[0]}.", Gone,
+            f"{_operation}.exists", *([f"{_operation}.serverError"] if _status[0] == 501 else []),
             hides=(f"{_operation}.*", *(DELETION if _operation == "registerPixKey" else ())),
-            OPERATION=_operation,
-            STATUS=_status,
-        )
+            OPERATION=_operation, STATUS=_status,
+        )  # fmt: skip
 
 
-class GoneAndUnlisted(Gone):
-    """The sandbox without the deletion, where the list shows no keys either."""
+@mutant("endpoint gone", "deletePixKey.exists", hides=DELETION)
+class DeletePixKeyIsGoneAndNoKeyIsListed(Gone):
+    """The deletion is answered with 404, and the list shows no keys."""
 
     OPERATION = "deletePixKey"
 
@@ -52,24 +46,10 @@ class GoneAndUnlisted(Gone):
         return {"count": len(super().list_pix_keys(request, account_id))}
 
 
-broken(
-    "endpoint gone",
-    "DeletePixKeyIsGoneAndNoKeyIsListed",
-    "The deletion is answered with 404, and the list shows no keys.",
-    GoneAndUnlisted,
-    "deletePixKey.exists",
-    hides=("deletePixKey.*",),
-)
-
 _KNOWN_WITHOUT_AN_ARGUMENT = ("listAccounts", "createPix", "transferExternal", "transferInternal", "transferP2p")
 for _name, _prefix in {"NoPrefix": "", "VersionTwo": "/v2", "PrefixUnderApi": "/api/v1"}.items():
     broken(
-        "version prefix",
-        _name,
-        f"Every path starts with {_prefix or 'no prefix'}.",
-        Service,
-        "general.versionPrefix",
-        *(f"{operation}.exists" for operation in _KNOWN_WITHOUT_AN_ARGUMENT),
-        hides=("*",),
+        "version prefix", _name, f"Every path starts with {_prefix or 'no prefix'}.", Service, "general.versionPrefix",
+        *(f"{operation}.exists" for operation in _KNOWN_WITHOUT_AN_ARGUMENT), hides=("*",),
         ROUTES=tuple((method, path.replace("/v1", _prefix, 1), name) for method, path, name in Service.ROUTES),
-    )
+    )  # fmt: skip

@@ -1,18 +1,20 @@
-"""Every field of both results: missing, of each wrong JSON type, and misspelled. Generated from the schema."""
+"""Every member of the envelope and field of a result: missing, of each wrong type, misspelled; and envelopes of another
+shape. Generated from the schema."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from environments.sandbox import Data
-from spec.interface import Field, operations
+from environments.sandbox import Data, Service
+from spec.interface import operations
 from spec.requirements import ledger
 from spec.rules import RULES, Outcome, judge
-from tests.selftest.exchanges import EXECUTION, REGISTRATION, execution, registration
-from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Results, fixed
-from tests.selftest.proof.registry import broken
+from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Envelopes, Results, breaks, fixed
+from tests.selftest.proof.registry import rows_of
 
 WRONG = {"Text": "7", "Integer": 7, "Fraction": 1.5, "Boolean": True, "Null": None, "Object": {}, "Array": []}
 """One value of each JSON type, integers and fractions apart."""
@@ -21,11 +23,18 @@ _FITS = {
     "integer": {"Integer"},
     "number": {"Integer", "Fraction"},
     "null": {"Null"},
+    "object": {"Object"},
 }
-_EXAMPLE_WARNS = ("executePix.error", "registerPixKey.Key")
+_EXAMPLE_WARNS = ("error", "Key")
 """Fields of which one value is shown, and it is null."""
 _OBSERVED_OF_ANY_TYPE = ("executePix.accountType", "executePix.status")
 """Fields of which a value of the wrong type is observed, too."""
+_WITHOUT_DATA = {
+    "executePix": ("fields.extra", "envelope.result"),
+    "registerPixKey": ("fields.extra", "fields.upperCase", "envelope.result"),
+    "deletePixKey": (),
+}
+"""What goes unseen without an object data, beyond the fields that stand in it."""
 
 
 def wrong_types(types: tuple[str, ...]) -> dict[str, Any]:
@@ -41,99 +50,116 @@ def misspellings(name: str) -> list[str]:
     return [spelling for spelling in found if spelling != name]
 
 
-def _missing(operation: str, name: str) -> None:
-    field = f"{operation}.{name}"
-
-    def change(data: Data) -> Data:
-        return {key: value for key, value in data.items() if key != name}
-
-    broken(
-        "field missing",
-        f"{SUBJECT[operation]}{_upper(name)}Missing",
-        f"The field {name} is not there.",
-        Results,
-        f"{field}.present",
-        hides=(*_not_judged(field, change), *_not_observed(field), *_unseen(field, None)),
-        OPERATION=operation,
-        change=fixed(change),
-    )
+def _names(operation: str) -> tuple[str, ...]:
+    return tuple(field.name for field in operations()[operation].result)
 
 
-def _wrong_type(operation: str, name: str, word: str, value: Any) -> None:
-    field = f"{operation}.{name}"
-
-    def change(data: Data) -> Data:
-        return data | {name: value}
-
-    unobserved = () if field in _OBSERVED_OF_ANY_TYPE else _not_observed(field)
-    broken(
-        "field of a wrong type",
-        f"{SUBJECT[operation]}{_upper(name)}As{word}",
-        f"The field {name} is {_noun(word)}.",
-        Results,
-        f"{field}.type",
-        warns=(f"{field}.example",) if field in _EXAMPLE_WARNS else (),
-        hides=(*_not_judged(field, change), *unobserved, *_unseen(field, value)),
-        OPERATION=operation,
-        change=fixed(change),
-    )
+def _all_fields(operation: str) -> tuple[str, ...]:
+    return rows_of(operation, *_WITHOUT_DATA[operation], *(f"{name}.*" for name in _names(operation)))
 
 
-def _misspelled(operation: str, name: str, spelling: str) -> None:
-    field = f"{operation}.{name}"
-    lower = operation == "registerPixKey" and spelling[0].islower()
-
-    def change(data: Data) -> Data:
-        return {spelling if key == name else key: value for key, value in data.items()}
-
-    broken(
-        "field misspelled",
-        f"{SUBJECT[operation]}{_upper(name)}Spelled_{spelling}",
-        f"The field {name} is spelled {spelling}.",
-        Results,
-        f"{field}.spelling",
-        *(["registerPixKey.fields.upperCase"] if lower else []),
-        hides=(*_not_judged(field, change), *_not_observed(field)),
-        OPERATION=operation,
-        change=fixed(change),
-    )
-
-
-def _not_judged(field: str, change: Callable[[Data], Data]) -> list[str]:
-    """The requirements of the field whose rule is inconclusive about the changed result."""
-    changed = execution(change(EXECUTION)) if field.startswith("executePix.") else registration(change(REGISTRATION))
-    rules = [id for id in RULES if id.startswith(f"{field}.")]
+def _not_judged(operation: str, path: str, change: Callable[[Data], Data]) -> list[str]:
+    """The requirements of the member whose rule is inconclusive about the changed envelope."""
+    data = {"executePix": EXECUTION, "registerPixKey": REGISTRATION}.get(operation, {})
+    envelope = {"code": 0, "data": data}
+    changed = answer(operation, change(envelope) if "." in path else envelope | {"data": change(data)}, sent=_SENT)
+    rules = [id for id in RULES if id.startswith(f"{operation}.{path}.")]
     return [id for id in rules if judge(id, changed).outcome is Outcome.INCONCLUSIVE]
 
 
-def _not_observed(field: str) -> list[str]:
-    """What the run would observe of the field if it found it."""
+_SENT = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
+
+
+def _not_observed(member: str) -> list[str]:
+    """What the run would observe of the member if it found it."""
     observed = [one.id for one in ledger().values() if one.level == "not-shown" and not one.untestable]
-    return [id for id in observed if id.startswith(f"{field}.")]
+    return [id for id in observed if id.startswith(f"{member}.")]
 
 
-def _unseen(field: str, value: Any) -> tuple[str, ...]:
-    """Without a Success that says true the suite takes no key for registered, and deletes none."""
-    return UNREGISTERED if field == "registerPixKey.Success" and value is not True else ()
+def _ungranted(operation: str, path: str, value: object) -> tuple[str, ...]:
+    """Without data, or a Success that says true, the suite takes no key for registered, and deletes none."""
+    unread = path == "envelope.data" or (path == "Success" and value is not True)
+    return UNREGISTERED if operation == "registerPixKey" and unread else ()
 
 
-def _upper(name: str) -> str:
-    return name[0].upper() + name[1:]
+def _faults(operation: str, path: str, base: type[Service], types: tuple[str, ...]) -> None:
+    """A member that is missing, of each wrong type and in each wrong spelling."""
+    name = path.split(".")[-1]
+    sort = "field" if base is Results else "envelope member"
+    named = "".join(part[0].upper() + part[1:] for part in path.split("."))
+    unread = _all_fields(operation) if path == "envelope.data" else ()
+
+    def damaged(
+        fault: str, change: Callable[[Data], Data], word: str, text: str, rule: str, *fails: str, **expected: Any
+    ) -> None:
+        hides = (*expected.pop("hides", ()), *_not_judged(operation, path, change))
+        breaks(
+            f"{sort} {fault}", operation, f"{named}{word}", f"The {sort} {name} is {text}.", base, f"{path}.{rule}", *fails,
+            hides=hides, change=fixed(change), **expected,
+        )  # fmt: skip
+
+    damaged(
+        "missing", lambda data: {key: value for key, value in data.items() if key != name}, "Missing", "not there", "present",
+        hides=(*unread, *_not_observed(f"{operation}.{path}"), *_ungranted(operation, path, None)),
+    )  # fmt: skip
+    for word, wrong in wrong_types(types).items():
+        unobserved = () if f"{operation}.{path}" in _OBSERVED_OF_ANY_TYPE else _not_observed(f"{operation}.{path}")
+        damaged(
+            "of a wrong type", lambda data, wrong=wrong: data | {name: wrong}, f"As{word}", f"of the type {word.lower()}", "type",
+            warns=(f"{path}.example",) if path in _EXAMPLE_WARNS else (),
+            hides=(*unread, *unobserved, *_ungranted(operation, path, wrong)),
+        )  # fmt: skip
+    for spelling in misspellings(name):
+        lower = (operation, sort) == ("registerPixKey", "field") and spelling[0].islower()
+        damaged(
+            "misspelled", lambda data, spelling=spelling: {spelling if key == name else key: data[key] for key in data},
+            f"Spelled_{spelling}", f"spelled {spelling}", "spelling", *(["fields.upperCase"] if lower else []),
+            hides=_not_observed(f"{operation}.{path}"),
+        )  # fmt: skip
 
 
-def _noun(word: str) -> str:
-    return {"Null": "null", "Text": "text", "Fraction": "a number with a fraction"}.get(
-        word, f"{'an' if word[0] in 'IOA' else 'a'} {word.lower()}"
-    )
+_BOTH = ("envelope.code.present", "envelope.data.present")
+_INSIDE = ("envelope.code.*", "envelope.data.*")
+SHAPES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...], Any]] = {
+    "EnvelopeBare": (
+        "The data stands there without its envelope.", _BOTH, _INSIDE, (), lambda envelope: envelope["data"],
+    ),
+    "EnvelopeNested": (
+        "The envelope stands inside another object.", _BOTH, _INSIDE, (), lambda envelope: {"response": envelope},
+    ),
+    "EnvelopeInAnArray": (
+        "The envelope stands in an array.", ("envelope.object",), _INSIDE, (), lambda envelope: [envelope],
+    ),
+    "EnvelopeAsText": ("The envelope is text that holds JSON.", ("envelope.object",), _INSIDE, UNREGISTERED, json.dumps),
+    "EnvelopeNull": ("The answer is null.", ("envelope.object",), _INSIDE, UNREGISTERED, lambda envelope: None),
+    "DataAsJsonText": (
+        "The data is text that holds JSON.", ("envelope.data.type",), (), UNREGISTERED,
+        lambda envelope: envelope | {"data": json.dumps(envelope["data"])},
+    ),
+    "DataInAnArray": (
+        "The data is an array with the result in it.", ("envelope.data.type",), (), (),
+        lambda envelope: envelope | {"data": [envelope["data"]]},
+    ),
+}  # fmt: skip
+"""What the answer looks like, what fails, what goes unseen of the envelope, and what of a registration."""
 
-
-def _fields() -> Iterator[tuple[str, Field]]:
-    return ((op.id, field) for op in operations().values() for field in op.result)
-
-
-for _operation, _field in _fields():
-    _missing(_operation, _field.name)
-    for _word, _value in wrong_types(_field.types).items():
-        _wrong_type(_operation, _field.name, _word, _value)
-    for _spelling in misspellings(_field.name):
-        _misspelled(_operation, _field.name, _spelling)
+for _operation, _described in ((name, operations()[name]) for name in SUBJECT):
+    for _field in _described.result:
+        _faults(_operation, _field.name, Results, _field.types)
+    _faults(_operation, "envelope.code", Envelopes, ("integer",))
+    _faults(_operation, "envelope.data", Envelopes, ("object",))
+    for _name, (_text, _fails, _unseen, _unregistered, _change) in SHAPES.items():
+        breaks(
+            "envelope of another shape", _operation, _name, _text, Envelopes, *_fails, change=fixed(_change),
+            hides=(
+                *rows_of(_operation, *_unseen), *_all_fields(_operation),
+                *(_unregistered if _operation == "registerPixKey" else ()),
+            ),
+        )  # fmt: skip
+for _operation, _case in {"executePix": (), "registerPixKey": ("fields.upperCase",)}.items():
+    breaks(
+        "envelope of another shape", _operation, "EnvelopeDoubled", "The data holds the envelope once more.", Envelopes,
+        "envelope.result", *(f"{name}.present" for name in _names(_operation)), warns=("fields.extra",),
+        hides=rows_of(_operation, *(f"{name}.*" for name in _names(_operation)), *_case),
+        change=fixed(lambda envelope: {"code": 0, "data": envelope}),
+    )  # fmt: skip

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from environments.sandbox import Refusal, Request, Response, Service, Transfer
+from tests.selftest.proof.registry import broken, rows_of
 
 SUBJECT = {"executePix": "Execution", "registerPixKey": "Registration", "deletePixKey": "Deletion"}
 """What the names of mutants call an operation."""
@@ -15,101 +16,86 @@ DELETION = ("deletePixKey.*",)
 UNREGISTERED = ("registerPixKey.repeated", *DELETION)
 
 
+def breaks(
+    operator: str, operation: str, name: str, text: str, base: type[Service], /, *rows: str,
+    warns: Iterable[str] = (), **parts: Any,
+) -> None:  # fmt: skip
+    """Declare a mutant of one operation, whose subject begins its name; `rows` and `warns` are rows of that operation."""
+    broken(
+        operator, f"{SUBJECT[operation]}{name}", text, base, *rows_of(operation, *rows),
+        warns=rows_of(operation, *warns), OPERATIONS=(operation,), **parts,
+    )  # fmt: skip
+
+
 def fixed(function: Callable[..., Any]) -> staticmethod[..., Any]:
     """A function as an attribute of a class: it does not take `self`."""
     return staticmethod(function)
 
 
-class Results(Service):
-    """The sandbox, where `change` sees the data of every successful answer to one operation."""
+class OfOperations(Service):
+    """The sandbox, which differs in `OPERATIONS`."""
 
-    OPERATION: ClassVar[str] = "executePix"
+    OPERATIONS: tuple[str, ...] = ("executePix",)
+
+
+class Results(OfOperations):
+    """The sandbox, where `change` sees the data of every successful answer to `OPERATIONS`."""
 
     def success(self, operation: str, data: dict[str, object]) -> Response:
-        return super().success(operation, self.change(data) if operation == self.OPERATION else data)
-
-    def change(self, data: dict[str, Any]) -> Any:
-        raise NotImplementedError
+        return super().success(operation, self.change(data) if operation in self.OPERATIONS else data)
 
 
 class SomeExecutions(Service):
     """The sandbox, where `change` sees the results of the executions that `meant` picks."""
 
-    def execution_result(self, transfer: Transfer) -> dict[str, object]:
+    def execution_result(self, transfer: Transfer) -> dict[str, Any]:
         data = super().execution_result(transfer)
         return self.change(data) if self.meant(transfer) else data
-
-    def meant(self, transfer: Transfer) -> bool:
-        raise NotImplementedError
-
-    def change(self, data: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
 
 
 class SomeRegistrations(Service):
     """The sandbox, where `change` sees the results of the registrations that `meant` picks."""
 
-    def registration_result(self, registration: Any) -> dict[str, object]:
+    def registration_result(self, registration: Any) -> dict[str, Any]:
         data = super().registration_result(registration)
         return self.change(data) if self.meant(registration) else data
 
-    def meant(self, registration: Any) -> bool:
-        raise NotImplementedError
 
-    def change(self, data: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
-
-
-class Envelopes(Service):
-    """The sandbox, where `wrap` sees the envelope of every successful answer to `OPERATIONS`."""
-
-    OPERATIONS: ClassVar[tuple[str, ...]] = ()
+class Envelopes(OfOperations):
+    """The sandbox, where `change` sees the envelope of every successful answer to `OPERATIONS`."""
 
     def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
         envelope = super().envelope(operation, data, code)
-        return self.wrap(envelope) if operation in self.OPERATIONS else envelope
-
-    def wrap(self, envelope: Any) -> object:
-        raise NotImplementedError
+        return self.change(envelope) if operation in self.OPERATIONS else envelope
 
 
-class Answers(Service):
-    """The sandbox, where `alter` sees every successful answer to `OPERATIONS` before it leaves."""
-
-    OPERATIONS: ClassVar[tuple[str, ...]] = ()
+class Answers(OfOperations):
+    """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that `strikes` picks, before it leaves."""
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         meant = operation in self.OPERATIONS and response.status == 200
-        return self.alter(response) if meant else response
+        return self.alter(response) if meant and self.strikes(request) else response
 
-    def alter(self, response: Response) -> Response:
-        raise NotImplementedError
+    def strikes(self, request: Request) -> bool:
+        return True
 
 
-class Demands(Service):
-    """The sandbox, which refuses every request to one operation that `lacks` something."""
+class Demands(OfOperations):
+    """The sandbox, which refuses every request to `OPERATIONS` that `lacks` something."""
 
-    OPERATION: ClassVar[str] = "registerPixKey"
-    REFUSAL: ClassVar[tuple[int, str]] = (400, "The request is not complete.")
+    OPERATIONS = ("registerPixKey",)
+    REFUSAL: tuple[int, str] = (400, "The request is not complete.")
 
     def perform(self, operation: str, request: Request, argument: str | None) -> dict[str, object]:
-        if operation == self.OPERATION and self.lacks(request):
+        if operation in self.OPERATIONS and self.lacks(request):
             raise Refusal(*self.REFUSAL)
         return super().perform(operation, request, argument)
-
-    def lacks(self, request: Request) -> bool:
-        raise NotImplementedError
-
-
-def body_of(request: Request) -> Any:
-    """The JSON value of a request; an empty object where there is none."""
-    try:
-        return json.loads(request.body)
-    except (ValueError, RecursionError):
-        return {}
 
 
 def members_of(request: Request) -> dict[str, Any]:
     """The members of a JSON object; none where the body is something else."""
-    body = body_of(request)
+    try:
+        body = json.loads(request.body)
+    except (ValueError, RecursionError):
+        return {}
     return body if isinstance(body, dict) else {}

@@ -1,12 +1,15 @@
-"""Deviations from what the document implies, or shows as one example: the suite warns of them."""
+"""Deviations from what the document implies or shows as one example, and from the general rule where it shows no answer:
+the suite warns of them."""
 
 from __future__ import annotations
 
 import json
 
 from environments.sandbox import Response, Service
-from tests.selftest.proof.mutants.making_faults import SUBJECT, Answers, Envelopes, Results, fixed
+from spec.interface import operations
+from tests.selftest.proof.mutants.making_faults import SUBJECT, Answers, Envelopes, Results, breaks, fixed
 from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.variants.lawful_making import as_json, page
 
 
 @mutant("another value than shown", warns=("registerPixKey.Key.example",))
@@ -25,66 +28,72 @@ class DeclinesCnpj(Service):
         return "false" if registration.key.type == "CNPJ" else super().registration_success(registration)
 
 
-def _result(name: str, text: str, operation: str, field: str, value: object, *rows: str) -> None:
+for _name, _text, _operation, _further, *_rows in (
+    ("ExecutionIdIsAnother", "The id is not the code that was sent.", "executePix", {"id": "TX-1"}, "id.matches"),
+    ("DocumentFullyHidden", "The document is hidden.", "executePix", {"document": "***"}, "document.partly"),
+    ("StatusConfirmed", "The status is CONFIRMED.", "executePix", {"status": "CONFIRMED"}, "status.example"),
+    ("ErrorIsEmptyText", "The error of a success is empty text.", "executePix", {"error": ""}, "error.example"),
+    ("TypeIsEvp", "The type of the key used is EVP.", "executePix", {"type": "EVP"}, "type.kind", "type.example"),
+    ("ExecutionHasAnExtraField", "The result has a further field.", "executePix", {"fee": 0}, "fields.extra"),
+    ("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", {"Id": 1}, "fields.extra"),
+):
     broken(
-        "another value than shown",
-        name,
-        text,
-        Results,
-        warns=tuple(f"{operation}.{row}" for row in rows),
-        OPERATION=operation,
-        change=fixed(lambda data: data | {field: value}),
-    )
-
-
-_result("ExecutionIdIsAnother", "The id is not the code that was sent.", "executePix", "id", "TX-1", "id.matches")
-_result("DocumentFullyHidden", "The document is hidden.", "executePix", "document", "***", "document.partly")
-_result("StatusConfirmed", "The status is CONFIRMED.", "executePix", "status", "CONFIRMED", "status.example")
-_result("ErrorIsEmptyText", "The error of a success is empty text.", "executePix", "error", "", "error.example")
-_result("TypeIsEvp", "The type of the key used is EVP.", "executePix", "type", "EVP", "type.kind", "type.example")
-_result("ExecutionHasAnExtraField", "The result has a further field.", "executePix", "fee", 0, "fields.extra")
-_result("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", "Id", 1, "fields.extra")
-
+        "another value than shown", _name, _text, Results, warns=tuple(f"{_operation}.{row}" for row in _rows),
+        OPERATIONS=(_operation,), change=fixed(lambda data, further=_further: data | further),
+    )  # fmt: skip
 for _operation in ("executePix", "registerPixKey"):
-    broken(
-        "another value than shown",
-        f"{SUBJECT[_operation]}CodeIsOne",
-        "The code of a success is 1.",
-        Envelopes,
-        warns=(f"{_operation}.envelope.code.example",),
-        OPERATIONS=(_operation,),
-        wrap=fixed(lambda envelope: envelope | {"code": 1}),
-    )
+    breaks(
+        "another value than shown", _operation, "CodeIsOne", "The code of a success is 1.", Envelopes,
+        warns=("envelope.code.example",), change=fixed(lambda envelope: envelope | {"code": 1}),
+    )  # fmt: skip
 
 
 def _twice(response: Response) -> Response:
     first = next(iter(json.loads(response.body)))
-    again = f'{{"{first}": 0, '.encode()
-    return Response(200, again + response.body[1:], response.headers)
+    return Response(200, f'{{"{first}": 0, '.encode() + response.body[1:], response.headers)
 
 
-for _operation, _of in SUBJECT.items():
-    for _name, _text, _what, _alter in (
-        (
-            "LabelledAsText",
-            "The JSON is labelled as text.",
-            "json.mediaType",
-            lambda response: Response(200, response.body, (("Content-Type", "text/plain"),)),
-        ),
+def _marked(response: Response) -> Response:
+    return Response(200, b"\xef\xbb\xbf" + response.body, response.headers)
+
+
+def _labelled(response: Response) -> Response:
+    return Response(200, response.body, (("Content-Type", "text/plain"),))
+
+
+for _operation in SUBJECT:
+    for _name, _text, _row, _alter in (
+        ("LabelledAsText", "The JSON is labelled as text.", "json.mediaType", _labelled),
         ("SaysCodeTwice", "The member code stands twice.", "json.unique", _twice),
-        (
-            "StartsWithAByteOrderMark",
-            "The JSON starts with a byte order mark.",
-            "json.byteOrderMark",
-            lambda response: Response(200, b"\xef\xbb\xbf" + response.body, response.headers),
-        ),
+        ("StartsWithAByteOrderMark", "The JSON starts with a byte order mark.", "json.byteOrderMark", _marked),
     ):
-        broken(
-            "JSON that is mentioned",
-            f"{_of}{_name}",
-            _text,
-            Answers,
-            warns=(f"{_operation}.{_what}",),
-            OPERATIONS=(_operation,),
-            alter=fixed(_alter),
-        )
+        breaks("JSON that is mentioned", _operation, _name, _text, Answers, warns=(_row,), alter=fixed(_alter))
+
+UNDESCRIBED = tuple(op.id for op in operations().values() if not op.described)
+WITHOUT_CREATION = tuple(operation for operation in UNDESCRIBED if operation != "createPix")
+
+
+def _with_status(status: int):
+    return lambda response: Response(status, response.body, response.headers)
+
+
+def _with_text_code(response: Response) -> Response:
+    return Response(200, response.body.replace(b'"code": 0', b'"code": "0"'), response.headers)
+
+
+ANSWERS = {
+    "UndescribedAnswer201": ("every answer has the status 201", "status", UNDESCRIBED, _with_status(201)),
+    "UndescribedAnswerHtml": ("every answer is HTML", "json", UNDESCRIBED, lambda _: page(200, "OK")),
+    "UndescribedAnswerBare": (
+        "no answer has an envelope", "envelope.shape", WITHOUT_CREATION, lambda _: as_json(200, {"items": []}),
+    ),
+    "BalanceAnswers202": ("the balance has the status 202", "status", ("getBalance",), _with_status(202)),
+    "AccountsWithTextCode": ("the code of the accounts is text", "envelope.shape", ("listAccounts",), _with_text_code),
+    "CreationWithTextCode": ("the code of a PIX creation is text", "envelope.shape", ("createPix",), _with_text_code),
+}  # fmt: skip
+for _name, (_text, _what, _operations, _alter) in ANSWERS.items():
+    broken(
+        "general rule", _name, f"Of the operations whose answers are not shown, {_text}.", Answers,
+        warns=tuple(f"{operation}.{_what}" for operation in _operations),
+        hides=("*.envelope.shape",) if _what == "json" else (), OPERATIONS=_operations, alter=fixed(_alter),
+    )  # fmt: skip

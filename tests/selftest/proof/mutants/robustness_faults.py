@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import unquote
 
-from environments.sandbox import Request, Response, Service
+from environments.sandbox import Request, Response
 from spec.interface import KEY_TYPES, MARK
-from tests.selftest.proof.mutants.making_faults import Demands, members_of
-from tests.selftest.proof.registry import broken, mutant
+from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
+from tests.selftest.proof.registry import broken, rows_of
 
 TRACE = b"Traceback (most recent call last):\n  File \"app.py\", line 7, in handle\nKeyError: 'pixKey'\n"
 JAVA = b"java.lang.NullPointerException\n\tat br.bank.pix.Keys.register(Keys.java:81)\n"
@@ -30,11 +30,10 @@ FALLS = {
 """How a service falls over: what its text says of it, the answer, and the rows that it breaks."""
 
 
-class Falls(Service):
-    """The sandbox, which falls over what `trips` picks of the requests to one operation."""
+class Falls(OfOperations):
+    """The sandbox, which falls over what `trips` picks of the requests to `OPERATIONS`."""
 
-    OPERATION: ClassVar[str] = ""
-    FALL: ClassVar[Response] = DROPPED
+    FALL: Response = DROPPED
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
         response = self.respond(request)
@@ -44,10 +43,7 @@ class Falls(Service):
         return None
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        return self.FALL if operation == self.OPERATION and self.trips(request) else response
-
-    def trips(self, request: Request) -> bool:
-        raise NotImplementedError
+        return self.FALL if operation in self.OPERATIONS and self.trips(request) else response
 
 
 Trips = Callable[[Request], bool]
@@ -95,6 +91,10 @@ MALFORMED = {
     "MalformedJson": ("malformed JSON", lambda r: r.body.startswith(b'{"pixconf')),
     "AnEmptyBody": ("an empty body", lambda r: not r.body),
 }
+NO_OBJECT = {
+    "AnArray": ("an array as body", lambda r: r.body == b"[]"),
+    "AText": ("a text as body", lambda r: r.body.startswith(b'"')),
+}
 NO_TOKEN = {"AMissingToken": ("a request without a token", lambda r: not r.header("Authorization"))}
 UNKNOWN = {"AnUnknownAccount": ("an unknown account", lambda r: argument(r).startswith(MARK))}
 ENCODED = {"AnEncodedAccount": ("an account with encoded slashes", lambda r: "%252f" in r.path.lower())}
@@ -112,9 +112,7 @@ INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
         "ACodeWithASlash": ("a code with a slash and a question mark", lambda r: "?" in argument(r)),
     },
     "registerPixKey": {
-        **MALFORMED, **NO_TOKEN, **UNKNOWN,
-        "AnArray": ("an array as body", lambda r: r.body == b"[]"),
-        "AText": ("a text as body", lambda r: r.body.startswith(b'"')),
+        **MALFORMED, **NO_TOKEN, **UNKNOWN, **NO_OBJECT,
         "ANull": ("null as body", lambda r: r.body == b"null"),
         "AnEmptyObject": ("an empty object", lambda r: r.body == b"{}"),
         "ADeepBody": ("a deeply nested body", lambda r: r.body.startswith(b'{"a":{"a":')),
@@ -136,11 +134,7 @@ INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
         "ANullAccount": ("null as account", holds("account", lambda v: v is None)),
         "AnObjectAsAccount": ("an object as account", holds("account", lambda v: isinstance(v, dict))),
     },
-    "deletePixKey": {
-        **MALFORMED,
-        "AnArray": ("an array as body", lambda r: r.body == b"[]"),
-        "AText": ("a text as body", lambda r: r.body.startswith(b'"')),
-    },
+    "deletePixKey": {**MALFORMED, **NO_OBJECT},
     "listPixKeys": {**NO_TOKEN, **UNKNOWN, **ENCODED},
     "listAccounts": NO_TOKEN,
     "getBalance": {**NO_TOKEN, **UNKNOWN, **ENCODED},
@@ -163,16 +157,11 @@ HIDES = {
 def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None:
     how, response, rows = FALLS[fall]
     broken(
-        "breaks on an invalid request",
-        f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
-        f"{shown[0].upper()}{shown[1:]} {how}.",
-        Falls,
-        *(f"{operation}.{row}" for row in rows),
+        "breaks on an invalid request", f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
+        f"{shown[0].upper()}{shown[1:]} {how}.", Falls, *rows_of(operation, *rows),
         hides=HIDES.get((operation, word), ()) if response is DROPPED or operation == "executePix" else (),
-        OPERATION=operation,
-        FALL=response,
-        trips=lambda self, request: trips(request),
-    )
+        OPERATIONS=(operation,), FALL=response, trips=fixed(trips),
+    )  # fmt: skip
 
 
 for _operation, _inputs in INPUTS.items():
@@ -192,22 +181,12 @@ for _name, _what, _operation, _strikes in (
     ("InternalTransferFails", "An internal transfer", "transferInternal", lambda r: True),
 ):
     broken(
-        "breaks on a valid request",
-        _name,
-        f"{_what} ends in a server error.",
-        Demands,
-        f"{_operation}.serverError",
+        "breaks on a valid request", _name, f"{_what} ends in a server error.", Demands, f"{_operation}.serverError",
         hides=() if _operation in ("executePix", "deletePixKey") else (f"{_operation}.*",),
-        OPERATION=_operation,
-        REFUSAL=(500, "Internal server error."),
-        lacks=lambda self, request, strikes=_strikes: strikes(request),
-    )
-
-
-@mutant("breaks on a valid request", "deletePixKey.serverError", hides=("deletePixKey.*",))
-class DeletionsFailAfterDeleting(Service):
-    """Every deletion deletes the key and ends in a server error."""
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        meant = operation == "deletePixKey" and response.status == 200
-        return Response(500, b"", PLAIN) if meant else response
+        OPERATIONS=(_operation,), REFUSAL=(500, "Internal server error."), lacks=fixed(_strikes),
+    )  # fmt: skip
+broken(
+    "breaks on a valid request", "DeletionsFailAfterDeleting", "Every deletion deletes the key and ends in a server error.",
+    Answers, "deletePixKey.serverError", hides=("deletePixKey.*",), OPERATIONS=("deletePixKey",),
+    alter=lambda self, response: Response(500, b"", PLAIN),
+)  # fmt: skip

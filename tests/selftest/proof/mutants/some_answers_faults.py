@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import ClassVar
 
-from environments.sandbox import Request, Response, Service
-from tests.selftest.proof.mutants.making_faults import members_of
-from tests.selftest.proof.registry import broken, mutant
+from environments.sandbox import Request, Response
+from tests.selftest.proof.mutants.making_faults import Answers, fixed, members_of
+from tests.selftest.proof.registry import broken, rows_of
 
 
-class OneOfSeveral(Service):
+class OneOfSeveral(Answers):
     """The sandbox, where `alter` sees some of the successful answers to one operation."""
-
-    OPERATION: ClassVar[str] = "executePix"
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,16 +19,8 @@ class OneOfSeveral(Service):
         self.dice = random.Random(3)  # it fails by chance, and always alike
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        if operation != self.OPERATION or response.status != 200:
-            return response
-        self.answers += 1
-        return self.alter(response) if self.strikes(request) else response
-
-    def strikes(self, request: Request) -> bool:
-        raise NotImplementedError
-
-    def alter(self, response: Response) -> Response:
-        raise NotImplementedError
+        self.answers += operation in self.OPERATIONS and response.status == 200
+        return super().finish(request, operation, response)
 
 
 STRIKES = {
@@ -43,28 +32,16 @@ STRIKES = {
 }
 
 
-def _truncated(response: Response) -> Response:
-    return Response(200, response.body[:-1], response.headers)
-
-
-def _accepted(response: Response) -> Response:
-    return Response(202, response.body, response.headers)
-
-
-def _text_code(response: Response) -> Response:
-    return Response(200, response.body.replace(b'"code": 0', b'"code": "0"', 1), response.headers)
-
-
-def _renames(name: bytes, other: bytes) -> Callable[[Response], Response]:
-    return lambda response: Response(200, response.body.replace(name, other), response.headers)
+def _replaced(old: bytes, new: bytes, status: int = 200) -> Callable[[Response], Response]:
+    return lambda response: Response(status, response.body.replace(old, new), response.headers)
 
 
 FAULTS = {
-    "IsTruncated": ("json", "is truncated", _truncated),
-    "HasAnotherStatus": ("status", "has the status 202", _accepted),
-    "HasATextCode": ("envelope.code.type", "has a code of text", _text_code),
-    "HasNoDigit": ("digit.present", "has no digit", _renames(b'"digit"', b'"dv"')),
-    "HasNoMessage": ("Message.present", "has no Message", _renames(b'"Message"', b'"Text"')),
+    "IsTruncated": ("json", "is truncated", lambda it: Response(200, it.body[:-1], it.headers)),
+    "HasAnotherStatus": ("status", "has the status 202", _replaced(b"", b"", 202)),
+    "HasATextCode": ("envelope.code.type", "has a code of text", _replaced(b'"code": 0', b'"code": "0"')),
+    "HasNoDigit": ("digit.present", "has no digit", _replaced(b'"digit"', b'"dv"')),
+    "HasNoMessage": ("Message.present", "has no Message", _replaced(b'"Message"', b'"Text"')),
 }
 OF = {
     "executePix": ("IsTruncated", "HasAnotherStatus", "HasNoDigit", "HasATextCode"),
@@ -88,33 +65,24 @@ for _operation, _faults in OF.items():
         for _fault in _tried(_strike, _faults):
             _row, _what, _alter = FAULTS[_fault]
             broken(
-                "shows in some answers",
-                f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
-                f"{_when[0].upper()}{_when[1:]} {_what}.",
-                OneOfSeveral,
-                f"{_operation}.{_row}",
+                "shows in some answers", f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
+                f"{_when[0].upper()}{_when[1:]} {_what}.", OneOfSeveral, f"{_operation}.{_row}",
                 warns=_EXTRA.get(_fault, ()),
                 hides=_OF_PHONE if (_operation, _strike) == ("executePix", "ByChance") else (),
-                OPERATION=_operation,
-                strikes=_strikes,
-                alter=lambda self, response, alter=_alter: alter(response),
-            )
-
-
-@mutant("shows for some deletions", "deletePixKey.status", "deletePixKey.json")
-class DeletionOfAnEmailHasNoContent(Service):
-    """The deletion of an EMAIL key has the status 204."""
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        meant = operation == "deletePixKey" and response.status == 200
-        return Response(204, b"") if meant and "@" in str(members_of(request).get("pixKey")) else response
-
-
-@mutant("shows for some deletions", "deletePixKey.envelope.data.type")
-class DeletionOfACpfHasNullData(Service):
-    """The data of the deletion of a CPF is null."""
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        meant = operation == "deletePixKey" and response.status == 200
-        short = len(str(members_of(request).get("pixKey"))) == 11
-        return Response(200, b'{"code": 0, "data": null}', response.headers) if meant and short else response
+                OPERATIONS=(_operation,), strikes=_strikes, alter=fixed(_alter),
+            )  # fmt: skip
+for _name, _text, _rows, _strikes, _alter in (
+    (
+        "DeletionOfAnEmailHasNoContent", "The deletion of an EMAIL key has the status 204.", ("status", "json"),
+        lambda self, request: "@" in str(members_of(request).get("pixKey")), lambda response: Response(204, b""),
+    ),
+    (
+        "DeletionOfACpfHasNullData", "The data of the deletion of a CPF is null.", ("envelope.data.type",),
+        lambda self, request: len(str(members_of(request).get("pixKey"))) == 11,
+        lambda response: Response(200, b'{"code": 0, "data": null}', response.headers),
+    ),
+):  # fmt: skip
+    broken(
+        "shows for some deletions", _name, _text, Answers, *rows_of("deletePixKey", *_rows),
+        OPERATIONS=("deletePixKey",), strikes=_strikes, alter=fixed(_alter),
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.selftest.proof.mutants.making_faults import SomeExecutions, SomeRegistrations
+from tests.selftest.proof.mutants.making_faults import SomeExecutions, SomeRegistrations, fixed
 from tests.selftest.proof.registry import broken
 
 FAULTS = {
@@ -97,15 +97,11 @@ def _some(operation: str, subject: str, base: type, when: Any, condition: str, f
     field, fault = faulty.split()
     (phrase, meant), (row, how, change) = when[condition], FAULTS[fault]
     broken(
-        f"shows for some {subject}s",
-        f"{condition}{subject.capitalize()}{field[0].upper()}{field[1:]}{fault}",
-        f"The field {field} of {'an' if subject[0] == 'e' else 'a'} {subject} {phrase} {how}.",
-        base,
-        f"{operation}.{field}.{row}",
-        meant=lambda self, about: meant(about),
-        change=lambda self, data: change(data, field),
+        f"shows for some {subject}s", f"{condition}{subject.capitalize()}{field[0].upper()}{field[1:]}{fault}",
+        f"The field {field} of {'an' if subject[0] == 'e' else 'a'} {subject} {phrase} {how}.", base,
+        f"{operation}.{field}.{row}", meant=fixed(meant), change=fixed(lambda data: change(data, field)),
         **_ASKED.get((condition, faulty), {}),
-    )
+    )  # fmt: skip
 
 
 for _condition, _faults in FAULTY_EXECUTIONS.items():

@@ -12,26 +12,21 @@ TEXTS = {
 _CASE = ("registerPixKey.Success.letterCase",)
 for _name, _text in TEXTS.items():
     broken(
-        "Success of another text",
-        f"Success{_name}",
-        f"Success is the text {_text!r}.",
-        SomeRegistrations,
-        "registerPixKey.Success.text",
-        warns=("registerPixKey.Success.example",),
+        "Success of another text", f"Success{_name}", f"Success is the text {_text!r}.", SomeRegistrations,
+        "registerPixKey.Success.text", warns=("registerPixKey.Success.example",),
         hides=_CASE if _name == "Padded" else (*_CASE, *UNREGISTERED),
-        meant=lambda self, registration: True,
-        change=lambda self, data, text=_text: data | {"Success": text},
-    )
-for _name, _text in {"No": "no", "Empty": "", "Zero": "0", "Pending": "pending"}.items():
+        meant=lambda self, registration: True, change=lambda self, data, text=_text: data | {"Success": text},
+    )  # fmt: skip
+for _name, _value in {
+    "No": "no", "Empty": "", "Zero": "0", "Pending": "pending", "AsBoolean": False, "AsNull": None, "AsInteger": 0,
+}.items():  # fmt: skip
+    _what = "text" if isinstance(_value, str) else "type"
     broken(
-        "Success of another text",
-        f"Failure{_name}",
-        f"Success is the text {_text!r} where a registration is declined.",
-        SomeRegistrations,
-        "registerPixKey.Success.text",
+        f"Success of another {_what}", f"Failure{_name}", f"Success is {_value!r} where a registration is declined.",
+        SomeRegistrations, f"registerPixKey.Success.{_what}",
         meant=lambda self, registration: not registration.accepted,
-        change=lambda self, data, text=_text: data | {"Success": text},
-    )
+        change=lambda self, data, value=_value: data | {"Success": value},
+    )  # fmt: skip
 for _name, _changed, _meant in (
     ("SuccessCapitalised", str.capitalize, lambda self, registration: True),
     ("SuccessInCapitals", str.upper, lambda self, registration: True),
@@ -39,21 +34,6 @@ for _name, _changed, _meant in (
     ("FailureCapitalised", str.capitalize, lambda self, registration: not registration.accepted),
 ):
     broken(
-        "Success in another letter case",
-        _name,
-        f"Success is written with {_changed.__name__}().",
-        SomeRegistrations,
-        warns=_CASE,
-        meant=_meant,
-        change=lambda self, data, changed=_changed: data | {"Success": changed(data["Success"])},
-    )
-for _name, _value in {"Boolean": False, "Null": None, "Integer": 0}.items():
-    broken(
-        "Success of another type",
-        f"FailureAs{_name}",
-        f"Success is {_value!r} where a registration is declined.",
-        SomeRegistrations,
-        "registerPixKey.Success.type",
-        meant=lambda self, registration: not registration.accepted,
-        change=lambda self, data, value=_value: data | {"Success": value},
-    )
+        "Success in another letter case", _name, f"Success is written with {_changed.__name__}().", SomeRegistrations,
+        warns=_CASE, meant=_meant, change=lambda self, data, changed=_changed: data | {"Success": changed(data["Success"])},
+    )  # fmt: skip
