@@ -16,7 +16,7 @@ from spec.requirements import LEVELS
 from spec.rules import ROBUSTNESS
 
 Row = Mapping[str, Any]
-"""A requirement as `Run.document` gives it."""
+"""A requirement as `document_of` gives it."""
 
 _COUNTED = re.compile(
     r" \(\d+ times?, smallest: exchange \d+\)"

@@ -72,24 +72,24 @@ class Door(BaseAdapter):
     def _policies(self) -> tuple[tuple[Policy, ...], ...]:
         """The policies in their order, each with the reason for its place."""
         once_before_anything_is_sent = (
-            self.permission.check,  # first: what is not permitted costs nothing and tells nothing
-            self.liveness.refuse_the_dead,  # a target that is gone costs no budget and no code
-            self.retry_policy.spare_wrong_tokens,  # nor does a wrong token that would keep the service locked
-            self.guard.take_turn,  # before all that waits: what was true of a code holds until its answer stands
-            self.lockout.outlast,  # before the claim: a code that is kept back was never written down as sent
-            self.retry_policy.slow_executions,  # likewise: a run that is stopped while it waits has claimed nothing
+            self.permission.check,  # First: a request that is not permitted costs nothing and reveals nothing.
+            self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
+            self.retry_policy.spare_wrong_tokens,  # A wrong token that would keep the service locked is not sent.
+            self.guard.take_turn,  # Before all that waits: no other process sends the code until its answer is final.
+            self.lockout.outlast,  # Before the claim: a code that is kept back is not recorded as sent.
+            self.retry_policy.slow_executions,  # Before the claim too: a run that is stopped here has claimed nothing.
         )
         for_each_attempt = (
-            self.budget.take_request,  # before the claim: a code that there is no room for is not written down as sent
-            self.guard.claim,  # on the disk before the wire: a run that is killed has not forgotten a code
-            self.budget.wait_for_turn,  # right before the wire, so that the rate is that of the wire
-            self._attempt,  # once, with a deadline; in `exchanges` whatever happens
+            self.budget.take_request,  # Before the claim: a code without room in the budget is not recorded as sent.
+            self.guard.claim,  # The journal is on disk before the request leaves: a run that is killed forgets no code.
+            self.budget.wait_for_turn,  # Right before the wire, so that the rate is the rate on the wire.
+            self._attempt,  # Once, with a deadline. It is in `exchanges` whatever happens.
         )
         until_the_answer_stands = (
-            self.retry_policy.repeat,  # first: "come back later" says nothing of the token
-            self.token_monitor.watch,  # then: an answer to an expired token says nothing of the target
-            self.liveness.notice,  # last, on the answer that stands
-            self._tell,  # a listener that judges it may ask for it to be reproduced
+            self.retry_policy.repeat,  # First: "come back later" says nothing about the token.
+            self.token_monitor.watch,  # Before liveness: an answer to an expired token says nothing about the target.
+            self.liveness.notice,  # After retries: only the final answer shows whether the target is up.
+            self._tell,  # Last: a listener may ask for the request to be reproduced.
         )
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 

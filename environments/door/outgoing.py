@@ -103,7 +103,7 @@ class Sending:
 
 
 Policy = Callable[[Sending], None]
-"""One decision of the door: it looks at a request on its way, and lets it pass or raises NotSentError."""
+"""One step of the door. It may wait, send, note, or raise NotSentError."""
 
 
 def body_of(request: requests.PreparedRequest) -> bytes:

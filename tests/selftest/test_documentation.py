@@ -1,10 +1,12 @@
 """The pages for people say what the tool does."""
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from environments.door.door import Door
 from spec.__main__ import page
 from tests.selftest.sample import IN_README, README, sample
 
@@ -46,3 +48,44 @@ def test_words_are_plain(pattern):
     found = {path: match[0] for path, text in texts.items() if (match := PRIVATE_IDIOM.search(text))}
 
     assert found.keys() <= {Path(__file__)}, found
+
+
+FOLDERS = ("spec", "environments", "reports", "tests")
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+
+def section(title):
+    """A section of ARCHITECTURE.md."""
+    return ARCHITECTURE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_the_order_of_the_door_is_documented():
+    """ARCHITECTURE.md lists the policies, and what runs inside an attempt, in the order of the code."""
+    policies = re.findall(r"self\.([\w.]+),", inspect.getsource(Door._policies))
+    inside = re.findall(r"self\.(\w+\.\w+)\(", inspect.getsource(Door._attempt))
+    listed = section("The door").partition("\n1. ")[2].replace("`Door._attempt`", "")
+
+    assert re.findall(r"`([\w.]+)`", listed) == policies + inside
+
+
+def test_private_names_of_libraries_are_where_the_table_says():
+    """Each name stands in one of the files of its row, and the bound of its library in pyproject.toml."""
+    rows = [line.split("|")[1:4] for line in section("Private names of libraries").splitlines() if "`" in line]
+    pinned = (ROOT / "pyproject.toml").read_text("utf-8")
+    missing = []
+    for library, names, files in rows[1:]:
+        code = "".join((ROOT / file).read_text("utf-8") for file in re.findall(r"`(.+?)`", files))
+        last_parts = [name.rpartition(".")[2] for name in re.findall(r"`(.+?)`", names)]
+        bound = library.replace("`", "").replace(" ", "") if "`" in library else ""
+        missing += [part for part in last_parts if part not in code] + [bound] * (bound not in pinned)
+
+    assert not missing
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_named_files_exist(page):
+    """A path in these pages is a path of the tree; a name alone is that of a file in it."""
+    named = re.findall(r"`([\w./]+\.(?:py|yaml|txt|toml))`", (ROOT / page).read_text("utf-8"))
+    names = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
+
+    assert [path for path in named if not (ROOT / path).exists() and path not in names] == []
