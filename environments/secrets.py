@@ -17,7 +17,7 @@ from environments.profiles.profile import Profile
 TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"
 POSSIBLE_CODE = "possible code"
 """What an answer shows beside the prepared code. The door refuses to execute it, like every code that is not known."""
-ANOTHER = "another "
+ANOTHER_PREFIX = "another "
 """Stands before the name of a secret for what is like it."""
 
 
@@ -67,7 +67,7 @@ class Secrets:
         self._token = token
         self.learn_secret(TOKEN, *parts_that_tell(token))
         wrong = wrong_tokens(token).values()
-        self.learn_secret(ANOTHER + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
+        self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
         self.learn("claim", *personal_claims(token))
 
     def _learn(self, known: Known) -> None:

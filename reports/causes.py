@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from reports.deviations import Deviation, Row, alike, seen_together
+from reports.deviations import Deviation, Row, groups_of, seen_together
 from reports.verdicts import Verdict
 from spec.interface import operations
 
@@ -37,7 +37,7 @@ def _grouped(deviations: list[Deviation]) -> Iterator[tuple[list[Deviation], lis
     """The deviations of each cause, the leading one first, and those that follow from them."""
     parents = {child.id: parent for child in deviations if (parent := _parent(child, deviations))}
     roots = [deviation for deviation in deviations if deviation.id not in parents]
-    for group in alike(roots):
+    for group in groups_of(roots):
         group.sort(key=lambda deviation: deviation.weight)
         ids = {deviation.id for deviation in group}
         yield group, [child for child in deviations if child.id in parents and _root(child, parents).id in ids]

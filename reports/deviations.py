@@ -85,7 +85,7 @@ _CREDENTIALS = re.compile(r"^(?:executed with|registered with|accepted:) ")
 Group = list[Deviation]
 
 
-def alike(roots: list[Deviation]) -> list[Group]:
+def groups_of(roots: list[Deviation]) -> list[Group]:
     """The deviations in groups that have one cause each, in their order."""
     groups = _joined([[root] for root in roots], _of_one_object(roots))
     several = [[*one, *other] for at, one in enumerate(groups) for other in groups[at + 1 :] if _in_several(one, other)]

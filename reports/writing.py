@@ -15,7 +15,7 @@ def run_folder(environment: str, started: datetime) -> Path:
     return RUNS / environment / f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
-def prepare(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Make the folder and prove that it can be written. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     probe = folder / f".write-{secrets.token_hex(4)}"
@@ -26,7 +26,7 @@ def prepare(folder: Path) -> None:
 def make_writable(folder: Path) -> Path | None:
     """Make the folder where it is missing, and give it; None where it cannot be written."""
     try:
-        prepare(folder)
+        make_folder(folder)
     except OSError:
         return None
     return folder

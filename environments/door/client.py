@@ -17,8 +17,6 @@ from environments.door.permission import synthetic
 from spec.exchange import Exchange
 from spec.interface import operations
 
-__all__ = ["NOTHING", "Client", "synthetic"]
-
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
 _HEADERS = {"User-Agent": "pix-conformance", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}

@@ -158,7 +158,7 @@ def _is_json(token: Token) -> bool:
 
 
 def _is_scalar(text: str) -> bool:
-    return text in _LITERALS or masks.is_number(text)
+    return text in _LITERALS or masks.is_numeric(text)
 
 
 def redacted(token: Token, engine: Engine) -> str:
@@ -167,7 +167,7 @@ def redacted(token: Token, engine: Engine) -> str:
         return _string(token, engine)
     if token.text in _LITERALS:
         return token.text
-    if masks.is_number(token.text):
+    if masks.is_numeric(token.text):
         return engine.number(token.text, token.personal)
     return engine.mask(token.text) if token.personal else _shown(token.text, engine)
 

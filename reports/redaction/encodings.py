@@ -143,7 +143,7 @@ def spellings(value: str) -> set[str]:
     return forms
 
 
-def packed(value: str) -> set[str]:
+def packed_forms(value: str) -> set[str]:
     """Hexadecimal, and the characters of base64 that depend on the value alone, at each of three alignments."""
     data = value.encode("utf-8", "surrogatepass")
     forms = {data.hex()}

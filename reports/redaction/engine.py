@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from environments.secrets import ANOTHER
+from environments.secrets import ANOTHER_PREFIX
 from reports.redaction import masks
 from reports.redaction.detectors import detect
 from reports.redaction.encodings import Reading, fold, readings
@@ -154,7 +154,9 @@ def _replaced(text: str, finds: list[_Find]) -> str:
     last = 0
     for run in _runs(finds):
         start, end = run[0].start, max(find.end for find in run)
-        best = min(run, key=lambda find: (find.rank, find.start - find.end, find.shown.startswith(f"<{ANOTHER}")))
+        best = min(
+            run, key=lambda find: (find.rank, find.start - find.end, find.shown.startswith(f"<{ANOTHER_PREFIX}"))
+        )
         partial = best.rank == PERSONAL and (best.start, best.end) != (start, end)
         pieces += (text[last:start], masks.mask(text[start:end]) if partial else best.shown)
         last = end

@@ -7,9 +7,9 @@ import string
 from collections.abc import Iterable
 from functools import lru_cache
 
-from environments.secrets import ANOTHER, TOKEN, Known, Secrets
+from environments.secrets import ANOTHER_PREFIX, TOKEN, Known, Secrets
 from reports.redaction.detectors import NAMES
-from reports.redaction.encodings import fold, packed, spellings
+from reports.redaction.encodings import fold, packed_forms, spellings
 from reports.redaction.masks import LONGEST, is_masked, is_plain
 from reports.redaction.spellings import LEAST, Beside, Sought, Spellings
 from spec.interface import MARK
@@ -76,7 +76,7 @@ class Knowledge:
             return
         self.version += 1
         self.exact_secrets[value] = f"<{name}>"
-        another = f"<{ANOTHER}{name.removeprefix(ANOTHER)}>"
+        another = f"<{ANOTHER_PREFIX}{name.removeprefix(ANOTHER_PREFIX)}>"
         least = _least(len(value))
         for form in spellings(value):
             sought = Sought(f"<{name}>", SECRET, another, form)
@@ -87,7 +87,7 @@ class Knowledge:
             shown = f"<{name}>" if case == value else another
             if fold(case) != fold(value):
                 self._add(case, Sought(another, SECRET), least)
-            for form in packed(case):
+            for form in packed_forms(case):
                 share = max(6, len(form) * least // len(value) - 3)
                 self._add(form, Sought(shown, SECRET, packed=True), share)
 
@@ -114,7 +114,7 @@ class Knowledge:
             beside = Beside.DIGIT if form.isdigit() and len(form) < 8 else Beside.ANYTHING
             self._add(form, Sought(shown, VALUE, beside=beside))
         if len(value) >= LEAST:
-            for form in {form for case in {value, value.lower(), value.upper()} for form in packed(case)}:
+            for form in {form for case in {value, value.lower(), value.upper()} for form in packed_forms(case)}:
                 self._add(form, Sought(shown, VALUE, packed=True))
 
     def add_personal(self, value: str) -> None:

@@ -48,7 +48,7 @@ def is_masked(text: str) -> bool:
     return mask(text[:LONGEST]) == text[:LONGEST]
 
 
-def is_number(text: str) -> bool:
+def is_numeric(text: str) -> bool:
     """Whether a text is a JSON number, leading zeros forgiven."""
     return bool(_NUMBER.fullmatch(text))
 

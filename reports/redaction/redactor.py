@@ -9,10 +9,10 @@ from environments.secrets import Secrets, listed_secrets
 from reports.curl import Shell, curl_line
 from reports.redaction import http_parts, masks
 from reports.redaction.bodies import decoded, is_json_like, personal_values, redact_body
+from reports.redaction.curl_parts import CurlParts
 from reports.redaction.engine import Engine
 from reports.redaction.knowledge import Knowledge
 from reports.redaction.masks import mask_others
-from reports.redaction.sending import Sending
 from reports.shell_values import shell_of
 from spec.interface import personal_fields
 
@@ -91,7 +91,7 @@ class Redactor:
     ) -> str:
         """A line that sends the request again, once the variables that it names are set. `credential` says which one
         was sent in place of the token."""
-        sent = Sending(self._engine, self.shell).line(method, url, headers, body, credential)
+        sent = CurlParts(self._engine, self.shell).line(method, url, headers, body, credential)
         return curl_line(sent, self.shell, shows_headers=shows_headers)
 
 

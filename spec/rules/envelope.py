@@ -13,8 +13,8 @@ from spec.rules.table import (
     InconclusiveError,
     data_in,
     envelope_in,
+    first_names,
     json_in,
-    listed,
     member_in,
     rule,
     success_in,
@@ -60,7 +60,7 @@ def unique_names(exchange: Exchange) -> str:
     """No JSON object in the response to a successful {request} has two members of the same name."""
     json_in(exchange)
     repeated = list(success_in(exchange).json.repeated)
-    return f"expected each name once in an object, got twice: {listed(repeated)}" if repeated else ""
+    return f"expected each name once in an object, got twice: {first_names(repeated)}" if repeated else ""
 
 
 @rule("executePix.json.byteOrderMark registerPixKey.json.byteOrderMark deletePixKey.json.byteOrderMark")
@@ -132,4 +132,4 @@ def no_other_fields(exchange: Exchange) -> str:
         for name in members
         if folded(name) not in {folded(field.name) for field in fields}
     ]
-    return f"expected no other fields, got {listed(extra)}" if extra else ""
+    return f"expected no other fields, got {first_names(extra)}" if extra else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spec.answers import find
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.rules.table import InconclusiveError, data_in, listed, rule, text_in, type_of
+from spec.rules.table import InconclusiveError, data_in, first_names, rule, text_in, type_of
 
 _BOOLEANS = ("true", "false")
 
@@ -40,7 +40,7 @@ def names_start_with_a_capital(exchange: Exchange) -> str:
     if not found:
         raise InconclusiveError("no documented field")
     lower = [name for name in found if not name[:1].isupper()]
-    return f"expected names that start with an upper-case letter, got {listed(lower)}" if lower else ""
+    return f"expected names that start with an upper-case letter, got {first_names(lower)}" if lower else ""
 
 
 @rule("registerPixKey.Key.example")

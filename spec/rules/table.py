@@ -160,7 +160,7 @@ def type_of(value: object) -> str:
     return "an array" if isinstance(value, list) else "an object"
 
 
-def listed(names: list[str], most: int = 10) -> str:
+def first_names(names: list[str], most: int = 10) -> str:
     """Names of members for a message, at most `most` of them; the others are counted.
 
     A service may write anything there: only letters and a few signs are shown, and only short names.

@@ -10,8 +10,8 @@ from tests.harness.judging import (
     assert_holds,
     named,
     observe,
-    permits,
     remark,
+    require_permission,
     requirement,
     rules_of,
     supplied,
@@ -60,7 +60,7 @@ def test_example_of_success_holds_for_a_new_key(registrations):
 @requirement("registerPixKey.Key.example")
 def test_example_of_key_holds_for_a_new_key(registrations):
     """The registration of a RANDOM key is answered without the key."""
-    permits("RANDOM" in registrations.key_types, "pix_keys permits no key of the type RANDOM; supply one")
+    require_permission("RANDOM" in registrations.key_types, "pix_keys permits no key of the type RANDOM; supply one")
 
     assert_holds(*registrations.fresh)
 
@@ -94,7 +94,9 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations):
 )
 def test_documented_kind_is_accepted(key_type, registrations):
     """Keys of a documented type can be registered."""
-    permits(key_type in registrations.key_types, f"pix_keys permits no key of the type {key_type}; supply one")
+    require_permission(
+        key_type in registrations.key_types, f"pix_keys permits no key of the type {key_type}; supply one"
+    )
 
     assert_found(registrations.key_types[key_type])
 

@@ -19,7 +19,7 @@ from environments.profiles.target import open_target
 from reports.handover import packed, unpacked
 from reports.notes import Note, NoteKind
 from reports.run import Run
-from reports.writing import prepare, run_folder
+from reports.writing import make_folder, run_folder
 from tests.harness.door_notes import unknown_to_all
 from tests.harness.interruption import Interruption, stop_parallel_run
 from tests.harness.options import examples_of
@@ -55,7 +55,7 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
     named = config.getoption("report_dir")
     folder = Path(named).absolute() if named else run_folder(run.profile.name, run.started)
     try:
-        prepare(folder)
+        make_folder(folder)
     except OSError as error:
         raise pytest.UsageError(f"--report-dir: {folder} cannot be written: {error.strerror}") from None
     if hasattr(config.option, "htmlpath"):

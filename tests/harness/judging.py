@@ -60,7 +60,7 @@ def supplied(what: object, missing: str) -> None:
         raise NotExercised(missing)
 
 
-def permits(permitted: object, missing: str) -> None:
+def require_permission(permitted: object, missing: str) -> None:
     """Raises OutOfScope where the profile does not permit it; `missing` says which permission would."""
     if not permitted:
         raise OutOfScope(missing)

@@ -6,7 +6,7 @@ import pytest
 
 from spec.rules import Outcome, deviates
 from tests.selftest.exchanges import REGISTRATION, registration
-from tests.traffic.refused_key_types import Evidence, Question, conclude
+from tests.traffic.refused_key_types import KeyTypeEvidence, Question, conclude
 
 DECLINED = registration({**REGISTRATION, "Success": "false"})
 ACCEPTED = registration()
@@ -15,7 +15,7 @@ CONFLICT = registration(status=409)
 BUSY = registration(status=503)
 NO_TOKEN = registration(status=401)
 
-FIRST = Evidence("EMAIL", (REFUSED,))
+FIRST = KeyTypeEvidence("EMAIL", (REFUSED,))
 UNEXPLAINED = replace(FIRST, broken="")
 AGAIN = replace(UNEXPLAINED, again=REFUSED, accepted=ACCEPTED)
 UNLISTED = replace(AGAIN, listed=False)
@@ -33,21 +33,25 @@ BREACH = deviates("a key of the type EMAIL is refused as documented and accepted
     ],
 )
 def test_what_is_not_known_is_asked(evidence, question):
-    """Evidence that decides nothing names the question that comes next."""
+    """KeyTypeEvidence that decides nothing names the question that comes next."""
     assert conclude(evidence) is question
 
 
 @pytest.mark.parametrize(
     ("evidence", "outcome", "message"),
     [
-        (Evidence("EMAIL", (REFUSED, ACCEPTED)), Outcome.HOLDS, ""),
-        (Evidence("EMAIL", (DECLINED,)), Outcome.HOLDS, ""),
-        (Evidence("EMAIL", (CONFLICT,)), Outcome.HOLDS, ""),
+        (KeyTypeEvidence("EMAIL", (REFUSED, ACCEPTED)), Outcome.HOLDS, ""),
+        (KeyTypeEvidence("EMAIL", (DECLINED,)), Outcome.HOLDS, ""),
+        (KeyTypeEvidence("EMAIL", (CONFLICT,)), Outcome.HOLDS, ""),
         (replace(FIRST, effects=(REFUSED,)), Outcome.HOLDS, ""),
         (replace(AGAIN, again=CONFLICT), Outcome.HOLDS, ""),
         (replace(AGAIN, listed=True), Outcome.HOLDS, ""),
-        (Evidence("EMAIL", (BUSY,)), Outcome.INCONCLUSIVE, "no EMAIL key was registered: 503 application/json"),
-        (Evidence("EMAIL", (NO_TOKEN,)), Outcome.INCONCLUSIVE, "no EMAIL key was registered: 401 application/json"),
+        (KeyTypeEvidence("EMAIL", (BUSY,)), Outcome.INCONCLUSIVE, "no EMAIL key was registered: 503 application/json"),
+        (
+            KeyTypeEvidence("EMAIL", (NO_TOKEN,)),
+            Outcome.INCONCLUSIVE,
+            "no EMAIL key was registered: 401 application/json",
+        ),
         (
             replace(FIRST, broken="registerPixKey.body.account"),
             Outcome.INCONCLUSIVE,

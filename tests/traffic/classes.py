@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from environments.door.client import synthetic
+from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
 from spec.interface import operations
 from tests.traffic import invalid

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import cache
 
 from environments.door.authorization import VALID
-from environments.door.client import NOTHING, synthetic
+from environments.door.client import NOTHING
+from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
 from reports.plan import UNDOCUMENTED
 from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
@@ -19,7 +20,7 @@ from tests.traffic import invalid
 from tests.traffic.classes import malformed
 from tests.traffic.existence import (
     Comparison,
-    Evidence,
+    EndpointEvidence,
     Question,
     comparable,
     conclude,
@@ -84,7 +85,7 @@ class Endpoints:
             Question.VALID: self._send_what_shows_that_it_is_valid,
             Question.INVALID: self._send_invalid_requests,
         }
-        evidence = Evidence(tuple(self._send_what_can_show(operation)))
+        evidence = EndpointEvidence(tuple(self._send_what_can_show(operation)))
         while isinstance(concluded := conclude(evidence), Question):
             evidence = questions[concluded](operation, evidence)
         if concluded.outcome is Outcome.INCONCLUSIVE and evidence.answer is None:
@@ -105,7 +106,7 @@ class Endpoints:
             return deletions or [self._client.send("deletePixKey", synthetic(), json={})]
         return self.traffic.visit(operation)[:1]
 
-    def _send_elsewhere(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_elsewhere(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
         """See what other requests of the run show of the endpoint, and send another harmless one."""
         others = [seen for seen in self._client.door.exchanges if seen.operation == operation]
         if seen := granted([seen for seen in others if seen.credential == VALID]):
@@ -115,12 +116,12 @@ class Endpoints:
             compared = self._send_to_sibling(harmless)
         return replace(evidence, elsewhere=(compared,) if compared and _counts(compared) else ())
 
-    def _send_it_to_sibling(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_it_to_sibling(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
         """Send the request that was refused to the path beside the endpoint."""
         assert evidence.answer is not None
         return replace(evidence, comparison=self._send_to_sibling(evidence.answer))
 
-    def _send_invalid_requests(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_invalid_requests(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
         """A valid request may be refused like an unknown path (no such key, no such payee), and an invalid one not.
 
         For a synthetic account: what a deletion without a key does to a real one is not shown.
@@ -149,7 +150,7 @@ class Endpoints:
 
     # -- whether the refused request is known to be valid -----------------------------------------------------
 
-    def _send_what_shows_that_it_is_valid(self, operation: str, evidence: Evidence) -> Evidence:
+    def _send_what_shows_that_it_is_valid(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
         """Find out whether the request is surely valid: else its refusal says nothing of the endpoint."""
         assert evidence.comparison is not None
         seen = evidence.comparison.endpoint

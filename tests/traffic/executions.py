@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from environments.door.authorization import OTHER_SCHEMES
 from environments.door.budget import Spending, spending
-from environments.door.client import Client, synthetic
+from environments.door.client import Client
 from environments.door.liveness import UnreachableError
+from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange

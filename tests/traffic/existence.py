@@ -52,7 +52,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EndpointEvidence:
     """What a run knows of an endpoint; None stands for what was not asked yet.
 
     `answers` are those that can show the endpoint, the surest first, and `comparison` is that of the first that is no
@@ -98,7 +98,7 @@ class Evidence:
         return self.comparison.beside.response if self.comparison else None
 
 
-_TABLE: tuple[tuple[Callable[[Evidence], object], Question | Outcome, str], ...] = (
+_TABLE: tuple[tuple[Callable[[EndpointEvidence], object], Question | Outcome, str], ...] = (
     (lambda seen: granted(seen.answers), Outcome.HOLDS, ""),
     (lambda seen: seen.told_apart, Outcome.HOLDS, ""),
     (lambda seen: seen.answer is None and seen.elsewhere is None, Question.ELSEWHERE, ""),
@@ -121,7 +121,7 @@ _TABLE: tuple[tuple[Callable[[Evidence], object], Question | Outcome, str], ...]
 """What evidence says of the requirement and why, or what must be asked next. The first line that applies counts."""
 
 
-def conclude(evidence: Evidence) -> Judgement | Question:
+def conclude(evidence: EndpointEvidence) -> Judgement | Question:
     """Whether the endpoint exists, or what must be asked first."""
     outcome, message = next((outcome, message) for applies, outcome, message in _TABLE if applies(evidence))
     if isinstance(outcome, Question):
@@ -131,7 +131,7 @@ def conclude(evidence: Evidence) -> Judgement | Question:
     return Judgement(outcome, message.format(status=status, limit=limit, needed=evidence.needed), _shown_by(evidence))
 
 
-def _shown_by(evidence: Evidence) -> tuple[Exchange, ...]:
+def _shown_by(evidence: EndpointEvidence) -> tuple[Exchange, ...]:
     """The exchanges that show it."""
     if seen := granted(evidence.answers):
         return (seen,)

@@ -14,7 +14,7 @@ from spec.answers import (
 from spec.exchange import Exchange
 from spec.interface import READS, operations
 from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, judge
-from tests.harness.judging import permits, supplied
+from tests.harness.judging import require_permission, supplied
 from tests.harness.reproduction import Robustness
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
@@ -137,7 +137,7 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
 def find_out_whether_the_prefix_is_served(endpoints: Endpoints) -> Judgement:
     """Find out whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
     traffic = endpoints.traffic
-    permits(traffic.profile.allow - {"fuzz"}, "needs any permission in allow")
+    require_permission(traffic.profile.allow - {"fuzz"}, "needs any permission in allow")
     permitted = list(filter(traffic.permitted, operations()))
     supplied(permitted, "all that is permitted may move money: add read to allow, or select an operation")
     found = [endpoints.find_out_existence(operation) for operation in permitted]

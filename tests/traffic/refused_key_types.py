@@ -36,7 +36,7 @@ class Question(Enum):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class KeyTypeEvidence:
     """What a run knows of one key type; None stands for what was not asked yet.
 
     `tried` are the first registrations, `effects` those that were refused and listed nevertheless. `broken` is the
@@ -72,11 +72,11 @@ class Evidence:
         return kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
 
 
-def _unsure(seen: Evidence) -> Judgement:
+def _unsure(seen: KeyTypeEvidence) -> Judgement:
     return inconclusive(f"refused ({seen.last.summary}), which may have another reason", seen.last)
 
 
-def _refused_wrongly(seen: Evidence) -> Judgement:
+def _refused_wrongly(seen: KeyTypeEvidence) -> Judgement:
     assert seen.accepted is not None
     assert seen.accepted_again is not None
     other = f"{type_sent(seen.accepted)} is accepted before and after"
@@ -84,7 +84,7 @@ def _refused_wrongly(seen: Evidence) -> Judgement:
     return deviates(message, seen.last, seen.accepted, seen.accepted_again)
 
 
-_TABLE: Sequence[tuple[Callable[[Evidence], object], Question | Callable[[Evidence], Judgement]]] = (
+_TABLE: Sequence[tuple[Callable[[KeyTypeEvidence], object], Question | Callable[[KeyTypeEvidence], Judgement]]] = (
     (lambda seen: seen.understood, lambda seen: holds(*seen.understood)),
     (
         lambda seen: not any(map(is_refused_outright, seen.tried)),
@@ -104,7 +104,7 @@ _TABLE: Sequence[tuple[Callable[[Evidence], object], Question | Callable[[Eviden
 """What evidence says of the requirement, or what must be asked next. The first line that applies counts."""
 
 
-def conclude(evidence: Evidence) -> Judgement | Question:
+def conclude(evidence: KeyTypeEvidence) -> Judgement | Question:
     """Whether the key type is accepted, or what must be asked first."""
     result = next(result for applies, result in _TABLE if applies(evidence))
     return result if isinstance(result, Question) else result(evidence)
@@ -117,7 +117,7 @@ def explain(registrar: Registrar, key: PixKey) -> Judgement:
     """Find out whether the type of the key is accepted."""
     found = registrar.found
     others = [answer for answer in found.accepted if type_sent(answer) != key.type]
-    evidence = Evidence(
+    evidence = KeyTypeEvidence(
         key.type,
         tuple(answer for answer in found.fresh if type_sent(answer) == key.type),
         tuple(answer for answer in found.effects if type_sent(answer) == key.type),
@@ -128,7 +128,7 @@ def explain(registrar: Registrar, key: PixKey) -> Judgement:
     return concluded
 
 
-def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
     """Register with one difference after the other, until one is accepted that is not accepted without it."""
     registrar.explained += 1
     for alternative in _worth_trying(registrar, key, evidence.last):
@@ -150,8 +150,8 @@ def _worth_trying(registrar: Registrar, key: PixKey, refusal: Exchange) -> Itera
 
 
 def _confirm(
-    registrar: Registrar, key: PixKey, alternative: Alternative, evidence: Evidence, accepted: Exchange
-) -> Evidence:
+    registrar: Registrar, key: PixKey, alternative: Alternative, evidence: KeyTypeEvidence, accepted: Exchange
+) -> KeyTypeEvidence:
     """Register on, to see that the difference decides and not the moment: an account may be busy right after a
     registration. Where the key could not be deleted, the documented body is to be refused on and on."""
     if registrar.undo(accepted, key) or key.type == "RANDOM":
@@ -184,7 +184,7 @@ def _register_on_and_on(registrar: Registrar, key: PixKey) -> Iterator[Exchange]
         yield registrar.register(key)
 
 
-def _register_again(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+def _register_again(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
     """Register once more; where another type is accepted, after each wait, until the type is understood."""
     for exchange in _register_on_and_on(registrar, key):
         if is_understood(exchange) or evidence.accepted is None:
@@ -193,18 +193,18 @@ def _register_again(registrar: Registrar, key: PixKey, evidence: Evidence) -> Ev
     return replace(evidence, again=exchange)
 
 
-def _look(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+def _look(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
     """Read the list: a key that it shows is refused because it is there."""
     listing = registrar.look() if key.key else None
     return replace(evidence, listed=listing is not None and listing.shows(key.key))
 
 
-def _register_another(registrar: Registrar, key: PixKey, evidence: Evidence) -> Evidence:
+def _register_another(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
     assert evidence.accepted is not None
     return replace(evidence, accepted_again=registrar.register_again(evidence.accepted))
 
 
-_QUESTIONS: Mapping[Question, Callable[[Registrar, PixKey, Evidence], Evidence]] = {
+_QUESTIONS: Mapping[Question, Callable[[Registrar, PixKey, KeyTypeEvidence], KeyTypeEvidence]] = {
     Question.DIFFERENCE: _seek_a_difference,
     Question.AGAIN: _register_again,
     Question.LISTED: _look,

@@ -19,7 +19,7 @@ from spec.rules import RULES
 from tests.harness.reproduction import Robustness, robustness_of
 from tests.traffic.case import Case
 
-UNDOCUMENTED = "registerPixKey.pixKeyType.undocumented"
+UNDOCUMENTED_TYPE = "registerPixKey.pixKeyType.undocumented"
 _MOST_NAMED = 12
 
 
@@ -130,9 +130,9 @@ class Findings:
                 yield Sign(requirement, case.where, judgement.message)
         if _names_an_undocumented_type(case):
             if registered(exchange):
-                yield Sign(UNDOCUMENTED, case.where, "a key of an undocumented type is registered")
+                yield Sign(UNDOCUMENTED_TYPE, case.where, "a key of an undocumented type is registered")
             elif exchange.response is not None:
-                self.held.setdefault(UNDOCUMENTED, []).append(exchange.number)
+                self.held.setdefault(UNDOCUMENTED_TYPE, []).append(exchange.number)
 
 
 @cache

@@ -17,7 +17,7 @@ from reports.redaction.masks import printable_json
 _LARGEST_READ = 400_000
 
 
-class Sending:
+class CurlParts:
     """Takes requests apart by what an engine hides. `meaning` says what a credential was that is not the token."""
 
     def __init__(self, engine: Engine, shell: Shell) -> None:
