@@ -76,7 +76,7 @@ def _at_the_target(profile: Profile, run: str, record: KeyRecord, entries: Seque
             try:
                 if why := door.connect():
                     raise UnreachableError(why)
-                client = open_client(door, profile, target)
+                client = open_client(door, profile)
                 cleanup = Cleanup(client, profile, record, lambda line: print(redactor.text(line)))
                 return _ask_and_delete(cleanup, entries, yes=yes)
             except UnreachableError as error:

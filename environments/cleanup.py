@@ -73,7 +73,7 @@ class Cleanup:
         for entry in entries:
             listing = self._listing(entry.account)
             if listing is not None and not listing.shows(entry.key.key):
-                self._record.write(entry.account, entry.key.key, GONE)
+                self._record.note(entry.account, entry.key.key, GONE)
                 self._say(f"  {entry.name}: already gone")
             elif entry.left is Left.UNKNOWN or (entry.left is Left.MAYBE and listing is None):
                 self._say(
@@ -98,7 +98,7 @@ class Cleanup:
             shown = listing is not None and listing.shows(entry.key.key)
         finally:  # it was granted: where the list cannot be read, what it shows later may be somebody else's
             if not shown:
-                self._record.write(entry.account, entry.key.key, DELETED)
+                self._record.note(entry.account, entry.key.key, DELETED)
         answered = f" (the deletion was answered with {exchange.summary}, the list shows it)"
         self._say(f"not gone: {entry.name}{answered}" if shown else f"deleted: {entry.name}")
         return not shown

@@ -38,10 +38,8 @@ class Secrets:
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         self.known: list[Known] = []
         self._token = ""
-        self._codes: set[str] = set()
         for name, values in (listed or {}).items():
-            for place, value in enumerate(values, 1):
-                self._learn(Known(name, value, place=place))
+            self.known += [Known(name, value, place=place) for place, value in enumerate(values, 1)]
 
     def token(self) -> str:
         """The access token of the run, without its scheme."""
@@ -50,17 +48,15 @@ class Secrets:
     @property
     def codes(self) -> frozenset[str]:
         """The transaction codes that the run may execute: supplied, or prepared by it."""
-        return frozenset(self._codes)
+        return frozenset(known.value for known in self.known if known.name == CODE and known.value)
 
     def learn(self, name: str, *values: str) -> None:
         """Guard and hide values: accounts, keys, codes, or whatever else has a name."""
-        for value in values:
-            self._learn(Known(name, value))
+        self.known += [Known(name, value) for value in values]
 
     def learn_secret(self, name: str, *values: str) -> None:
         """Guard and hide values of which no part may be shown."""
-        for value in values:
-            self._learn(Known(name, value, secret=True))
+        self.known += [Known(name, value, secret=True) for value in values]
 
     def learn_token(self, token: str) -> None:
         """Send this token from now on; hide it, the wrong ones that are made from it, and what it says of a person."""
@@ -69,11 +65,6 @@ class Secrets:
         wrong = wrong_tokens(token).values()
         self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
         self.learn("claim", *personal_claims(token))
-
-    def _learn(self, known: Known) -> None:
-        self.known.append(known)
-        if known.name == CODE and known.value:
-            self._codes.add(known.value)
 
 
 def listed_secrets(profile: Profile) -> Secrets:

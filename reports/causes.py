@@ -51,24 +51,17 @@ def _root(child: Deviation, parents: Mapping[str, Deviation]) -> Deviation:
 
 def _finding(group: list[Deviation], follows: list[Deviation]) -> dict[str, Any]:
     leader = group[0]
-    numbers = dict.fromkeys(
-        number for deviation in group for number in deviation.row["exchanges"]
-    )  # the leader's first
-    found: dict[str, Any] = {
+    known = ("known_failure",) * ("known_failure" in leader.row)
+    return {
         "cause": leader.id,
         "requirements": [deviation.id for deviation in group],
         "operations": list(dict.fromkeys(one.operation for one in group if one.operation in operations())),
-        "level": leader.row["level"],
-        "verdict": leader.row["verdict"],
-        "text": leader.row["text"],
-        "section": leader.row["section"],
+        **{name: leader.row[name] for name in ("level", "verdict", "text", "section")},
         "message": said(group),
-        "exchanges": list(numbers),
+        "exchanges": list(dict.fromkeys(number for deviation in group for number in deviation.row["exchanges"])),
         "follows": [deviation.id for deviation in follows],
+        **{name: leader.row[name] for name in known},
     }
-    if "known_failure" in leader.row:
-        found["known_failure"] = leader.row["known_failure"]
-    return found
 
 
 def said(group: Iterable[Deviation]) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from reports.causes import findings
+from reports.evidence import MOVES_MONEY
 from reports.handover import Evidence
 from reports.headline import headline
-from reports.reproducing import MOVES_MONEY
 from reports.run import Run
 from reports.verdicts import RequirementResult, counts, coverage
 from spec.requirements import Requirement

@@ -130,7 +130,7 @@ def _of_value(value: Value, guards: list[str]) -> str:
 
 
 def _of_text(text: str) -> str:
-    return "".join(_run(piece) if _RUN.fullmatch(piece) else _quoted(piece) for piece in _split(text))
+    return "".join(f'"$({_repeated(piece)})"' if _RUN.fullmatch(piece) else _quoted(piece) for piece in _split(text))
 
 
 def _split(text: str) -> list[str]:
@@ -140,10 +140,6 @@ def _split(text: str) -> list[str]:
         pieces += [text[last : run.start()], run.group()]
         last = run.end()
     return [piece for piece in (*pieces, text[last:]) if piece]
-
-
-def _run(piece: str) -> str:
-    return f'"$({_repeated(piece)})"'
 
 
 def _repeated(piece: str) -> str:

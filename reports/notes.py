@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, auto
 
@@ -32,8 +31,3 @@ class Note:
 def outcome_unknown(whose: str, remedy: str) -> Note:
     """An execution of which no answer says whether money was moved."""
     return Note(NoteKind.OUTCOME_UNKNOWN, f"OUTCOME UNKNOWN of {whose}: {remedy}")
-
-
-def in_order(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """Each note once, by kind."""
-    return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.kind))

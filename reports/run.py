@@ -11,7 +11,7 @@ from environments.profiles.profile import Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observation
-from reports.notes import Note, NoteKind, in_order
+from reports.notes import Note, NoteKind
 from reports.verdicts import (
     NOTHING_TESTED,
     Incomplete,
@@ -73,7 +73,7 @@ class Run:
         )
 
     def notes(self) -> tuple[Note, ...]:
-        """What is said of the run as a whole."""
+        """What is said of the run as a whole: each note once, by kind."""
         nothing_tested = f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow"
         found = {
             NoteKind.UNREACHABLE: [f"{self.base_url} cannot be reached: {self.unreachable}"] * bool(self.unreachable),
@@ -84,7 +84,8 @@ class Run:
             NoteKind.CUT: self.cuts.notes(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }
-        return in_order([*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)])
+        notes = [*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)]
+        return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.kind))
 
     @property
     def operations(self) -> set[str]:

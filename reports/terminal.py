@@ -113,7 +113,9 @@ class Once:
     """Chooses among failing reports, so that each cause is explained once."""
 
     def __init__(self, findings: Iterable[Mapping[str, Any]]) -> None:
-        self._cause = {row: finding["cause"] for finding in findings for row in _rows(finding)}
+        self._cause = {
+            row: finding["cause"] for finding in findings for row in (*finding["requirements"], *finding["follows"])
+        }
 
     def told(self, reports: Sequence[Any]) -> list[Any]:
         """The reports to show: each cause is explained by the test of its leading requirement, or else by the first.
@@ -141,11 +143,6 @@ class Once:
         if mine:
             report.longrepr = whole(mine)
         return bool(mine)
-
-
-def _rows(finding: Mapping[str, Any]) -> Iterator[str]:
-    yield from finding["requirements"]
-    yield from finding["follows"]
 
 
 def _lines(result: RequirementResult, exchanges: Mapping[int, Exchange], show: Show, most: int) -> Iterator[str]:

@@ -144,6 +144,8 @@ class Wire(HTTPAdapter):
 
     def __init__(self, settings: WireSettings) -> None:
         self._settings = settings
+        self._timeouts = min(CONNECT_TIMEOUT_S, settings.timeout_s), settings.timeout_s  # connection, next byte
+        self._proxies = dict.fromkeys(("http", "https"), settings.proxy) if settings.proxy else {}
         super().__init__(max_retries=0, pool_connections=1, pool_maxsize=4)
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
@@ -169,15 +171,6 @@ class Wire(HTTPAdapter):
             reason = "not a certificate and its key in PEM, or the passphrase is wrong or missing"
             raise ProfileError(f"tls.client_cert, tls.client_key: {reason}") from None
         return {"ssl_context": context}
-
-    @property
-    def _timeouts(self) -> tuple[float, float]:
-        """Seconds for the connection, and for the next byte."""
-        return min(CONNECT_TIMEOUT_S, self._settings.timeout_s), self._settings.timeout_s
-
-    @property
-    def _proxies(self) -> dict[str, str]:
-        return dict.fromkeys(("http", "https"), self._settings.proxy) if self._settings.proxy else {}
 
     def connect(self, base_url: str) -> str:
         """Open a connection, with TLS where the address asks for it, send nothing and close it. Why that fails; empty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -29,15 +29,11 @@ class Client:
         self,
         door: Door,
         *,
-        base_url: str,
-        token: Callable[[], str],
         headers: Iterable[tuple[str, str]] = (),
         correlation_header: str | None = None,
     ) -> None:
         self.door = door
-        self._base_url, self._token = base_url, token
-        self._headers = tuple(headers)
-        self._correlation_header = correlation_header
+        self._headers, self._correlation_header = tuple(headers), correlation_header
         door.lockout.harmless = self._harmless
 
     def send(
@@ -45,33 +41,27 @@ class Client:
         operation: str,
         argument: str | bytes | None = None,
         *,
-        json: Any = NOTHING,
-        body: bytes | None = None,
-        content_type: str | None = "application/json",
         credential: str = VALID,
-        headers: Iterable[tuple[str, str]] = (),
         query: str = "",
         safe: str = "",
         valid: bool = False,
+        **sent: Any,
     ) -> Exchange:
-        """Call an operation. `argument` is its path parameter, `json` or `body` its body (raw bytes go as they are).
+        """Call an operation. `argument` is its path parameter; `sent` is what `_request` takes beside the credential:
+        `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
         Characters in `safe` stay as they are in the path. `valid` says that the interface document promises a success.
         """
         method, path = operations()[operation].method, _path(operation, argument, safe) + query
-        request = self._request(
-            method, path, json=json, body=body, content_type=content_type, credential=credential, headers=headers
-        )
+        request = self._request(method, path, credential=credential, **sent)
         return self.door.exchange(request, Intent(operation, credential, valid))
 
-    def send_to_sibling(
-        self, operation: str, argument: str | None = None, *, json: Any = NOTHING, body: bytes | None = None
-    ) -> Exchange:
+    def send_to_sibling(self, operation: str, argument: str | None = None, **sent: Any) -> Exchange:
         """Send the same request to an undocumented path beside the documented one."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         path = "/".join([*static[:-1], synthetic(), *([quote(argument, safe="")] if argument else [])])
-        return self.door.exchange(self._request(documented.method, path, json=json, body=body), Intent(""))
+        return self.door.exchange(self._request(documented.method, path, **sent), Intent(""))
 
     def _harmless(self) -> requests.PreparedRequest:
         """An execution of a synthetic code, with an id of its own in the correlation header."""
@@ -90,11 +80,11 @@ class Client:
     ) -> requests.PreparedRequest:
         if json is not NOTHING:
             body = json_module.dumps(json, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        request = requests.Request(method, self._base_url + path, data=body).prepare()
+        request = requests.Request(method, self.door.permission.base_url + path, data=body).prepare()
         request.headers.update(_HEADERS)
         if body is not None and content_type:
             request.headers["Content-Type"] = content_type
-        if (sent := authorization(credential, self._token())) is not None:
+        if (sent := authorization(credential, self.door.secrets.token())) is not None:
             request.headers["Authorization"] = sent
         request.headers.update((*self._headers, *headers))
         if self._correlation_header:

@@ -8,6 +8,7 @@ After one failure there, every code gets a fresh connection again.
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import requests
@@ -61,7 +62,8 @@ class Connections:
     def _attempt(self, request: requests.PreparedRequest, code: str | None) -> Result:
         if code and not self._may_be_kept(code):
             self._first_code = self._first_code or code
-            return self._attempt_afresh(request)
+            with closing(Wire(self._settings)) as afresh:
+                return afresh.attempt(request)
         if code:
             time.sleep(_SETTLES_S)
         raw, result = self._kept.attempt(request)
@@ -83,10 +85,3 @@ class Connections:
     def _may_be_kept(self, code: str) -> bool:
         later = self._first_code not in ("", code)
         return self._keeps_codes and later and time.monotonic() - self._answered_at < _DIRECTLY_S
-
-    def _attempt_afresh(self, request: requests.PreparedRequest) -> Result:
-        wire = Wire(self._settings)
-        try:
-            return wire.attempt(request)
-        finally:
-            wire.close()

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPResponse, IncompleteRead, parse_headers
-from types import TracebackType
 from typing import Any
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -44,7 +43,7 @@ class Deadline:
         self._timer.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         _local.deadline = None
 

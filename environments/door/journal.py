@@ -61,20 +61,20 @@ class Record:
     def _damaged(self, number: int) -> str:
         return f"{self._path}: line {number} cannot be read, {_UNREADABLE}"
 
-    def _write(self, subject: str, event: str) -> None:
-        """Write down an event of a subject, as one line that is on the disk before this returns."""
+    def write(self, subject: str, event: str) -> None:
+        """Write down an event of a subject, as one line that is on the disk before this returns. JournalError, OSError.
+
+        What happens to a code is TRIED before it is sent with a wrong token, else what came of it.
+        """
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lock:
-            self._append({"digest": self._digest(subject), "event": event})
-
-    def _append(self, event: dict[str, str]) -> None:
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        line = json.dumps({"at": at, "run": self._run, "key": self._name_of_key(), **event}) + "\n"
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+            at, of = datetime.now(UTC).isoformat(timespec="seconds"), self._digest(subject)
+            line = {"at": at, "run": self._run, "key": self._name_of_key(), "digest": of, "event": event}
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
 
     def _digest(self, subject: str) -> str:
         return hmac.new(self._key(), f"{self._origin}\n{subject}".encode(), hashlib.sha256).hexdigest()
@@ -163,14 +163,7 @@ class Journal(Record):
         """Write down that the code is about to be sent. Raises AlreadySentError, JournalError or OSError."""
         with self._lock:
             self._refuse(code, in_this_run=not once_more)
-            self._write(code, SENT)
-
-    def write(self, code: str, event: str) -> None:
-        """Write down what happens to a code: TRIED before it is sent with a wrong token, else what came of it.
-
-        Raises JournalError or OSError.
-        """
-        self._write(code, event)
+            self.write(code, SENT)
 
     def unanswered(self) -> int:
         """How many codes this run sent without an answer that was written down."""

@@ -24,9 +24,9 @@ class Left(Enum):
 class KeyRecord(Record):
     """Keys that runs registered at one environment."""
 
-    def write(self, account: str, key: str, event: str) -> None:
+    def note(self, account: str, key: str, event: str) -> None:
         """Write down an event of a key. Raises JournalError, or OSError where it cannot be written."""
-        self._write(f"{account}\n{key}", event)
+        self.write(f"{account}\n{key}", event)
 
     def left(self, account: str, key: str) -> Left:
         """What all runs together left of a key. Raises JournalError or OSError."""

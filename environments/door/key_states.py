@@ -181,7 +181,7 @@ class Keys:
         with suppress(JournalError, OSError):  # that stops a registration, and not a list
             for value in self._owned:
                 if not listing.shows(value) and self._record.left(account, value) is not Left.NOTHING:
-                    self._record.write(account, value, GONE)
+                    self._record.note(account, value, GONE)
 
     def _see(self, key: RunKey, listing: Listing) -> None:
         places = listing.places(key.value, key.type)
@@ -221,7 +221,7 @@ class Keys:
 
     def _write(self, key: RunKey, event: str) -> None:
         if self._record is not None and key.owned:
-            self._record.write(key.account, key.value, event)
+            self._record.note(key.account, key.value, event)
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> str:

@@ -49,12 +49,18 @@ def open_door(
     resend: Container[str] = (),
 ) -> Door:
     """The door to the target. `kept` is the folder of the journal where the profile names none."""
+    limits = profile.limits
     record = record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
     return Door(
         target.base_url,
         allow=profile.allow,
         wire=_wire_settings(profile),
-        budget=_budget(profile, share),
+        budget=Budget(
+            requests=limits.requests,
+            executions=limits.executions,
+            rate=limits.rate,
+            shared=None if share.worker is None else share.folder / BUDGET,
+        ),
         journal=_journal(profile, target.base_url, run=share.run, kept=kept, folder=share.folder, resend=resend),
         secrets=target.secrets,
         refresh=target.refresh,
@@ -62,12 +68,6 @@ def open_door(
         first_number=share.first_number,
         keys=Keys(profile.pix_keys, record),
     )
-
-
-def _budget(profile: Profile, share: Share) -> Budget:
-    limits = profile.limits
-    shared = None if share.worker is None else share.folder / BUDGET
-    return Budget(requests=limits.requests, executions=limits.executions, rate=limits.rate, shared=shared)
 
 
 def _journal(profile: Profile, base_url: str, *, run: str, kept: Path, folder: Path, resend: Container[str]) -> Journal:
@@ -110,12 +110,6 @@ def _wire_settings(profile: Profile) -> WireSettings:
     )
 
 
-def open_client(door: Door, profile: Profile, target: Target) -> Client:
+def open_client(door: Door, profile: Profile) -> Client:
     """The client that goes through the door."""
-    return Client(
-        door,
-        base_url=target.base_url,
-        token=target.token,
-        headers=resolve_headers(profile),
-        correlation_header=profile.correlation_header,
-    )
+    return Client(door, headers=resolve_headers(profile), correlation_header=profile.correlation_header)

@@ -94,7 +94,9 @@ class TokenMonitor:
     def _learn(self, sending: Sending) -> None:
         """A read that was granted is the witness; without one, a synthetic code that was not refused for the token."""
         exchange = sending.exchange
-        if exchange.response is None or not exchange.operation or not _accepts(exchange.response):
+        if exchange.response is None or not exchange.operation:
+            return
+        if refusal_kind(exchange.response) not in (None, *ABOUT_THE_REQUEST):
             return
         granted = not turns_away(exchange.response)
         self._take(TokenSign.GRANTED if granted else TokenSign.ACCEPTED)
@@ -162,10 +164,6 @@ class TokenMonitor:
         if self.state is TokenState.EXPIRED:
             return turns_away(exchange.response)
         return self.state is not TokenState.GRANTED and self._wrong_token_gets_a_page and is_page(exchange.response)
-
-
-def _accepts(response: Response) -> bool:
-    return refusal_kind(response) in (None, *ABOUT_THE_REQUEST)
 
 
 def _refuses_the_token(operation: str, response: Response) -> bool:

@@ -69,9 +69,6 @@ def _has_a_port_number(text: str) -> bool:
         return False
 
 
-__all__ = ["EMBEDDED", "Profile", "ProfileError", "fill", "is_loopback", "shown"]
-
-
 class ProfileError(Exception):
     """What is wrong, where, what was expected and what to do: one line, whatever characters it was made of."""
 

@@ -153,12 +153,8 @@ def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
 
 def _is_json(token: Token) -> bool:
     if token.kind == "word":
-        return _is_scalar(token.text)
+        return token.text in _LITERALS or masks.is_numeric(token.text)
     return token.kind == "string" or (token.kind == "name" and token.text[0] == '"')
-
-
-def _is_scalar(text: str) -> bool:
-    return text in _LITERALS or masks.is_numeric(text)
 
 
 def redacted(token: Token, engine: Engine) -> str:

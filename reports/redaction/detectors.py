@@ -47,14 +47,10 @@ def detect(text: str) -> Iterator[tuple[int, int, str]]:
         if cnpj.is_valid(match.group().upper()):
             yield (*match.span(), "cnpj")
     if _EIGHT_DIGITS.search(text) or "/" in text:
-        yield from _numbers(text)
-
-
-def _numbers(text: str) -> Iterator[tuple[int, int, str]]:
-    for match in _NUMBERS.finditer(text):
-        kind = _kind(match.lastgroup or "", match.group())
-        if kind and not is_masked(match.group()):
-            yield (*match.span(), kind)
+        for match in _NUMBERS.finditer(text):
+            kind = _kind(match.lastgroup or "", match.group())
+            if kind and not is_masked(match.group()):
+                yield (*match.span(), kind)
 
 
 def _kind(group: str, number: str) -> str:

@@ -10,11 +10,10 @@ from environments.door.door import Door
 from environments.door.prepared_transfers import codes_told
 from environments.profiles.profile import Profile
 from environments.secrets import POSSIBLE_CODE, Secrets
-from reports.evidence import evidence, outline
+from reports.evidence import Preparation, evidence, outline
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey
 from reports.redaction import redactor_of
-from reports.reproducing import Preparation
 from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import Exchange

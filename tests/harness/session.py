@@ -32,7 +32,7 @@ class Session:
     @property
     def client(self) -> Client:
         """Speaks the documented operations of the target."""
-        return open_client(self.door, self.profile, self.target)
+        return open_client(self.door, self.profile)
 
 
 SESSION = pytest.StashKey[Session]()

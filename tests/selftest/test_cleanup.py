@@ -42,7 +42,7 @@ def recorded(folder, service, *events, run="earlier"):
     """Write events into the record beside the journal of the profile, as a run does."""
     record = KeyRecord(folder / "journal-keys.jsonl", origin=service.base_url, run=run)
     for key, event in events:
-        record.write("ac-0001", key, event)
+        record.note("ac-0001", key, event)
     return record
 
 
@@ -261,7 +261,7 @@ def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     """The exit status is that of a run whose target cannot be reached."""
     profile = profile_of(tmp_path, service, allow=READING, base_url="http://127.0.0.1:1")
     record = KeyRecord(tmp_path / "journal-keys.jsonl", origin="http://127.0.0.1:1", run="earlier")
-    record.write("ac-0001", EMAIL, REGISTERED)
+    record.note("ac-0001", EMAIL, REGISTERED)
 
     status, lines = cleanup(profile, "--yes")
 

@@ -15,9 +15,9 @@ from environments.profiles.loading import load
 from environments.profiles.profile import Auth, Header, Tls
 from environments.sandbox import Server
 from environments.secrets import Secrets
+from reports.evidence import EXECUTES, MAY_MOVE
 from reports.redaction import Redactor
-from reports.reproducing import EXECUTES, MAY_MOVE
-from reports.shell_values import shell_of
+from reports.redaction.redactor import shell_of
 from tests.harness.session import SESSION
 from tests.selftest.mistakes import FallsOver
 from tests.selftest.proof.registry import MUTANTS

@@ -46,9 +46,7 @@ class Run:
         self.secrets = Secrets({"code": (CODE, OTHER)})
         self.secrets.learn_token(token or service.service.token)
         self.door = Door(base_url, allow=allow, wire=wire, budget=budget, journal=journal, secrets=self.secrets)
-        self.client = Client(
-            self.door, base_url=base_url, token=self.secrets.token, correlation_header=correlation_header
-        )
+        self.client = Client(self.door, correlation_header=correlation_header)
 
     def execute(self, code=CODE, credential=VALID):
         return self.client.send("executePix", code, credential=credential, valid=credential == VALID)
