@@ -58,14 +58,13 @@ class Listing:
         """Whether the key stands anywhere, in any punctuation."""
         if not key:
             return False
-        return key in self._raw or any(_is_in(key, part) for path, value in self._leaves for part in (*path, value))
+        return key in self._raw or any(self._leaves_with(key))
 
     def places(self, key: str, key_type: str) -> frozenset[Place]:
         """Every place where the key stands, as a value or as a name."""
         return frozenset(
             Place(_pattern(path, key, key_type), self._around(_item(path, key), key, key_type))
-            for path, value in self._leaves
-            if key and any(_is_in(key, part) for part in (*path, value))
+            for path, _ in self._leaves_with(key)
         )
 
     def texts_at(self, paths: Collection[str], key_types: Collection[str]) -> frozenset[str]:
@@ -77,6 +76,18 @@ class Listing:
             if isinstance(part, str) and _plain(part)
             if any(_pattern(path, part, key_type) in paths for key_type in key_types)
         )
+
+    def _leaves_with(self, key: str) -> Iterator[Leaf]:
+        """The leaves with the key as their value, or as a name on their path."""
+        plain = _plain(key)
+        return (leaf for leaf, texts in zip(self._leaves, self._plain_texts, strict=True) if plain and plain in texts)
+
+    @cached_property
+    def _plain_texts(self) -> list[str]:
+        """The texts of each leaf without punctuation, a line each: a list may be long, and is searched for each key."""
+        return [
+            "\n".join(_plain(str(part)) for part in (*path, value) if _is_text(part)) for path, value in self._leaves
+        ]
 
     @cached_property
     def _leaves(self) -> list[Leaf]:
@@ -168,10 +179,12 @@ def _normal(value: Any, key: str, key_type: str) -> str:
 
 
 def _is_in(key: str, value: Any) -> bool:
-    if not isinstance(value, str) and (isinstance(value, HugeNumber) or not is_number(value)):
-        return False
     plain = _plain(key)
-    return bool(plain) and plain in _plain(str(value))
+    return bool(plain) and _is_text(value) and plain in _plain(str(value))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or (not isinstance(value, HugeNumber) and is_number(value))
 
 
 def _plain(text: str) -> str:

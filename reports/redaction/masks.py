@@ -82,6 +82,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _OTHERS = re.compile(r"[^\W\d_]+|\d+")
 _LETTERS = re.compile(r"[^\W\d_]*")
 _LONGEST_WORD = 30
+_SENT = re.compile(r"(?:\bbearer\s{1,9}|=[\"']?)\Z", re.IGNORECASE)
+"""What stands before a credential: not even a word of the vocabulary stays readable there."""
 _CUT_BEFORE = re.compile(r"…\([0-9]{1,7} characters\)\Z")
 _LONGEST = 300
 """Characters of a text of a refusal before it is cut."""
@@ -99,7 +101,9 @@ def is_plain(text: str) -> bool:
 
 
 def is_within_word(text: str, start: int, end: int) -> bool:
-    """Whether a part of a text is a word of the vocabulary, or a piece of one."""
+    """Whether a part of a text is a word of the vocabulary, or a piece of one, and is not sent as a credential."""
+    if _SENT.search(text, max(0, start - _LONGEST_WORD), start):
+        return False
     before = _LETTERS.match(text[max(0, start - _LONGEST_WORD) : start][::-1])
     after = _LETTERS.match(text, end, end + _LONGEST_WORD)
     return before is not None and after is not None and is_word(text[start - len(before[0]) : end + len(after[0])])

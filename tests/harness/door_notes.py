@@ -98,7 +98,7 @@ def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterat
 
 def _codes_refused(executed: Sequence[Exchange]) -> Iterator[str]:
     answered = [seen for seen in executed if seen.response]
-    refused = [seen for seen in answered if _kind(seen) in ABOUT_THE_REQUEST]
+    refused = [seen for seen in answered if _kind(seen) in ABOUT_THE_REQUEST | {RefusalKind.REDIRECT}]
     if refused:
         yield f"{len(refused)} of {len(answered)} transaction codes were refused; they may have expired"
 

@@ -710,3 +710,8 @@ def test_what_the_suite_invented_stays_as_it_was_sent(key):
 
     assert json.loads(shown)["pixKey"] == key
     assert "Maria" not in shown
+
+    @pytest.mark.parametrize("said", ["sent: Bearer removed", "token=removed", "?token='removed'"])
+    def test_a_word_that_stands_as_a_credential_is_redacted(self, said):
+        """After `Bearer` and `=` stands what was sent, and not a word of a sentence."""
+        assert only(secret="removed").text(said) == said.replace("removed", "<token>")
