@@ -138,7 +138,7 @@ class Generated:
         self.cut += other.cut
 
     def notes(self, granted: Collection[str]) -> Iterator[str]:
-        """The operations that refused every generated request, in one line; none where nothing was granted at all.
+        """One line naming the operations that refused every generated request; no line if nothing was granted.
 
         Where no valid request can be generated, it is enough that another test sent one.
         """

@@ -83,6 +83,8 @@ def coverage_text(document: Mapping[str, Any]) -> str:
     if not testable:
         return "nothing that was selected can be tested"
     selected = "selected " if len(document["requirements"]) < len(ledger()) else ""
+    if tested == testable == 1:
+        return f"the 1 {selected}testable {level} requirement was tested"
     share = f"all {testable}" if tested == testable else f"{tested} of {testable}"
     return f"{share} {selected}testable {level} requirements tested"
 

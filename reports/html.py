@@ -135,8 +135,8 @@ def _template() -> Template:
 
 
 def _tile(document: Document, level: str) -> tuple[Verdict, str]:
-    """Whether a requirement of the tile failed, as a verdict, and the same in a sentence for each level: that one, and
-    others that have failures. A run that came to no verdict on the service shows no pass."""
+    """The verdict of a tile, and one sentence for each level: the tile's own, and each other level that has failures. A
+    run that came to no verdict on the service shows no pass."""
     found = [one for one in document["requirements"] if (one["level"] == "robustness") == (level == "robustness")]
     known = sum("known_failure" in one for one in found)
     failing = Counter(one["level"] for one in found if fails(one))

@@ -101,8 +101,8 @@ def _prepared(plan: Plan) -> Iterator[str]:
 
 def _invalid(plan: Plan) -> Iterator[str]:
     if plan.invalid:
-        yield f"  whatever the service does with invalid requests to {', '.join(plan.invalid)},"
-        yield f"  whose keys, payers and payees are synthetic identifiers ({MARK}…)"
+        yield f"  anything that the service does with an invalid request to {', '.join(plan.invalid)};"
+        yield f"  these requests name only synthetic identifiers ({MARK}…)"
 
 
 def _money(plan: Plan, profile: Profile) -> Iterator[str]:

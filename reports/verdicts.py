@@ -109,7 +109,7 @@ def deviation(level: str, fail_on: Collection[str]) -> Verdict:
 
 
 def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]:
-    """One result for each requirement: its first verdict, with every distinct message and all the evidence of that."""
+    """One result for each requirement: the most severe verdict, its distinct messages and its exchanges."""
     groups = grouped(results, lambda result: result.id)
     return {requirement_id: _strongest(requirement_id, group) for requirement_id, group in groups.items()}
 

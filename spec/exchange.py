@@ -144,7 +144,7 @@ def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request to an operation and what came of it. It does not change once it is recorded.
+    """One request to an operation and its outcome. It does not change once it is recorded.
 
     `credential` names the credential that was sent: "valid", or the name of an invalid one.
     `valid` is fixed when the request is sent: it has a valid token and is documented, so the interface document

@@ -104,7 +104,7 @@ _OF_THE_HANDSHAKE = {
 
 
 def _tls_failure(chain: Iterable[BaseException]) -> str:
-    """One line for what came of a handshake; of the exceptions that led to it the last one knows most."""
+    """One line for the outcome of a handshake; of the exceptions that led to it the last one knows most."""
     error = [cause for cause in chain if isinstance(cause, ssl.SSLError)][-1:]
     reason = _reason(error[0]) if error else ""
     remedies = _OF_THEIR_CERTIFICATE if error and isinstance(error[0], ssl.CertificateError) else _OF_THE_HANDSHAKE

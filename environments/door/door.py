@@ -94,7 +94,7 @@ class Door(BaseAdapter):
         return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
 
     def exchange(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
-        """Send one request and give what came of it; a failure is part of the exchange.
+        """Send one request and give the outcome; a failure is part of the exchange.
 
         Raises ForbiddenError for what may not be sent and UnreachableError once the target is gone.
         """

@@ -149,7 +149,7 @@ class ExecutionGuard:
 
     @contextmanager
     def watching(self, sending: Sending, number: int) -> Iterator[None]:
-        """While a real code is on the wire its outcome is unknown, whatever stops us."""
+        """Until the answer is recorded, the code counts as sent with an unknown outcome."""
         if not sending.code:
             yield
             return

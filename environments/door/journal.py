@@ -64,7 +64,7 @@ class Record:
     def write(self, subject: str, event: str) -> None:
         """Write down an event of a subject, as one line that is on the disk before this returns. JournalError, OSError.
 
-        What happens to a code is TRIED before it is sent with a wrong token, else what came of it.
+        What happens to a code is TRIED before it is sent with a wrong token, else the outcome.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lock:
@@ -108,8 +108,8 @@ _OPENED_BY = {TURNED_AWAY: TRIED, NOT_SENT: SENT}
 
 
 class AlreadySentError(NotSentError):
-    """A code was sent, and is not sent again. The text says when and what to do; `earlier` is what came of it in an
-    earlier run, as the journal says, and empty where this one sent it."""
+    """The code was sent before. The message says when, and what to do. `earlier`: its outcome in an earlier run; empty
+    where this run sent it."""
 
     def __init__(self, text: str, earlier: str = "") -> None:
         super().__init__(text)

@@ -37,7 +37,7 @@ class KeyRecord(Record):
 
 
 def _left(events: list[tuple[str, str]]) -> Left:
-    """A deletion, or that the key was seen gone, closes what came before; a refusal only the request itself.
+    """A deletion, or a list without the key, closes all earlier events; a refusal closes only its own request.
 
     What a run found absent is gone, too, whatever earlier runs registered.
     """

@@ -54,7 +54,7 @@ class RunKey:
 
 
 class Keys:
-    """Follows the keys of a run through every exchange. `record` remembers those of the profile; None: nothing does.
+    """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
     `before` is the list as it was before the first registration, `references` how accepted keys stood in it afterwards;
     `lagging`: a list did not show a key that was accepted just before. `started`: the run has registered keys, other

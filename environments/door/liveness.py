@@ -34,7 +34,8 @@ class Liveness:
         self._answered: tuple[requests.PreparedRequest, Intent] | None = None
 
     def refuse_the_dead(self, sending: Sending) -> None:
-        """Raises UnreachableError where the target is gone, LimitError where the operation timed out twice running."""
+        """Raises UnreachableError where the target is gone, LimitError where the operation has timed
+        out twice in a row."""
         if self.unreachable:
             raise UnreachableError(self.unreachable)
         operation = sending.intent.operation

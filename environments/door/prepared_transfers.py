@@ -32,7 +32,7 @@ class Prepared:
             self._transfers.append((exchange, code))
 
     def settle(self, code: str, outcome: str) -> None:
-        """Remember what came of an execution: a reason, or "" where it was executed. That is never taken back."""
+        """Remember the outcome of an execution: a reason, or "" where it was executed. That is never taken back."""
         if self._outcomes.get(code) != "":
             self._outcomes[code] = outcome
 

@@ -131,7 +131,7 @@ class RetryPolicy:
     def _wrong_tokens_have_time(self) -> bool:
         return self.waited_s < WHOLE_RUN_S / 2
 
-    # -- what came of waiting ---------------------------------------------------------------------------------
+    # -- whether waiting helped ---------------------------------------------------------------------------------
 
     def _learn(self, exchange: Exchange, response: Response, *, waited: bool) -> None:
         """An operation that stayed locked until the end is not waited for again, nor is the next request to any other.
@@ -213,8 +213,8 @@ class Lockout:
         self._execution_put_off = 0
 
     def outlast(self, sending: Sending) -> None:
-        """Send a harmless request before an execution, and wait as long as it is put off. Raises NotSentError where the
-        lock lasts longer.
+        """Before an execution, send a harmless request; while the service says "later", wait. Raises NotSentError where
+        the lock lasts longer.
 
         A service that always put synthetic codes off shows nothing by it: then one execution is tried.
         """

@@ -136,7 +136,7 @@ class TokenMonitor:
         return by_status and self.witness is None
 
     def _answer_to_witness(self, sending: Sending) -> Exchange | None:
-        """A service that refuses for other reasons is not sent the witness each time."""
+        """Send the witness at most twice for each operation."""
         about = sending.intent.operation if sending.intent.valid else ""
         self._questions[about] += 1
         if self.witness is None or self._questions[about] > _MOST_QUESTIONS:

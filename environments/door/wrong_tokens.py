@@ -1,6 +1,6 @@
 """Wrong tokens that look like the right one, each made from it in a way that has a name in reports.
 
-None of them is anybody's. They are made the same way in every process of a run, so that all of them hide the same ones.
+No wrong token belongs to a person. Every process makes the same ones, so every process redacts the same ones.
 """
 
 from __future__ import annotations

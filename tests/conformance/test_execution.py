@@ -16,7 +16,7 @@ from tests.traffic.observations import units_of_dates, values_of
 from tests.traffic.refused_credentials import of_a_guessable_token
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
-"""Four of the five documented key types differ from the example."""
+"""Judged separately: only a transfer to a PHONE key can show the example."""
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED]))
@@ -34,7 +34,7 @@ def test_the_type_that_is_shown_is_seen(execution_answers):
 @requirement("executePix.token.required")
 def test_without_a_valid_token_nothing_is_executed(executions, execution_answers, token):
     """A request without a valid token does not get an execution result."""
-    supplied(executions.refusals, "no refusal was probed")
+    supplied(executions.refusals, "no request without a valid token was sent")
     remark(of_a_guessable_token(token))
 
     assert_found(none_granted(executions.refusals, "executed with {credentials}"))

@@ -103,7 +103,7 @@ def _drops_exceptions(frame: FrameType | None) -> bool:
 
 
 def join_parallel_run(folder: Path, interruption: Interruption) -> None:
-    """A worker can be stopped from now on; it stops itself where the run was stopped while it started."""
+    """Let the controller stop this worker, also when the run was stopped while the worker started."""
     (folder / f"{os.getpid()}{_PID}").touch()
     if (folder / _STOPPED).exists():
         interruption.ask()

@@ -73,7 +73,7 @@ class Reporter:
             session.exitstatus = session.exitstatus or 3
 
     def _tell_each_cause_once(self, session: pytest.Session) -> None:
-        """pytest shows the tests that tell of a cause first; its counts and its short summary are of all of them."""
+        """Show one failing test for each cause. Then restore the full list for pytest's counts."""
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and terminal.stats.get("failed"):
             self._failed = terminal.stats["failed"]

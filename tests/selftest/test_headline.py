@@ -106,6 +106,13 @@ def test_a_selection_without_a_documented_requirement():
     assert str(headline(said)).endswith(": 3 of 33 testable robustness requirements tested")
 
 
+def test_one_requirement_is_said_in_the_singular():
+    """A selection may hold a single requirement that can be tested."""
+    said = document(coverage={"documented": {"tested": 1, "testable": 1}})
+
+    assert str(headline(said)).endswith(": the 1 testable documented requirement was tested")
+
+
 @pytest.mark.parametrize("verdict", RunVerdict)
 def test_every_verdict_has_a_headline(verdict):
     """It begins with the verdict in capital letters."""

@@ -76,7 +76,9 @@ def test_mistaken_requests_are_named_as_writing(planned_and_sent):
     """A lenient service may take what it should not, so the plan says where that can be."""
     output = planned_and_sent[0].output
 
-    assert "whatever the service does with invalid requests to registerPixKey, deletePixKey, createPix, " in output
+    assert (
+        "anything that the service does with an invalid request to registerPixKey, deletePixKey, createPix, " in output
+    )
 
 
 def test_a_plan_is_of_the_selection(tmp_path):

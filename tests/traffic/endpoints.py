@@ -49,7 +49,8 @@ class Endpoints:
         self.send_everything = cache(self._send_everything)
 
     def find_out_existence(self, operation: str) -> Judgement:
-        """Find out whether the endpoint exists. Where passing trouble left that open, all that was sent since counts."""
+        """Find out whether the endpoint exists. If a temporary error left the question open, everything sent since then
+        counts too."""
         if operation not in self._findings or operation in self._left_open:
             self._left_open.discard(operation)
             try:

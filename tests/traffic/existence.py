@@ -53,20 +53,20 @@ class Comparison:
 
 @dataclass(frozen=True)
 class EndpointEvidence:
-    """What a run knows of an endpoint; None stands for what was not asked yet.
-
-    `answers` are those that can show the endpoint, the surest first, and `comparison` is that of the first that is no
-    passing trouble. `elsewhere`: where all of them are, comparisons of other harmless requests. `known_valid`: whether
-    the compared request surely is, and `needed` what the operator would have to supply to know it. `invalid`:
-    comparisons of invalid requests, which tell an endpoint that refuses a valid request like an unknown path.
-    """
+    """What a run knows of an endpoint; None stands for what was not asked yet."""
 
     answers: tuple[Exchange, ...]
+    """Answers that can show the endpoint, the surest first."""
     elsewhere: tuple[Comparison, ...] | None = None
+    """Comparisons of other harmless requests, where every answer is a temporary error."""
     comparison: Comparison | None = None
+    """The comparison of the first answer that is no temporary error."""
     known_valid: bool | None = None
+    """Whether the compared request is known to be valid."""
     needed: str = ""
+    """What the operator has to supply to know that."""
     invalid: tuple[Comparison, ...] | None = None
+    """Comparisons of invalid requests: an endpoint may refuse a valid request like an unknown path, but not these."""
 
     @property
     def answer(self) -> Exchange | None:

@@ -83,7 +83,7 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
 def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
     """Whether at least one answer keeps the requirement: for an example that cannot hold in every answer.
 
-    A success that cannot be judged may have been the one: then nothing is said.
+    If a success could not be judged, the result is inconclusive.
     """
     judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
     for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
@@ -124,7 +124,8 @@ def json_is_understood(answers: list[Exchange], otherwise: str) -> Judgement:
 
 
 def registration_is_understood(requirement_id: str, registrations: Registrations) -> Judgement:
-    """Whether the documented request is understood: a difference that helped says what is asked for beyond it."""
+    """Whether the documented request is understood. If a changed request was accepted, the change is what the service
+    asks for in addition."""
     if requirement_id in registrations.broken:
         return registrations.broken[requirement_id]
     if registrations.understood:

@@ -26,7 +26,7 @@ GUESSABLE = (
 
 
 def of_code(token: str, index: int, codes: int) -> tuple[str, ...]:
-    """The credentials that are tried with a code before it is executed, which is right after the one before it was.
+    """The credentials to try with a code before its execution. The execution of the previous code came right before.
 
     The first code may be all there is to execute: it gets every form as documented, and alone all others too. The
     further ones get those in turn, and ANOTHER as far as OF_AN_OPERATION reaches.

@@ -40,7 +40,7 @@ ROUNDS = 2
 _STAYS = (KeyState.THERE_BEFORE, KeyState.LISTED)
 """A key that is still there is no new one."""
 _LOOKS = 6
-"""Before the first registration and the first valid one, and when all is cleaned up."""
+"""Number of list requests: before the first registration, before the first valid one, and at cleanup."""
 _LOOKS_FOR_A_KEY = 8
 """After it is registered, or twice after it is refused; where its type is refused, and where it cannot be deleted; and
 as for a key that the service makes."""

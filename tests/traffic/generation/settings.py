@@ -12,7 +12,7 @@ from reports.writing import RUNS
 from tests.harness.options import examples_of, wanted_examples
 
 DEFAULT_DRAWN = 12
-"""Requests that Hypothesis draws for each operation: no input class that was tried needs them, the unknown ones do."""
+"""Requests that Hypothesis draws for each operation. They look for faults that no listed class covers."""
 
 MOST_SEQUENCES, STEPS = 3, 8
 """Sequences of the state machine, and the steps of each."""
