@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 from environments.sandbox import Data, Refusal, Request, Response, Service
+from tests.selftest.proof.mutants.making_faults import Answers, fixed
+from tests.selftest.proof.mutants.tokens_faults import LaxService
 from tests.selftest.proof.registry import borderline, mentioned
-from tests.selftest.proof.variants.lawful_making import Finishes, Results, as_json, text
+from tests.selftest.proof.variants.lawful_making import Results, as_json, text
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
 UNDESCRIBED = (
@@ -16,31 +18,24 @@ UNDESCRIBED = (
 )  # fmt: skip
 
 
-class Successes(Finishes):
-    """The sandbox, where `changed` sees the successes of one operation."""
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        return super().finish(request, operation, response) if response.status == 200 else response
-
-
 # -- how the three described answers are written
 
 
-def _twice(self: Service, request: Request, response: Response) -> Response:
+def _twice(response: Response) -> Response:
     return Response(200, response.body[:-1] + b', "code": 0}', response.headers)
 
 
-def _data_twice(self: Service, request: Request, response: Response) -> Response:
+def _data_twice(response: Response) -> Response:
     first = json.dumps(next(iter(json.loads(response.body)["data"].items())))[1:-1].replace(", ", ": ", 1)
     return Response(200, response.body.replace(b'"data": {', f'"data": {{{first}, '.encode(), 1), response.headers)
 
 
 def _labelled(media_type: str | None) -> Any:
     headers = (("Content-Type", media_type),) if media_type else ()
-    return lambda self, request, response: Response(200, response.body, headers)
+    return lambda response: Response(200, response.body, headers)
 
 
-def _marked(self: Service, request: Request, response: Response) -> Response:
+def _marked(response: Response) -> Response:
     return Response(200, b"\xef\xbb\xbf" + response.body, response.headers)
 
 
@@ -60,8 +55,8 @@ for _operation, _subject in SUBJECT.items():
         if _name in ONCE and _operation != "executePix":
             continue
         mentioned(
-            "borderline", f"{_subject}{_name}", f"{_subject}: {_fact}", Successes, f"{_operation}.{_row}",
-            OPERATIONS=(_operation,), changed=_changed,
+            "borderline", f"{_subject}{_name}", f"{_subject}: {_fact}", Answers, f"{_operation}.{_row}",
+            OPERATIONS=(_operation,), alter=fixed(_changed),
         )  # fmt: skip
 
 # -- values that differ from the one that is shown
@@ -82,19 +77,10 @@ EXECUTIONS: dict[str, tuple[str, Data]] = {
 for _name, (_row, _data) in EXECUTIONS.items():
     mentioned("borderline", f"Execution{_name}", f"Execution: {_name}.", Results, f"executePix.{_row}", EXECUTION=_data)
 
-REGISTRATIONS: dict[str, tuple[str, Data]] = {
-    "AFieldMore": ("fields.extra", {"Status": "PENDING"}),
-    "AFieldInLowerCaseMore": ("fields.extra", {"id": 1}),
-}
-for _name, (_row, _data) in REGISTRATIONS.items():
+for _name, _data in {"AFieldMore": {"Status": "PENDING"}, "AFieldInLowerCaseMore": {"id": 1}}.items():
     mentioned(
-        "borderline",
-        f"Registration{_name}",
-        f"Registration: {_name}.",
-        Results,
-        f"registerPixKey.{_row}",
-        REGISTRATION=_data,
-    )
+        "borderline", f"Registration{_name}", f"Registration: {_name}.", Results, "registerPixKey.fields.extra", REGISTRATION=_data,
+    )  # fmt: skip
 
 for _operation in ("executePix", "registerPixKey"):
     mentioned(
@@ -167,42 +153,26 @@ class KindsInLowerCaseAreTaken(Service):
         return super().key_type(body | {"pixKeyType": kind.upper()} if isinstance(kind, str) else body)
 
 
-class TakesTheTokenAnyhow(Service):
-    """The sandbox, which looks at the last word of Authorization alone."""
-
-    TAKEN: tuple[str, ...] = ()
-
-    def authorize(self, request: Request, operation: str) -> None:
-        scheme, _, credential = request.header("Authorization").rpartition(" ")
-        if operation not in self.TAKEN or not self.is_token(credential):
-            super().authorize(request, operation)
-
-
-class TakesTheBareToken(TakesTheTokenAnyhow):
-    """The sandbox, which takes the bare token and the one after Bearer."""
-
-    def authorize(self, request: Request, operation: str) -> None:
-        if operation not in self.TAKEN or not self.is_token(request.header("Authorization")):
-            Service.authorize(self, request, operation)
-
-
-for _base, _how in ((TakesTheTokenAnyhow, "UnderAnyScheme"), (TakesTheBareToken, "Bare")):
+for _how, _lets_in in {
+    "UnderAnyScheme": lambda self, request, sent: self.is_token(sent.rpartition(" ")[2]),
+    "Bare": lambda self, request, sent: self.is_token(sent),
+}.items():
     for _operation in ("executePix", "registerPixKey"):
         mentioned(
-            "borderline", f"{SUBJECT[_operation]}TakeTheToken{_how}", f"{SUBJECT[_operation]} take the token {_how}.", _base,
-            f"{_operation}.token.scheme", TAKEN=(_operation,),
+            "borderline", f"{SUBJECT[_operation]}TakeTheToken{_how}", f"{SUBJECT[_operation]} take the token {_how}.", LaxService,
+            f"{_operation}.token.scheme", OPERATIONS=(_operation,), lets_in=_lets_in,
         )  # fmt: skip
 
 # -- the general rule, where the document does not describe the answer
 
 BROKEN: dict[str, tuple[str, tuple[str, ...], Any]] = {
-    "Is201": ("status", (), lambda self, request, response: Response(201, response.body, response.headers)),
-    "IsText": ("json", ("envelope.shape",), lambda self, request, response: text(200, "it is done")),
-    "IsEmpty": ("json", ("envelope.shape",), lambda self, request, response: Response(200, b"")),
-    "IsBare": ("envelope.shape", (), lambda self, request, response: as_json(200, {"transactionId": "SBX-0"})),
-    "IsAnArray": ("envelope.shape", (), lambda self, request, response: as_json(200, [])),
-    "HasAnArrayAsData": ("envelope.shape", (), lambda self, request, response: as_json(200, {"code": 0, "data": []})),
-    "HasItsCodeAsText": ("envelope.shape", (), lambda self, request, response: as_json(200, {"code": "0", "data": {}})),
+    "Is201": ("status", (), lambda response: Response(201, response.body, response.headers)),
+    "IsText": ("json", ("envelope.shape",), lambda response: text(200, "it is done")),
+    "IsEmpty": ("json", ("envelope.shape",), lambda response: Response(200, b"")),
+    "IsBare": ("envelope.shape", (), lambda response: as_json(200, {"transactionId": "SBX-0"})),
+    "IsAnArray": ("envelope.shape", (), lambda response: as_json(200, [])),
+    "HasAnArrayAsData": ("envelope.shape", (), lambda response: as_json(200, {"code": 0, "data": []})),
+    "HasItsCodeAsText": ("envelope.shape", (), lambda response: as_json(200, {"code": "0", "data": {}})),
 }
 ONE_READ = ("IsEmpty", "IsAnArray", "HasAnArrayAsData", "HasItsCodeAsText")
 """Tried with one read alone."""
@@ -211,9 +181,9 @@ for _operation in UNDESCRIBED:
         if _name in ONE_READ and _operation != "getBalance":
             continue
         mentioned(
-            "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Successes,
+            "borderline", f"{_operation[0].upper()}{_operation[1:]}{_name}", f"The answer to {_operation} {_name}.", Answers,
             f"{_operation}.{_row}", hides=tuple(f"{_operation}.{row}" for row in _hidden),
-            OPERATIONS=(_operation,), changed=_changed,
+            OPERATIONS=(_operation,), alter=fixed(_changed),
         )  # fmt: skip
 
 

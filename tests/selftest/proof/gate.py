@@ -13,12 +13,7 @@ from tests.selftest.proof.registry import Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
 FAILING_LEVELS = ("documented", "robustness")
-SANDBOX = Specimen(
-    "PlainSandbox",
-    Service,
-    "The sandbox as it is.",
-    "none",
-)
+SANDBOX = Specimen("PlainSandbox", Service, "The sandbox as it is.", "none")
 _VERDICTS = (0, 1, 6)
 """The exit statuses of a run with a verdict on the service."""
 NONE: frozenset[str] = frozenset()
@@ -71,11 +66,7 @@ def judge_fault(specimen: Specimen, trial: Trial, plain: Trial) -> Difference:
 
 def judge_lawful(specimen: Specimen, trial: Trial) -> Difference:
     """A variant: nothing fails, and every requirement that the profile makes possible is exercised."""
-    return Difference(
-        died=died(trial),
-        undeclared=frozenset(trial.failing),
-        lost=_lost(specimen, trial, NONE),
-    )
+    return Difference(died=died(trial), undeclared=frozenset(trial.failing), lost=_lost(specimen, trial, NONE))
 
 
 def died(trial: Trial) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from reports.writing import write
 from spec.requirements import LEVELS, ledger
 
 FOLDER = Path(__file__).parents[3] / "reports" / "proof"
+_PAGE = Path(__file__).with_name("proof.html")
+"""The template of the page."""
 PROPERTY = "proof"
 EVERY_SERVICE = "every service"
 """The choice of specimens whose totals are committed."""
@@ -125,51 +127,5 @@ def _requirements(specimens: list[Shown]) -> list[dict[str, Any]]:
 def page(found: Mapping[str, Any]) -> str:
     """The content of proof.html: one file, without scripts, that needs nothing else."""
     about = {one["name"]: one for one in found["specimens"]}
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_PAGE)
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_PAGE.read_text("utf-8"))
     return template.render(found, about=about)
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>The proof of the PIX conformance suite</title>
-<style>
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 78rem; padding: 0 1rem; color: #1b1f24 }
-table { border-collapse: collapse; margin: 1rem 0; width: 100% } th, td { text-align: left; padding: .25rem .6rem;
-vertical-align: top; border-bottom: 1px solid #d8dee4 } .n { text-align: right; white-space: nowrap }
-code { font-size: .9em } .yes { background: #dafbe1 } .no { background: #ffd7d5 }
-.fault { display: inline-block; padding: 0 .4rem; margin: .1rem; border-radius: .4rem; font-size: .8em }
-small { color: #57606a }
-</style>
-<h1>{{ line[0] | upper }}{{ line[1:] }}.</h1>
-<p>Version {{ version }}, {{ date }}, {{ seconds }} s, {{ choice }}. Each fault is the sandbox with one requirement
-broken; it is caught if the requirements that it breaks fail or warn, and no others. Each lawful service differs in what
-the interface document does not show; it passes if nothing fails and every requirement is exercised.
-{{ borderline.right }} of {{ borderline.total }} borderline services get a warning and do not fail.</p>
-{% macro figures(title, rows) %}
-<table><tr><th>{{ title }}<th class="n">caught<th class="n">faults</tr>
-{% for name, figure in rows.items() %}
-<tr{% if figure.right < figure.total %} class="no"{% endif %}><td>{{ name }}
-<td class="n">{{ figure.right }}<td class="n">{{ figure.total }}</tr>
-{% endfor %}</table>
-{% endmacro %}
-{% macro service(one) %}
-<tr{% if one.problems %} class="no"{% endif %}><td>{{ one.name }}<td>{{ one.operator }}<td>{{ one.description }}
-{% for problem in one.problems %}<br><b>{{ problem }}</b>{% endfor %}<td><code>{{ one.declared_at }}</code></tr>
-{% endmacro %}
-<h2>By level</h2>{{ figures("level", by_level) }}
-<h2>By sort of fault</h2>{{ figures("sort", by_operator) }}
-<h2>Requirement by fault</h2>
-<table><tr><th>requirement<th>level<th>faults that break it</tr>
-{% for row in requirements %}
-<tr><td><code>{{ row.id }}</code><br><small>{{ row.text }}</small><td>{{ row.level }}
-<td>{% for name, caught in row.faults.items() %}
-<span class="fault {{ 'yes' if caught else 'no' }}" title="{{ about[name].description }} {{ about[name].declared_at }}">{{ name }}</span>
-{% else %}<small>{{ row.untestable or "none" }}</small>{% endfor %}</tr>
-{% endfor %}</table>
-<h2>Lawful and borderline services</h2>
-<table><tr><th>service<th>sort<th>what it does<th>declared at</tr>
-{% for one in specimens if one.registry != "mutants" %}{{ service(one) }}{% endfor %}</table>
-<h2>Faults</h2>
-<table><tr><th>fault<th>sort<th>what it does<th>declared at</tr>
-{% for one in specimens if one.registry == "mutants" %}{{ service(one) }}{% endfor %}</table>
-</html>
-"""

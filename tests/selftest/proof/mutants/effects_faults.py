@@ -22,9 +22,7 @@ class RegistersAndRefuses(Service):
 
     STATUS = 400
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.new = 0
+    new = 0
 
     def register_pix_key(self, request: Request, account_id: str) -> dict[str, object]:
         result = super().register_pix_key(request, account_id)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, empty, page, problem, text
+from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, declined, empty, page, problem, text
 
 LOGIN = (("Location", "/login?next=%2Fv1"), ("Set-Cookie", "session=new; HttpOnly; Path=/"))
 RESULT = ("id", "date", "bank", "account", "digit", "branch", "accountType", "document", "name", "type", "key", "value")
@@ -33,9 +33,7 @@ WAYS: dict[str, Callable[[Refusal], Response]] = {
     "CodeZeroAndNulls": lambda refusal: as_json(200, {"code": 0, "data": SKELETON}),
     "CodeZeroAndNothing": lambda refusal: as_json(200, {"code": 0, "data": {}}),
     "CodeZeroAndAnError": lambda refusal: as_json(200, {"code": 0, "data": {"status": "DENIED", "error": "no token"}}),
-    "SuccessFalse": lambda refusal: as_json(
-        200, {"code": 0, "data": {"Success": "false", "Message": "no token", "Key": None, "DocumentNumber": 0}}
-    ),
+    "SuccessFalse": lambda refusal: as_json(200, {"code": 0, "data": declined("no token")}),
     "429AndComeAgain": lambda refusal: text(429, "slow down", headers=(("Retry-After", "0"),)),
 }
 LIKE_ANSWERS = (

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from environments.sandbox import Data, Key, Refusal, Request, Service
 from spec.interface import KEY_TYPES
-from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.registry import lawful
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates
 
 _UNGRANTED = ("registerPixKey.pixKeyType.*", "registerPixKey.Key.example")
@@ -35,68 +35,83 @@ class ListsAttempts(Service):
     def list_pix_keys(self, request: Request, account_id: str) -> Data:
         return self.tell(super().list_pix_keys(request, account_id))
 
-    def tell(self, listed: Data) -> Data:
-        raise NotImplementedError
+    def attempted(self, **mark: object) -> list[Data]:
+        """The keys that were refused, as they stand in the list."""
+        return [{"pixKey": key, "pixKeyType": kind, **mark} for key, kind in self.attempts.items()]
 
 
 def _with_a_status(registered: object, attempted: object) -> Any:
     def tell(self: ListsAttempts, listed: Data) -> Data:
-        keys = [key | {"status": registered} for key in listed["keys"]]
-        others = [{"pixKey": key, "pixKeyType": kind, "status": attempted} for key, kind in self.attempts.items()]
-        return {"keys": keys + others}
+        return {"keys": [key | {"status": registered} for key in listed["keys"]] + self.attempted(status=attempted)}
 
     return tell
 
 
-def _attempts(name: str, fact: str, tell: Any, **parts: Any) -> None:
-    lawful("attempts in the list", name, fact, ListsAttempts, tell=tell, hides=_UNGRANTED, **parts)
+class ListsRequests(ListsAttempts):
+    """The sandbox, which refuses keys of the types in `REFUSED`, and lists every request for a key beside its keys."""
+
+    def register_pix_key(self, request: Request, account_id: str) -> Data:
+        body = self.read_json(request, "registerPixKey")
+        kind, key = body.get("pixKeyType"), body.get("pixKey")
+        if kind in self.KEY_FORMATS and isinstance(key, str):
+            self.attempts.pop(key, None)
+            self.attempts[key] = str(kind)
+        return super().register_pix_key(request, account_id)
 
 
-for _name, _statuses in {
+STATUSES = {
     "Word": ("ACTIVE", "WAITING_FOR_CONFIRMATION"),
     "Number": (1, 2),
     "Digit": ("1", "2"),
     "Flag": (True, False),
     "Null": ("2026-01-01T00:00:00Z", None),
-}.items():
-    _attempts(
-        f"ListsWaitingKeysWithAStatus{_name}", f"Keys that wait are listed with another status ({_name}).",
-        _with_a_status(*_statuses),
-    )  # fmt: skip
+}
+ATTEMPTS: dict[str, tuple[str, type[ListsAttempts], Any]] = {
+    **{
+        f"ListsWaitingKeysWithAStatus{name}": (
+            f"Keys that wait are listed with another status ({name}).", ListsAttempts, _with_a_status(*statuses),
+        )
+        for name, statuses in STATUSES.items()
+    },
+    "ListsAttemptsApart": (
+        "Attempts stand in a list of their own.", ListsAttempts,
+        lambda self, listed: {**listed, "attempts": self.attempted()},
+    ),
+    "ListsAttemptsByStatus": (
+        "The list is one of statuses, each with its keys.", ListsAttempts,
+        lambda self, listed: {"groups": [
+            {"status": "ACTIVE", "keys": listed["keys"]}, {"status": "PENDING", "keys": self.attempted()},
+        ]},
+    ),
+    "NamesTheLastKeyInItsList": (
+        "The list names the key that was sent last.", ListsAttempts,
+        lambda self, listed: {**listed, "last": {"pixKey": next(reversed(self.attempts), None)}},
+    ),
+    "ListsAttemptsWithTheirReason": (
+        "A key that was refused stands in the list with a reason.", ListsAttempts,
+        lambda self, listed: {"keys": listed["keys"] + self.attempted(reason="waits")},
+    ),
+    "ListsEveryRequestWithItsStatus": (
+        "The list is a history of all requests for keys, each with what became of it.", ListsAttempts,
+        _with_a_status("DONE", "REFUSED"),
+    ),
+    "ListsEveryRequestBesideItsKeys": (
+        "A history of all requests stands beside the keys.", ListsRequests,
+        lambda self, listed: {**listed, "asked": self.attempted()},
+    ),
+    "NamesTheLastRequestBesideItsKeys": (
+        "The list names the key of the last request.", ListsRequests,
+        lambda self, listed: {**listed, "last": next(reversed(self.attempts), None)},
+    ),
+}  # fmt: skip
+for _name, (_fact, _base, _tell) in ATTEMPTS.items():
+    lawful("attempts in the list", _name, _fact, _base, tell=_tell, hides=_UNGRANTED)
 for _status in (400, 403, 404, 415, 422, 409, 408, 503):
-    _attempts(
-        f"ListsKeysThatWereRefusedWith{_status}", f"EMAIL keys get {_status} and are listed as failed.",
-        _with_a_status("OK", "FAILED"), STATUS=_status,
+    lawful(
+        "attempts in the list", f"ListsKeysThatWereRefusedWith{_status}",
+        f"EMAIL keys get {_status} and are listed as failed.", ListsAttempts,
+        tell=_with_a_status("OK", "FAILED"), hides=_UNGRANTED, STATUS=_status,
     )  # fmt: skip
-_attempts(
-    "ListsAttemptsApart", "Attempts stand in a list of their own.",
-    lambda self, listed: {**listed, "attempts": [{"pixKey": key, "pixKeyType": kind} for key, kind in self.attempts.items()]},
-)  # fmt: skip
-_attempts(
-    "ListsAttemptsByStatus", "The list is one of statuses, each with its keys.",
-    lambda self, listed: {"groups": [
-        {"status": "ACTIVE", "keys": listed["keys"]},
-        {"status": "PENDING", "keys": [{"pixKey": key, "pixKeyType": kind} for key, kind in self.attempts.items()]},
-    ]},
-)  # fmt: skip
-_attempts(
-    "NamesTheLastKeyInItsList", "The list names the key that was sent last.",
-    lambda self, listed: {**listed, "last": {"pixKey": next(reversed(self.attempts), None)}},
-)  # fmt: skip
-_attempts(
-    "ListsAttemptsWithTheirReason", "A key that was refused stands in the list with a reason.",
-    lambda self, listed: {"keys": listed["keys"] + [
-        {"pixKey": key, "pixKeyType": kind, "reason": "waits"} for key, kind in self.attempts.items()
-    ]},
-)  # fmt: skip
-
-
-@variant("attempts in the list", hides=_UNGRANTED)
-class ListsEveryRequestWithItsStatus(ListsAttempts):
-    """The list is a history of all requests for keys, each with what became of it."""
-
-    def tell(self, listed: Data) -> Data:
-        return _with_a_status("DONE", "REFUSED")(self, listed)
 
 
 def without_keys(service: Service) -> None:
@@ -121,57 +136,24 @@ class EveryKeyWaits(ListsAttempts):
         return super().delete_pix_key(request, account_id)
 
 
-def _waiting(key: str, kind: str, **mark: object) -> Data:
-    return {"pixKey": key, "pixKeyType": kind, **mark}
-
-
 for _name, _mark in {
     "Word": {"status": "WAITING"}, "Number": {"state": 0}, "Flag": {"active": False}, "Null": {"since": None},
     "Name": {"pendingSince": "2026-11-21T10:00:00Z"}, "Text": {"note": "awaiting the owner"},
 }.items():  # fmt: skip
     lawful(
         "every key waits", f"EveryKeyWaitsWithA{_name}", f"No key is accepted, and each is listed with a mark ({_name}).",
-        EveryKeyWaits, hides=_NOTHING_GRANTED,
-        tell=lambda self, listed, mark=_mark: {"keys": [_waiting(*each, **mark) for each in self.attempts.items()]},
+        EveryKeyWaits, hides=_NOTHING_GRANTED, tell=lambda self, listed, mark=_mark: {"keys": self.attempted(**mark)},
     )  # fmt: skip
 lawful(
     "every key waits", "EveryKeyWaitsInAListOfItsOwn", "No key is accepted, and each stands among those that wait.",
-    EveryKeyWaits, hides=_NOTHING_GRANTED,
-    tell=lambda self, listed: {"keys": [], "pending": [_waiting(*each) for each in self.attempts.items()]},
-)  # fmt: skip
-
-
-class ListsRequests(ListsAttempts):
-    """The sandbox, which refuses keys of the types in `REFUSED`, and lists every request for a key beside its keys."""
-
-    def register_pix_key(self, request: Request, account_id: str) -> Data:
-        body = self.read_json(request, "registerPixKey")
-        kind, key = body.get("pixKeyType"), body.get("pixKey")
-        if kind in self.KEY_FORMATS and isinstance(key, str):
-            self.attempts.pop(key, None)
-            self.attempts[key] = str(kind)
-        return super().register_pix_key(request, account_id)
-
-
-lawful(
-    "attempts in the list", "ListsEveryRequestBesideItsKeys", "A history of all requests stands beside the keys.",
-    ListsRequests, hides=_UNGRANTED,
-    tell=lambda self, listed: {**listed, "asked": [{"pixKey": key, "pixKeyType": kind} for key, kind in self.attempts.items()]},
-)  # fmt: skip
-lawful(
-    "attempts in the list", "NamesTheLastRequestBesideItsKeys", "The list names the key of the last request.",
-    ListsRequests, hides=_UNGRANTED, tell=lambda self, listed: {**listed, "last": next(reversed(self.attempts), None)},
+    EveryKeyWaits, hides=_NOTHING_GRANTED, tell=lambda self, listed: {"keys": [], "pending": self.attempted()},
 )  # fmt: skip
 
 
 class SomebodyElse(RefusesDuplicates):
-    """The sandbox, where somebody else registers a key of the account just before the suite does, `TIMES` times."""
+    """The sandbox, where somebody else registers a key of the account just before the suite does, once."""
 
-    STATUS, TIMES = 422, 1
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.left = self.TIMES
+    STATUS, left = 422, 1
 
     def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
         if kind == "EMAIL" and self.left:

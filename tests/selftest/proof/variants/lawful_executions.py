@@ -7,44 +7,37 @@ from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, Results, as_json, verbatim
 from tests.selftest.proof.variants.lawful_scopes import EXECUTION
 
-IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
+OF_A_FIELD: dict[str, tuple[str, str, tuple[object, ...]]] = {
     "StatusesInTurn": (
-        "The status is another one each time.",
-        tuple({"status": status} for status in ("PROCESSING", "done", "", "Concluída", "OK", "D" * 5_000)),
+        "The status is another one each time.", "status", ("PROCESSING", "done", "", "Concluída", "OK", "D" * 5_000),
     ),
     "ErrorsInTurn": (
-        "The error is a text each time, and an empty one.",
-        tuple({"error": error} for error in ("", "null", "none", "x" * 5_000, "{}", "0")),
+        "The error is a text each time, and an empty one.", "error", ("", "null", "none", "x" * 5_000, "{}", "0"),
     ),
     "DatesInTurn": (
-        "The date is in seconds, in microseconds, a day, zero, negative, and has a fraction.",
-        tuple(
-            {"date": date}
-            for date in (1_767_312_000, 1_767_312_000_123_456, 20260101, 0, -62_135_596_800, 1.7e9 + 0.25)
-        ),
+        "The date is in seconds, in microseconds, a day, zero, negative, and has a fraction.", "date",
+        (1_767_312_000, 1_767_312_000_123_456, 20260101, 0, -62_135_596_800, 1.7e9 + 0.25),
     ),
     "DatesWithExponentsInTurn": (
-        "The date has an exponent, a point and zeros, or many digits.",
-        tuple(
-            {"date": verbatim(date)}
-            for date in ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400")
-        ),
+        "The date has an exponent, a point and zeros, or many digits.", "date",
+        tuple(map(verbatim, ("1.767312E+12", "1767312e6", "1767312000.000", "1e-3", "9" * 400, "1e400"))),
     ),
     "AmountsInTurn": (
-        "The value is in cents, zero, negative, binary, an integer, and large.",
-        tuple({"value": value} for value in (15_000, 0, -10.5, 0.1 + 0.2, 1, 10**30)),
+        "The value is in cents, zero, negative, binary, an integer, and large.", "value",
+        (15_000, 0, -10.5, 0.1 + 0.2, 1, 10**30),
     ),
     "AmountsWithExponentsInTurn": (
-        "The value has an exponent or zeros, is minus zero, and beyond what a double holds.",
-        tuple(
-            {"value": verbatim(value)}
-            for value in ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99")
-        ),
+        "The value has an exponent or zeros, is minus zero, and beyond what a double holds.", "value",
+        tuple(map(verbatim, ("1.5e2", "10.00", "-0.0", "1E-7", "1e400", "99999999999999999999.99"))),
     ),
     "AccountTypesInTurn": (
-        "The account type is an integer in any form.",
-        tuple({"accountType": verbatim(kind)} for kind in ("1.0", "1e2", "0", "-1", "7" * 6_000, "20E-1")),
+        "The account type is an integer in any form.", "accountType",
+        tuple(map(verbatim, ("1.0", "1e2", "0", "-1", "7" * 6_000, "20E-1"))),
     ),
+    "TypeAlwaysPhone": ("Every transfer went to a PHONE key.", "type", ("PHONE",)),
+}  # fmt: skip
+IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
+    **{name: (fact, tuple({field: one} for one in values)) for name, (fact, field, values) in OF_A_FIELD.items()},
     "TextsInTurn": (
         "Texts are empty, long, in any script, or look like something else.",
         (
@@ -57,7 +50,6 @@ IN_TURN: dict[str, tuple[str, tuple[dict[str, object], ...]]] = {
         ),
     ),
     "RefusedWithAnError": ("Every execution is REFUSED with an error.", ({"status": "REFUSED", "error": "no funds"},)),
-    "TypeAlwaysPhone": ("Every transfer went to a PHONE key.", ({"type": "PHONE"},)),
 }
 
 for _name, (_fact, _ways) in IN_TURN.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 import re
@@ -11,7 +10,7 @@ from typing import Any
 
 from environments.sandbox import Headers, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, Results, Verbatim, verbatim
+from tests.selftest.proof.variants.lawful_making import Finishes, Results, TakesTurns, Verbatim, verbatim
 from tests.selftest.proof.variants.lawful_scopes import UNREAD
 
 
@@ -56,16 +55,11 @@ class Writes(Service):
         response = super().render(status, body, headers)
         return Response(status, self.written(body).encode(), response.headers)
 
-    def written(self, value: object) -> str:
-        raise NotImplementedError
 
-
-class WritesInTurn(Writes):
+class WritesInTurn(Writes, TakesTurns):
     """JSON is written in another way each time."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.ways = itertools.cycle(WRITTEN.values())
+    WAYS = tuple(WRITTEN.values())
 
     def written(self, value: object) -> str:
         return next(self.ways)(value)
@@ -106,34 +100,21 @@ MEDIA_TYPES = (
 )
 
 
-class LabelsInTurn(Finishes):
+class LabelsInTurn(Finishes, TakesTurns):
     """Every answer to an operation has another Content-Type, each of which says JSON."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.labels = itertools.cycle(MEDIA_TYPES)
+    WAYS = MEDIA_TYPES
 
     def changed(self, request: Request, response: Response) -> Response:
-        headers = (("content-type", next(self.labels)), *_without_type(response.headers))
-        return Response(response.status, response.body, headers)
+        others = ((name, value) for name, value in response.headers if name.lower() != "content-type")
+        return Response(response.status, response.body, (("content-type", next(self.ways)), *others))
 
 
 variant("media type")(LabelsInTurn)
 lawful(
-    "media type",
-    "LabelsOfTheBank",
-    "The Content-Type is a media type of the bank.",
-    LabelsInTurn,
-    changed=lambda self, request, response: Response(
-        response.status,
-        response.body,
-        (("content-type", "application/vnd.bank.pix.v1+json"), *_without_type(response.headers)),
-    ),
-)
-
-
-def _without_type(headers: Headers) -> Headers:
-    return tuple((name, value) for name, value in headers if name.lower() != "content-type")
+    "media type", "LabelsOfTheBank", "The Content-Type is a media type of the bank.", LabelsInTurn,
+    WAYS=("application/vnd.bank.pix.v1+json",),
+)  # fmt: skip
 
 
 class Pads(Results):
@@ -145,16 +126,11 @@ class Pads(Results):
         return super().execution_result(transfer) | {"receipt": "A" * self.SIZE}
 
 
-lawful("size", "ExecutionsOf1Mb", "An execution is answered with 1 MB.", Pads, SIZE=1_000_000)
-lawful("size", "ExecutionsOf4Mb", "An execution is answered with 4 MB.", Pads, SIZE=4_000_000, slow=True)
-lawful(
-    "size",
-    "ExecutionsOf6Mb",
-    "An execution is answered with 6 MB, more than is read.",
-    Pads,
-    SIZE=6_000_000,
-    hides=UNREAD,
-)
+for _size, _parts in {1: {}, 4: {"slow": True}, 6: {"hides": UNREAD}}.items():
+    lawful(
+        "size", f"ExecutionsOf{_size}Mb", f"An execution is answered with {_size} MB; 5 are read.", Pads,
+        SIZE=_size * 1_000_000, **_parts,
+    )  # fmt: skip
 
 
 @variant("size")

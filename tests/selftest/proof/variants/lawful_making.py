@@ -71,6 +71,21 @@ class Results(Verbatim):
         return super().registration_result(registration) | self.REGISTRATION
 
 
+def declined(message: object, number: int = 0) -> dict[str, object]:
+    """The result of a registration that is declined."""
+    return {"Success": "false", "Message": message, "Key": None, "DocumentNumber": number}
+
+
+class TakesTurns(Service):
+    """The sandbox, which does something in another of its `WAYS` each time."""
+
+    WAYS: Sequence[Any] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = itertools.cycle(self.WAYS)
+
+
 class InTurn(Verbatim):
     """The sandbox, whose executions and registrations take further fields from `EXECUTIONS`, `REGISTRATIONS` in turn."""
 
@@ -95,9 +110,6 @@ class Refuses(Service):
     def refuses_so(self, refusal: Refusal) -> bool:
         return True
 
-    def say_no(self, refusal: Refusal) -> Response:
-        raise NotImplementedError
-
     def refusal(self, refusal: Refusal) -> Response:
         return self.say_no(refusal) if self.refuses_so(refusal) else super().refusal(refusal)
 
@@ -118,5 +130,11 @@ class Finishes(Service):
         meant = not self.OPERATIONS or operation in self.OPERATIONS
         return self.changed(request, response) if meant else response
 
+
+class Adds(Finishes):
+    """The sandbox with further headers in every answer."""
+
+    FURTHER: Headers = ()
+
     def changed(self, request: Request, response: Response) -> Response:
-        raise NotImplementedError
+        return Response(response.status, response.body, (*response.headers, *self.FURTHER))

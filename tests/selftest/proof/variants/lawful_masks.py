@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
-from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful
+from tests.selftest.proof.variants.lawful_making import TakesTurns
 
 Mask = Callable[[str], str]
 SIGNS = {
@@ -49,14 +48,8 @@ def _behind(sign: str) -> Mask:
     return lambda document: f"{sign * 3}{document[3:-5]}{sign * 5}"
 
 
-class MasksInTurn(Service):
+class MasksInTurn(TakesTurns):
     """The sandbox, whose executions hide the document in another way each time."""
-
-    WAYS: tuple[Mask, ...] = ()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ways = itertools.cycle(self.WAYS)
 
     def execution_result(self, transfer: Any) -> dict[str, object]:
         return super().execution_result(transfer) | {"document": next(self.ways)(transfer.payee.document)}

@@ -6,9 +6,18 @@ import gzip
 import json
 import uuid
 
-from environments.sandbox import Data, Headers, Refusal, Request, Response, Service
+from environments.sandbox import Headers, Refusal, Request, Response, Service
 from tests.selftest.proof.registry import variant
-from tests.selftest.proof.variants.lawful_making import Refuses, Results, as_json, empty, page, problem, verbatim
+from tests.selftest.proof.variants.lawful_making import (
+    Refuses,
+    Results,
+    as_json,
+    declined,
+    empty,
+    page,
+    problem,
+    verbatim,
+)
 from tests.selftest.proof.variants.lawful_registrations import RefusesDuplicates, ShowsTheRandomKey, TakesNumericKinds
 
 
@@ -98,7 +107,4 @@ class SaysFalseForWhatItDoesNotTake(Refuses):
     """A registration that is not taken gets Success "false" with a code; the rest is refused with text."""
 
     def say_no(self, refusal: Refusal) -> Response:
-        return as_json(200, {"code": 1, "data": self.declined(refusal)})
-
-    def declined(self, refusal: Refusal) -> Data:
-        return {"Success": "false", "Message": refusal.error, "Key": None, "DocumentNumber": 0}
+        return as_json(200, {"code": 1, "data": declined(refusal.error)})

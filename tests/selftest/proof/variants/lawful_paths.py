@@ -47,9 +47,6 @@ class UnknownPaths(Service):
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
         return response if self.routes_of(request.path) else self.unknown(request)
 
-    def unknown(self, request: Request) -> Response:
-        raise NotImplementedError
-
 
 for _name, _way in WAYS.items():
     lawful(

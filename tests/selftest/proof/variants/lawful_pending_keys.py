@@ -5,7 +5,7 @@ from __future__ import annotations
 from environments.sandbox import Data, Key, Refusal, Request, Response, Service
 from environments.sandbox.pix_keys import Registration
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, Refuses, as_json, empty
+from tests.selftest.proof.variants.lawful_making import Finishes, Refuses, as_json, declined, empty
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 
 DELETED: dict[str, Data] = {
@@ -13,7 +13,7 @@ DELETED: dict[str, Data] = {
     "Null": {"result": None},
     "Much": {"deleted": True, "at": 1_767_312_000, "keys": [], "links": {"self": "/v1/pix/keys"}},
     "LikeARegistration": {"Success": "true", "Message": "deleted", "Key": None, "DocumentNumber": 7},
-    "LikeADecline": {"Success": "false", "Message": "will be deleted", "Key": None, "DocumentNumber": 7},
+    "LikeADecline": declined("will be deleted", 7),
     "LikeAnExecution": {"id": "1", "status": "DONE", "error": None},
 }
 
@@ -161,9 +161,7 @@ class OneDeletionInTwoIsRefused(Finishes):
 
     OPERATIONS = ("deletePixKey",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.deletions = 0
+    deletions = 0
 
     def remove(self, ledger: object, account_id: str, value: str) -> None:
         self.deletions += 1

@@ -41,9 +41,6 @@ class AnswersSo(Finishes):
     def changed(self, request: Request, response: Response) -> Response:
         return self.answer() if response.status == 200 else response
 
-    def answer(self) -> Response:
-        raise NotImplementedError
-
 
 for _name, (_answer, _rows) in ANSWERS.items():
     lawful(

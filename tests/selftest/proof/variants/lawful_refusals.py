@@ -6,7 +6,17 @@ import uuid
 
 from environments.sandbox import Data, Headers, Refusal, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, text
+from tests.selftest.proof.variants.lawful_making import (
+    Refuses,
+    Verbatim,
+    as_json,
+    declined,
+    empty,
+    page,
+    problem,
+    text,
+    verbatim,
+)
 
 STATUSES = (300, 302, 307, 400, 401, 402, 403, 404, 406, 409, 410, 412, 415, 418, 422, 423, 428, 451, 499)
 BODIES = {
@@ -25,19 +35,19 @@ BODIES = {
     "BareError": lambda refusal: as_json(refusal.status, {"error": "invalid", "error_description": refusal.error}),
     "CodeZero": lambda refusal: as_json(refusal.status, {"code": 0, "data": {}}),
     "CodeAsText": lambda refusal: as_json(refusal.status, {"code": "PIX-17", "data": None}),
-    "SuccessFalse": lambda refusal: as_json(refusal.status, {"code": 0, "data": _declined(refusal)}),
+    "SuccessFalse": lambda refusal: as_json(refusal.status, {"code": 0, "data": declined(refusal.error)}),
     "Id": lambda refusal: as_json(refusal.status, {"error": refusal.error, "requestId": str(uuid.uuid4())}),
 }
 
 
-def _declined(refusal: Refusal) -> dict[str, object]:
-    return {"Success": "false", "Message": refusal.error, "Key": None, "DocumentNumber": 0}
-
-
 class RefusesWith(Refuses):
-    """The sandbox with one status for every refusal."""
+    """The sandbox with another status for every refusal, or for those with the status `CLASS`."""
 
+    CLASS: int | None = None
     STATUS = 400
+
+    def refuses_so(self, refusal: Refusal) -> bool:
+        return self.CLASS in (None, refusal.status)
 
     def say_no(self, refusal: Refusal) -> Response:
         return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
@@ -60,18 +70,6 @@ for _name, _body in BODIES.items():
     )  # fmt: skip
 
 
-class RefusesSome(Refuses):
-    """The sandbox with another status for one class of refusals."""
-
-    CLASS, STATUS = 0, 0
-
-    def refuses_so(self, refusal: Refusal) -> bool:
-        return refusal.status == self.CLASS
-
-    def say_no(self, refusal: Refusal) -> Response:
-        return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
-
-
 CLASSES = {
     "MalformedBodies": (400, (404, 409, 422)),
     "WhatIsUnknown": (404, (400, 403, 410)),
@@ -82,7 +80,7 @@ for _name, (_class, _statuses) in CLASSES.items():
     for _status in _statuses:
         lawful(
             "refusal class", f"{_name}Get{_status}", f"What the sandbox refuses with {_class} gets {_status}.",
-            RefusesSome, CLASS=_class, STATUS=_status,
+            RefusesWith, CLASS=_class, STATUS=_status,
         )  # fmt: skip
 
 
@@ -130,3 +128,81 @@ class UnknownPayeesGetNoSuchPath(Service):
     def create_pix(self, request: Request) -> Data:
         self.pix_order(self.read_json(request, "createPix"))
         raise Refusal(404, "There is no such path.")
+
+
+# -- HTTP 200 with a code other than 0 (document, Errors 4: what codes mean is not shown)
+
+CODES = {
+    "ItsStatus": None,
+    "1": "1",
+    "Minus1": "-1",
+    "1e2": "1e2",
+    "404AsADecimal": "404.0",
+    "40Digits": "9" * 40,
+    "2000Digits": "9" * 2_000,
+    "1e5000": "1e5000",
+    "1e999999": "1e999999",
+}
+DATA = {
+    "Null": {"data": None},
+    "NoData": {},
+    "EmptyData": {"data": {}},
+    "TextData": {"data": "no"},
+    "ArrayData": {"data": ["no"]},
+    "ErrorBeside": {"error": "no", "message": None},
+    "ASkeleton": {"data": declined("no")},
+}
+
+
+class RefusesIn200(Refuses, Verbatim):
+    """The sandbox, whose refusals have status 200 and a code."""
+
+    CODE: str | None = None
+    REST: dict[str, object] = {"data": {}}
+
+    def say_no(self, refusal: Refusal) -> Response:
+        code = refusal.status if self.CODE is None else verbatim(self.CODE)
+        return self.render(200, {"code": code, **self.REST}, refusal.headers)
+
+
+ALIKE = ("executePix.token.scheme",)
+"""A bad token and an unknown code get the same refusal, so that an unknown code shows nothing about a scheme."""
+
+for _name, _code in CODES.items():
+    lawful(
+        "refusal in 200", f"RefusesIn200WithCode{_name}", f"Every refusal is a 200 with the code {_name}.",
+        RefusesIn200, CODE=_code, hides=ALIKE if _code else (),
+    )  # fmt: skip
+
+for _name, _rest in DATA.items():
+    lawful(
+        "refusal in 200", f"RefusesIn200With{_name}", f"Every refusal is a 200 with {_name}.", RefusesIn200, REST=_rest
+    )
+
+
+@variant("refusal in 200", hides=("*.refusal",))
+class DeclinesIn200(Refuses):
+    """A refused registration is a 200, code 0 and Success "false"; so is everything else that is refused."""
+
+    def say_no(self, refusal: Refusal) -> Response:
+        return self.render(200, self.envelope(None, declined(refusal.error)))
+
+
+@variant("refusal in 200", hides=("*.refusal",))
+class EnvelopeSaysSuccessToo(DeclinesIn200):
+    """Every envelope says `success: true`, as the request was answered; the result itself says Success "false"."""
+
+    def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
+        return {"success": True, "code": code, "data": data}
+
+
+@variant("refusal in 200")
+class UnknownCodesGetAResult(Service):
+    """An unknown code gets an execution result with the status UNKNOWN and an error."""
+
+    def refusal(self, refusal: Refusal) -> Response:
+        if refusal.error != "There is no such transaction code.":
+            return super().refusal(refusal)
+        names = ("id", "bank", "account", "digit", "branch", "document", "name", "type", "key", "message")
+        data = {**dict.fromkeys(names, ""), "date": 0, "accountType": 0, "value": 0}
+        return as_json(200, {"code": 0, "data": {**data, "status": "UNKNOWN", "error": refusal.error}})

@@ -7,7 +7,7 @@ import uuid
 from environments.sandbox import Data, Key, Refusal, Request, Response, Service
 from environments.sandbox.body_fields import text
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, problem, profile, verbatim
+from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, declined, problem, profile, verbatim
 from tests.selftest.proof.variants.lawful_scopes import DELETION
 from tests.selftest.proof.variants.profiles import UNDELETED
 
@@ -29,9 +29,6 @@ class TakesDuplicates(Service):
 
     def registration_result(self, registration: object) -> Data:
         return super().registration_result(registration) if registration.accepted else self.taken(registration)
-
-    def taken(self, registration: object) -> Data:
-        raise NotImplementedError
 
 
 class RefusesDuplicates(TakesDuplicates):
@@ -78,7 +75,7 @@ class DuplicatesAreACodeBesideSuccessFalse(TakesDuplicates):
     """A key that is registered already gets Success "false", and code 7 in the envelope."""
 
     def taken(self, registration: object) -> Data:
-        return {"Success": "false", "Message": "taken", "Key": None, "DocumentNumber": 0}
+        return declined("taken")
 
     def envelope(self, operation: str | None, data: object, code: int = 0) -> object:
         declined = isinstance(data, dict) and data.get("Success") == "false"
@@ -136,7 +133,7 @@ class NumericKindsAreDeclined(Service):
     def register_pix_key(self, request: Request, account_id: str) -> Data:
         kind = self.read_json(request, "registerPixKey").get("pixKeyType")
         if isinstance(kind, str) and kind.isdecimal():
-            return {"Success": "false", "Message": "no digits", "Key": None, "DocumentNumber": 0}
+            return declined("no digits")
         return super().register_pix_key(request, account_id)
 
 
@@ -190,9 +187,7 @@ class WantsNoKeyForRandom(Service):
 class OneRandomKeyIsEnough(Service):
     """An account has one RANDOM key; who asks again gets 409."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.made = 0
+    made = 0
 
     def new_key(self) -> str:
         self.made += 1
@@ -206,9 +201,7 @@ class BusyAfterEach(Service):
 
     STATUS, WHILE = 422, 3
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.busy = 0
+    busy = 0
 
     def respond(self, request: Request) -> Response:
         self.busy = max(0, self.busy - 1)
@@ -227,9 +220,7 @@ class RefusesInTurn(BusyAfterEach):
 
     OF = 3
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked = 0
+    asked = 0
 
     def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
         self.asked += 1
@@ -314,18 +305,9 @@ class NeedsExactlyThreeFields(Service):
 class RefusesQueriesAndFurtherHeaders(Refuses):
     """A query, or a header that it does not know, is refused with 400."""
 
-    KNOWN = frozenset(
-        {
-            "host",
-            "user-agent",
-            "accept",
-            "accept-encoding",
-            "authorization",
-            "content-type",
-            "content-length",
-            "connection",
-        }
-    )
+    KNOWN = {
+        "host", "user-agent", "accept", "accept-encoding", "authorization", "content-type", "content-length", "connection",
+    }  # fmt: skip
 
     def authorize(self, request: Request, operation: str) -> None:
         super().authorize(request, operation)

@@ -85,9 +85,7 @@ class Counting(Service):
 
     most: ClassVar[int] = 5
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.wrong = 0
+    wrong = 0
 
     def authorize(self, request: Request, operation: str) -> None:
         try:
@@ -96,9 +94,6 @@ class Counting(Service):
             self.wrong += 1
             raise self.past(refusal) if self.wrong > self.most else refusal from None
         self.wrong = 0
-
-    def past(self, refusal: Refusal) -> Refusal:
-        raise NotImplementedError
 
 
 @variant("token")

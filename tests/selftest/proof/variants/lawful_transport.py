@@ -1,9 +1,8 @@
-"""How answers travel: codings, framing, connections and speed."""
+"""How answers travel: codings, framing, connections, speed, and headers that no request asked for."""
 
 from __future__ import annotations
 
 import gzip
-import itertools
 import socket
 import threading
 import time
@@ -11,9 +10,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from environments.sandbox import Request, Response, Service
+from environments.sandbox import Headers, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes
+from tests.selftest.proof.variants.lawful_making import Adds, Finishes, TakesTurns
 
 
 def _raw_deflate(content: bytes) -> bytes:
@@ -33,14 +32,10 @@ CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 }
 
 
-class CodedInTurn(Finishes):
+class CodedInTurn(Finishes, TakesTurns):
     """Answers are coded in another way each time."""
 
-    CODINGS = tuple(CODINGS.values())
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ways = itertools.cycle(self.CODINGS)
+    WAYS = tuple(CODINGS.values())
 
     def changed(self, request: Request, response: Response) -> Response:
         coding, packed = next(self.ways)
@@ -49,7 +44,7 @@ class CodedInTurn(Finishes):
 
 variant("coding")(CodedInTurn)
 for _name in ("Gzip", "Deflate"):
-    lawful("coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, CODINGS=(CODINGS[_name],))
+    lawful("coding", f"Answers{_name}", f"Every answer is coded as {_name}.", CodedInTurn, WAYS=(CODINGS[_name],))
 
 
 def head_of(response: Response, *more: tuple[str, str]) -> bytes:
@@ -98,12 +93,13 @@ class OverTheSocket(Service):
         connection.shutdown(socket.SHUT_WR)
 
 
-@variant("connection")
-class ClosesEachConnection(Finishes):
-    """Every answer says Connection: close."""
-
-    def changed(self, request: Request, response: Response) -> Response:
-        return Response(response.status, response.body, (*response.headers, ("Connection", "close")))
+lawful(
+    "connection",
+    "ClosesEachConnection",
+    "Every answer says Connection: close.",
+    Adds,
+    FURTHER=(("Connection", "close"),),
+)
 
 
 class ClosesWithoutAWord(Service):
@@ -131,15 +127,10 @@ for _most in (1, 2, 3):
         "connection", f"ClosesWithoutAWordAfter{_most}", f"A connection is closed after {_most} answers, unannounced.",
         ClosesWithoutAWord, MOST=_most,
     )  # fmt: skip
-
-
-@variant("connection")
-class KeepsConnectionsForASecond(Finishes):
-    """Every answer says how long its connection is kept."""
-
-    def changed(self, request: Request, response: Response) -> Response:
-        kept = (("Connection", "keep-alive"), ("Keep-Alive", "timeout=1, max=3"))
-        return Response(response.status, response.body, (*response.headers, *kept))
+lawful(
+    "connection", "KeepsConnectionsForASecond", "Every answer says how long its connection is kept.", Adds,
+    FURTHER=(("Connection", "keep-alive"), ("Keep-Alive", "timeout=1, max=3")),
+)  # fmt: skip
 
 
 @variant("slow")
@@ -182,3 +173,55 @@ HEADS = {
 }
 for _name, (_head, _fact) in HEADS.items():
     lawful("framing", _name, _fact, OverTheSocket, HEAD=_head)
+
+SETS: dict[str, Headers] = {
+    "Cookies": (("Set-Cookie", "JSESSIONID=1; Path=/; Secure; HttpOnly"), ("Set-Cookie", "lb=7; Max-Age=-1")),
+    "90Headers": tuple((f"X-Further-{number}", "value") for number in range(88)),
+    "ALongHeader": (("X-Long", "v" * 60_000),),
+    "OddValues": (
+        ("X-Empty", ""),
+        ("X-Latin", "não é ASCII"),
+        ("X-Odd", ' "\t,;='),
+        ("X_Under", "1"),
+        ("!#$%&'*+-.^`|~", "t"),
+    ),
+    "HeadersTwice": (("X-Request-Id", "1"), ("X-Request-Id", "2"), ("Date", "yesterday")),
+    "Security": (("Strict-Transport-Security", "max-age=1"), ("Content-Security-Policy", "default-src 'none'")),
+    "Caching": (("ETag", 'W/"1"'), ("Age", "77"), ("Cache-Control", "max-age=600"), ("Last-Modified", "never")),
+    "RetryAfter": (("Retry-After", "3600"), ("X-RateLimit-Remaining", "0"), ("RateLimit-Reset", "60")),
+    "ALocation": (("Location", "https://elsewhere.example.test/"), ("Refresh", "0; url=/login"), ("Link", "</next>")),
+    "AChallenge": (("WWW-Authenticate", "Bearer"), ("Proxy-Authenticate", "Basic")),
+    "AnUpgrade": (("Upgrade", "h2c"), ("Alt-Svc", 'h3=":443"'), ("Trailer", "X-Sum"), ("Accept-Ranges", "bytes")),
+    "ADeprecation": (
+        ("Deprecation", "@1688169599"),
+        ("Sunset", "Sat, 31 Dec 2022 23:59:59 GMT"),
+        ("Warning", '299 - "old"'),
+    ),
+    "ALanguage": (("Content-Language", "pt-BR"), ("Vary", "*"), ("Content-Disposition", "attachment; filename=x.json")),
+}
+ALONE = ("Cookies", "90Headers", "ALongHeader", "OddValues", "RetryAfter", "ALocation")
+lawful(
+    "header", "SendsManySorts", "Every answer has headers of many sorts.", Adds,
+    FURTHER=tuple(header for name, headers in SETS.items() if name not in ALONE for header in headers),
+)  # fmt: skip
+for _name, _headers in ((name, SETS[name]) for name in ALONE):
+    lawful("header", f"Sends{_name}", f"Every answer has {_name}.", Adds, FURTHER=_headers)
+
+
+@variant("header")
+class HeaderNamesInUpperCase(Finishes):
+    """The names of headers are written in capital letters, Content-Length too."""
+
+    def changed(self, request: Request, response: Response) -> Response:
+        headers = tuple((name.upper(), value) for name, value in response.headers)
+        return Response(response.status, response.body, (*headers, ("CONTENT-LENGTH", str(len(response.body)))))
+
+
+@variant("header")
+class RepeatsTheRequestsHeaders(Finishes):
+    """Every answer repeats the headers of its request, but for the token."""
+
+    def changed(self, request: Request, response: Response) -> Response:
+        told = {name: value for name, value in request.headers.items() if name != "authorization" and value.isascii()}
+        repeated = tuple((f"X-Echo-{name}", value) for name, value in told.items())
+        return Response(response.status, response.body, (*response.headers, *repeated))

@@ -33,9 +33,6 @@ class Stumbles(Service):
             return self.stumble()
         return super().respond(request)
 
-    def stumbles(self, request: Request) -> bool:
-        raise NotImplementedError
-
     def stumble(self) -> Response:
         return page(self.STATUS, "Please come again", self.HEADERS)
 
@@ -155,14 +152,9 @@ class Window(Limited):
 
 lawful("rate limit", "Takes60ASecond", "60 requests a second are taken.", Window, slow=True)
 lawful(
-    "rate limit",
-    "Takes40ASecondOfEach",
-    "40 requests a second of each sort are taken.",
-    Window,
-    MOST=40,
-    EACH=True,
-    slow=True,
-)
+    "rate limit", "Takes40ASecondOfEach", "40 requests a second of each sort are taken.", Window,
+    MOST=40, EACH=True, slow=True,
+)  # fmt: skip
 lawful(
     "rate limit", "Takes60ASecondByDate", "60 requests a second are taken; Retry-After is a date.", Window, slow=True,
     when=lambda self: format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True),
@@ -184,9 +176,7 @@ class LocksOutAfterBadTokens(Window):
 class LocksOutForGood(Service):
     """Six bad tokens, and nothing is answered but 423 while the run lasts; unknown paths too."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.bad = 0
+    bad = 0
 
     def respond(self, request: Request) -> Response:
         return as_json(423, {"error": "locked"}) if self.bad >= 6 else super().respond(request)
