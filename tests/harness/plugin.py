@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
-from tests.harness.judging import NotExercised
 from tests.harness.reproduction import Robustness
 from tests.harness.session import SESSION, Session
 from tests.harness.watcher import requirement_of
@@ -48,16 +45,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Targeted tests need keys that no other test has touched; then comes generated traffic, then what judges all of it."""
     items.sort(key=lambda item: bool(item.get_closest_marker("property")))
     items.sort(key=lambda item: bool(item.get_closest_marker("judged_last")))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup() -> Iterator[Any]:
-    """A target that is gone leaves requirements untested; it is no error of the suite."""
-    try:
-        result = yield
-    except UnreachableError as error:
-        raise NotExercised(GONE.format(error)) from None
-    return result
 
 
 @pytest.fixture(scope="session")

@@ -69,8 +69,6 @@ class Watcher:
                 self._xfail_if_known(recording)
                 raise
             return True
-        except UnreachableError as error:
-            raise NotExercised(GONE.format(error)) from None
         return result
 
     def _xfail_if_known(self, recording: Recording) -> None:
@@ -81,6 +79,10 @@ class Watcher:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        if call.excinfo and isinstance(error := call.excinfo.value, UnreachableError):
+            # a target that is gone leaves requirements untested; it is no error of the suite
+            gone = NotExercised(GONE.format(error)).with_traceback(error.__traceback__)
+            call.excinfo = pytest.ExceptionInfo.from_exception(gone)
         report: Any = yield
         recording = item.stash.get(RECORDING, None)
         if recording is None:
@@ -106,8 +108,6 @@ class Watcher:
             recording.verdict, recording.message = Verdict.OUT_OF_SCOPE, str(error)
         elif isinstance(error, pytest.skip.Exception):
             recording.verdict, recording.message = Verdict.NOT_EXERCISED, str(error)
-        elif isinstance(error, UnreachableError):
-            recording.verdict, recording.message = Verdict.NOT_EXERCISED, GONE.format(error)
         elif not recording.failing:
             recording.error = f"{call.when}: {type(error).__name__}: {error}"
             recording.verdict, recording.message = Verdict.NOT_EXERCISED, recording.error
