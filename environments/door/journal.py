@@ -142,7 +142,8 @@ class Journal(Record):
         if not self._path.exists() or not (self.across_runs or in_this_run):
             return
         with self._lock:
-            self._refuse(code, in_this_run)
+            if refusal := self._refusal(code, in_this_run=in_this_run):
+                raise refusal
 
     def sent_before(self, codes: Iterable[str]) -> frozenset[str]:
         """Those of the codes that an earlier run sent; nothing is written. Raises JournalError or OSError."""
@@ -150,19 +151,13 @@ class Journal(Record):
             return frozenset()
         if not self._key_file.exists():  # to read without it would make one
             raise JournalError(f"{self._key_file}: no such file, and {self._path} cannot be read without it")
-        return frozenset(code for code in codes if self._is_refused(code))
-
-    def _is_refused(self, code: str) -> bool:
-        try:
-            self._refuse(code, in_this_run=False)
-        except AlreadySentError:
-            return True
-        return False
+        return frozenset(code for code in codes if self._refusal(code, in_this_run=False))
 
     def claim(self, code: str, *, once_more: bool = False) -> None:
         """Write down that the code is about to be sent. Raises AlreadySentError, JournalError or OSError."""
         with self._lock:
-            self._refuse(code, in_this_run=not once_more)
+            if refusal := self._refusal(code, in_this_run=not once_more):
+                raise refusal
             self.write(code, SENT)
 
     def unanswered(self) -> int:
@@ -173,13 +168,14 @@ class Journal(Record):
                 last[event["digest"]] = event["event"]
         return sum(event in (SENT, TRIED, UNKNOWN) for event in last.values())
 
-    def _refuse(self, code: str, in_this_run: bool) -> None:
+    def _refusal(self, code: str, *, in_this_run: bool) -> AlreadySentError | None:
         events = _of_effect(self._events_of(code))
         if in_this_run and any(event["run"] == self._run for event in events):
-            raise AlreadySentError("this run has sent this code")
+            return AlreadySentError("this run has sent this code")
         earlier = [event for event in events if event["run"] != self._run]
         if earlier and self.across_runs and code not in self._resend:
-            raise AlreadySentError(_sent_before(earlier), earlier[-1]["event"])
+            return AlreadySentError(_sent_before(earlier), earlier[-1]["event"])
+        return None
 
 
 def _of_effect(events: list[dict[str, str]]) -> list[dict[str, str]]:
