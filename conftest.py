@@ -19,10 +19,12 @@ pytest_plugins = ["tests.harness.plugin", "tests.traffic.fixtures"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance")
+    seed = partial(whole_number, option="--seed", least=0)
+    examples = partial(whole_number, option="--examples", least=1)
     group.addoption("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
     group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
-    group.addoption("--seed", type=_seed, metavar="N", help="repeat the generated traffic of the run that reported N")
-    group.addoption("--examples", type=_examples, metavar="N", help="generated requests for each operation and phase")
+    group.addoption("--seed", type=seed, metavar="N", help="repeat the generated traffic of the run that reported N")
+    group.addoption("--examples", type=examples, metavar="N", help="generated requests for each operation and phase")
     group.addoption("--no-report", action="store_true", help="print the results, write no files")
     group.addoption("--plan", action="store_true", help="print what the run would send, and send nothing")
     group.addoption(
@@ -33,14 +35,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="CODE",
         help="send this code although the journal says that an earlier run sent it; without CODE: every code",
     )
-
-
-def _examples(text: str) -> int:
-    return whole_number(text, "--examples", least=1)
-
-
-def _seed(text: str) -> int:
-    return whole_number(text, "--seed", least=0)
 
 
 @pytest.hookimpl(tryfirst=True)

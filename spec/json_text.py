@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+Path = tuple[str | int, ...]
 MAX_DEPTH = 100
 MAX_DIGITS = 1_000
 MAX_VALUES = 100_000
@@ -92,6 +94,19 @@ def is_integer(value: object) -> bool:
 def is_number(value: object) -> bool:
     """A JSON number of any size."""
     return isinstance(value, Decimal | HugeNumber)
+
+
+def leaves_of(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value inside that holds no other, with the names and places that lead to it."""
+    parts: list[tuple[str | int, Any]] = []
+    if isinstance(value, dict):
+        parts = list(value.items())
+    elif isinstance(value, list):
+        parts = list(enumerate(value))
+    if not parts:
+        yield path, value
+    for name, part in parts:
+        yield from leaves_of(part, (*path, name))
 
 
 def _parse(text: str, marked: bool) -> JsonText:

@@ -7,13 +7,13 @@ one key are compared with those of another.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from spec.exchange import Exchange
-from spec.json_text import HugeNumber, is_number
+from spec.json_text import HugeNumber, Path, is_number, leaves_of
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _KEY, _TYPE, _ANY = "<key>", "<type>", "*"
@@ -34,7 +34,6 @@ _SAYS_NOT_YET = re.compile(
     re.IGNORECASE,
 )
 """Names of members that may hold keys which are not registered."""
-Leaf = tuple[tuple[str | int, ...], Any]
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,10 @@ class Listing:
         ]
 
     @cached_property
-    def _leaves(self) -> list[Leaf]:
-        return list(_flattened(self._value, ()))
+    def _leaves(self) -> list[tuple[Path, Any]]:
+        return list(leaves_of(self._value))
 
-    def _around(self, item: tuple[str | int, ...], key: str, key_type: str) -> frozenset[tuple[str, str]]:
+    def _around(self, item: Path, key: str, key_type: str) -> frozenset[tuple[str, str]]:
         """The members of the item, and the plain members of the items around it."""
         outermost = next((at for at, part in enumerate(item) if isinstance(part, int)), len(item))
         return frozenset(
@@ -143,25 +142,13 @@ def _says_nothing(name: str, known: list[Place]) -> bool:
     return len(set(values)) == len(values) >= _ENOUGH
 
 
-def _flattened(value: Any, path: tuple[str | int, ...]) -> Iterator[Leaf]:
-    parts: list[tuple[str | int, Any]] = []
-    if isinstance(value, Mapping):
-        parts = list(value.items())
-    elif isinstance(value, list):
-        parts = list(enumerate(value))
-    if not parts:
-        yield path, value
-    for name, part in parts:
-        yield from _flattened(part, (*path, name))
-
-
-def _item(path: tuple[str | int, ...], key: str) -> tuple[str | int, ...]:
+def _item(path: Path, key: str) -> Path:
     """The innermost item that holds the key: an element of an array, or the member that has the key as its name."""
     ends = [at for at, part in enumerate(path) if isinstance(part, int) or _is_in(key, part)]
     return path[: ends[-1] + 1] if ends else path
 
 
-def _pattern(path: tuple[str | int, ...], key: str, key_type: str) -> str:
+def _pattern(path: Path, key: str, key_type: str) -> str:
     return "/".join(_ANY if isinstance(part, int) else _normal(part, key, key_type) for part in path)
 
 

@@ -56,7 +56,7 @@ class Watcher:
         """A deviation is a failure, a warning or an observation, by the level of the requirement."""
         recording = pyfuncitem.stash.get(RECORDING, None)
         try:
-            result = yield
+            return (yield)
         except RequirementsFailError:
             self._xfail_if_known(current.get())
             raise
@@ -69,7 +69,6 @@ class Watcher:
                 self._xfail_if_known(recording)
                 raise
             return True
-        return result
 
     def _xfail_if_known(self, recording: Recording) -> None:
         known = {entry.id: entry.reason for entry in self._profile.known_failures if not entry.is_past(today())}

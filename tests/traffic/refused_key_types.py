@@ -131,7 +131,9 @@ def explain(registrar: Registrar, key: PixKey) -> Judgement:
 def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
     """Register with one difference after the other, until one is accepted that is not accepted without it."""
     registrar.explained += 1
-    for alternative in _worth_trying(registrar, key, evidence.last):
+    for alternative in alternatives(key, registrar.account, evidence.last):
+        if registrar.explained > MOST_EXPLAINED and alternative.what not in registrar.helped:
+            continue
         if alternative.unless is not None:
             without = registrar.try_alternative(replace(alternative, body=alternative.unless))
             registrar.undo(without, key)
@@ -141,12 +143,6 @@ def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: KeyTypeEvide
         if registered(exchange):
             return _confirm(registrar, key, alternative, evidence, exchange)
     return replace(evidence, broken="")
-
-
-def _worth_trying(registrar: Registrar, key: PixKey, refusal: Exchange) -> Iterator[Alternative]:
-    for alternative in alternatives(key, registrar.account, refusal):
-        if registrar.explained <= MOST_EXPLAINED or alternative.what in registrar.helped:
-            yield alternative
 
 
 def _confirm(
@@ -200,8 +196,13 @@ def _look(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTy
 
 
 def _register_another(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
+    """Send the registration of another type that was accepted once more, and delete its key."""
     assert evidence.accepted is not None
-    return replace(evidence, accepted_again=registrar.register_again(evidence.accepted))
+    sent = json.loads(evidence.accepted.request.body)
+    other = PixKey(sent["pixKeyType"], sent["pixKey"])
+    exchange = registrar.register(other)
+    registrar.undo(exchange, other)
+    return replace(evidence, accepted_again=exchange)
 
 
 _QUESTIONS: Mapping[Question, Callable[[Registrar, PixKey, KeyTypeEvidence], KeyTypeEvidence]] = {

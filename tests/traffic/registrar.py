@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -34,7 +33,6 @@ from tests.traffic.made_keys import can_show_what_is_made, made_since
 RETRY_WAITS_S = (0.2, 0.5)
 """How long the run waits before it repeats a deletion that is refused right after the registration; and a registration
 whose key type is refused, as the account may be busy."""
-_SENT = {"type": "pixKeyType", "key": "pixKey"}
 
 
 class Attempted(Enum):
@@ -123,13 +121,6 @@ class Registrar:
         exchange = self._register(**{"json": body, "valid": True, **changes})
         if changes.get("valid", True):
             self.found.answers.append(exchange)
-        return exchange
-
-    def register_again(self, accepted: Exchange) -> Exchange:
-        """Send a registration that was accepted before once more, and delete the key."""
-        key = PixKey(**{name: json.loads(accepted.request.body)[sent] for name, sent in _SENT.items()})
-        exchange = self.register(key)
-        self.undo(exchange, key)
         return exchange
 
     def try_alternative(self, alternative: Alternative) -> Exchange:

@@ -52,21 +52,16 @@ class Generation:
         """Send one phase of one operation, until a budget of the profile is spent."""
         findings = Findings(self.client.door, self.robustness)
         try:
-            self._run(operation, phase, findings)
+            if phase == EXAMPLES:
+                self._send_valid(operation, findings)
+            elif phase == COVERAGE:
+                for case in coverage(operation, self.profile):
+                    self._send(case, findings)
+            else:
+                self._search(operation, findings)
         except UnreachableError as error:  # what was learned until then is judged
             findings.cut = GONE.format(error)
         return findings
-
-    def _run(self, operation: str, phase: str, findings: Findings) -> None:
-        if phase == EXAMPLES:
-            self._send_valid(operation, findings)
-        elif phase == COVERAGE:
-            for case in coverage(operation, self.profile):
-                if findings.cut:
-                    break
-                self._send(case, findings)
-        else:
-            self._search(operation, findings)
 
     def _send(self, case: Case, findings: Findings) -> set[Any]:
         if findings.cut:
@@ -120,17 +115,15 @@ SPELLINGS: tuple[Spelling, ...] = (
 
 def _valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
     """Reads of the profile's accounts in turn."""
-    if operations()[operation].path_parameter is None:
-        yield from (Case(operation, "", "valid", valid=True) for _ in range(most))
-        return
-    for account in islice(cycle(profile.accounts), most if profile.accounts else 0):
+    accounts = profile.accounts if operations()[operation].path_parameter else (None,)
+    for account in islice(cycle(accounts), most):
         yield Case(operation, "", "valid", account, valid=True)
 
 
 def _valid_registrations(registrar: Registrar, profile: Profile, most: int) -> Iterator[tuple[Case, Exchange]]:
     """Register the profile's keys in turn, in every spelling of JSON, and delete each at once where that is known."""
     keys = [key for key in profile.pix_keys if key.type != "RANDOM"]
-    for index, key in enumerate(islice(cycle(keys), most if keys else 0)):
+    for index, key in enumerate(islice(cycle(keys), most)):
         spelled = SPELLINGS[(index // len(keys)) % len(SPELLINGS)]
         body = spelled(registration(key, registrar.account))
         case = Case("registerPixKey", "", "valid", registrar.account, body, valid=True)

@@ -15,6 +15,7 @@ from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
+from spec.json_text import Path, leaves_of
 from spec.rules import Judgement, Outcome, inconclusive
 from tests.traffic.case import Case
 from tests.traffic.generation.collecting import Findings
@@ -27,7 +28,7 @@ MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
 BALANCES = 3
 """Readings around a transfer that is executed twice: before, between and after."""
-Numbers = Mapping[str, Decimal]
+Numbers = Mapping[Path, Decimal]
 
 
 def _step(act: Callable[..., None]) -> Callable[..., None]:
@@ -155,7 +156,7 @@ class World:
     def _balances(self) -> Numbers:
         read = {account: self._read("getBalance", account) for account in self.profile.accounts[:3]}
         return {
-            f"{account}{path}": number
+            (account, *path): number
             for account, exchange in read.items()
             if exchange is not None and exchange.response is not None and not is_refusal(exchange.response)
             for path, number in _numbers(exchange.response.json.value)
@@ -165,17 +166,12 @@ class World:
         self.findings.take(Case(operation, "in a sequence", "valid" if valid else "sent again", valid=valid), exchange)
 
 
-def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Decimal]]:
+def _numbers(value: Any) -> Iterator[tuple[Path, Decimal]]:
     """Every number of a JSON value, as a number or as text, by its place."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _numbers(item, f"{path}/{name}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _numbers(item, f"{path}/{index}")
-    elif isinstance(value, int | Decimal | str) and not isinstance(value, bool):
-        with suppress(InvalidOperation):
-            yield path, Decimal(value)
+    for path, item in leaves_of(value):
+        if isinstance(item, Decimal | str):
+            with suppress(InvalidOperation):
+                yield path, Decimal(item)
 
 
 def _changes(before: Numbers, after: Numbers) -> Numbers:
