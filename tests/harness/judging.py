@@ -85,14 +85,10 @@ class Recording:
     judged: set[int] = field(default_factory=set)
 
     @property
-    def own(self) -> RequirementResult:
-        """The result of the test's own requirement."""
-        return RequirementResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
-
-    @property
     def results(self) -> tuple[RequirementResult, ...]:
         """Every result, that of the test's own requirement first."""
-        return self.own, *self.others
+        own = RequirementResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
+        return own, *self.others
 
     @property
     def cited(self) -> set[int]:

@@ -143,11 +143,9 @@ class Endpoints:
         """A request that can do nothing to anybody: for a synthetic identifier, or an empty object as body. A read is
         valid."""
         documented = operations()[operation]
-        if documented.permission == "read":
-            account = self._profile.accounts[0] if self._profile.accounts else synthetic()
-            return self._client.send(operation, account if documented.path_parameter else None, valid=True)
-        argument = synthetic() if documented.path_parameter else None
-        return self._client.send(operation, argument, json=NOTHING if documented.method == "GET" else {})
+        reads, body = documented.permission == "read", NOTHING if documented.method == "GET" else {}
+        account = self._profile.accounts[0] if reads and self._profile.accounts else synthetic()
+        return self._client.send(operation, account if documented.path_parameter else None, json=body, valid=reads)
 
     # -- whether the refused request is known to be valid -----------------------------------------------------
 

@@ -55,7 +55,7 @@ class Search:
         store = DirectoryBasedExampleDatabase(folder) if folder else None
         if folder is not None and self.settings.replay:
             self._pass(self._sent_and_shown, (Phase.reuse,), store)
-        self._pass(self._drawn, (Phase.generate,), None)
+        self._pass(lambda case: self._new.update(self._sent(case)), (Phase.generate,), None)
         found = {sign for signs in self._known.values() for sign in signs}
         self._room = SHRINKING_SENDS
         for sign in sorted(found, key=repr)[:MOST_SHRUNK]:
@@ -66,18 +66,14 @@ class Search:
         """What only the kept examples of earlier runs showed: the seed does not lead to it."""
         return {sign for signs in self._known.values() for sign in signs} - self._new
 
-    def _drawn(self, case: Case) -> None:
-        self._sent(case)
-        self._new |= self._known[case]
-
-    def _sent(self, case: Case) -> None:
+    def _sent(self, case: Case) -> set[Sign]:
         if case not in self._known:
             self._known[case] = self.send(case)
+        return self._known[case]
 
     def _sent_and_shown(self, case: Case) -> None:
         """A case that still fails stays in the database."""
-        self._sent(case)
-        for sign in sorted(self._known[case], key=repr):
+        for sign in sorted(self._sent(case), key=repr):
             raise self._shows(sign)
 
     def _shows(self, sign: Sign) -> Shows:

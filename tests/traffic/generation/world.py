@@ -70,7 +70,7 @@ class World:
     @_step
     def register(self, key: PixKey) -> None:
         """Register a key that may be registered already."""
-        if self.registrar is None or self._over:
+        if self.registrar is None or self.findings.cut:
             return
         exchange = self.registrar.register(key)
         self._take("registerPixKey", exchange)
@@ -82,7 +82,7 @@ class World:
     def delete(self, key: PixKey) -> None:
         """Delete a key if this machine registered it."""
         exchange = self.registrations.get(key.key)
-        if exchange is None or self.registrar is None or self._over:
+        if exchange is None or self.registrar is None or self.findings.cut:
             return
         gone = self.registrar.undo(exchange, key)
         self._take("deletePixKey", self.registrar.found.deletions[-1])
@@ -110,7 +110,7 @@ class World:
     @_step
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
-        if self.transfers >= MOST_TRANSFERS or self._over or not may_execute_twice(self.reach):
+        if self.transfers >= MOST_TRANSFERS or self.findings.cut or not may_execute_twice(self.reach):
             return
         self.transfers += 1
         sent = prepare(self.client, self.profile, min(1, self.client.door.guard.room))
@@ -137,17 +137,13 @@ class World:
             self.delete(self.touched[key])
         self.list()
 
-    @property
-    def _over(self) -> bool:
-        return bool(self.findings.cut)
-
     def _execute(self, code: str, *, valid: bool) -> Exchange | None:
         exchange = self.client.send("executePix", code, valid=valid)
         self._take("executePix", exchange, valid=valid)
         return exchange if exchange.response is not None else None
 
     def _read(self, operation: str, account: str) -> Exchange | None:
-        if operation not in self.reach.operations or self._over:
+        if operation not in self.reach.operations or self.findings.cut:
             return None
         exchange = self.client.send(operation, account, valid=True)
         self._take(operation, exchange)
