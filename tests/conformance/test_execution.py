@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.judging import assert_found, assert_holds, observe, remark, requirement, rules_of, supplied
+from tests.harness.judging import assert_found, assert_holds, named, observe, remark, requirement, rules_of, supplied
 from tests.traffic.findings import (
     accepted_under_another_scheme,
     find_out_whether_the_token_is_accepted,
@@ -66,16 +66,10 @@ def test_unknown_code(executions):
     observe(executions.unknown.summary, executions.unknown)
 
 
-@requirement("executePix.status.values")
-def test_status_values(execution_answers):
-    """These status values are seen."""
-    observe(values_of("status", execution_answers), *execution_answers)
-
-
-@requirement("executePix.accountType.meaning")
-def test_account_types(execution_answers):
-    """These account types are seen."""
-    observe(values_of("accountType", execution_answers), *execution_answers)
+@pytest.mark.parametrize("requirement_id", named("executePix.status.values", "executePix.accountType.meaning"))
+def test_values(requirement_id, execution_answers):
+    """These values of the field are seen."""
+    observe(values_of(requirement_id.split(".")[1], execution_answers), *execution_answers)
 
 
 @requirement("executePix.date.unit")

@@ -26,15 +26,10 @@ def whole_number(text: str, option: str, *, least: int) -> int:
     return int(text)
 
 
-def wanted_examples(config: pytest.Config, profile: Profile) -> int | None:
+def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAULT_EXAMPLES) -> int:
     """The generated requests for each operation that the user or the profile asks for."""
     named: int | None = config.getoption("examples")
-    return named or profile.limits.examples
-
-
-def examples_of(config: pytest.Config, profile: Profile) -> int:
-    """The generated requests for each operation."""
-    return wanted_examples(config, profile) or DEFAULT_EXAMPLES
+    return named or profile.limits.examples or otherwise
 
 
 def refuse_options(config: pytest.Config) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from environments.profiles.profile import Profile
 from reports.writing import RUNS
-from tests.harness.options import examples_of, wanted_examples
+from tests.harness.options import examples_of
 
 DEFAULT_DRAWN = 12
 """Requests that Hypothesis draws for each operation. They look for faults that no listed class covers."""
@@ -38,7 +38,7 @@ def settings_of(config: pytest.Config, profile: Profile, *, seed: int) -> Genera
     return GenerationSettings(
         seed=seed,
         examples=examples_of(config, profile),
-        drawn=wanted_examples(config, profile) or DEFAULT_DRAWN,
+        drawn=examples_of(config, profile, DEFAULT_DRAWN),
         database=None if config.getoption("no_report") else RUNS / profile.name / ".hypothesis",
         replay=config.getoption("seed") is None,
     )
