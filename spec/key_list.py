@@ -7,7 +7,7 @@ one key are compared with those of another.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -76,7 +76,7 @@ class Listing:
             if any(_pattern(path, part, key_type) in paths for key_type in key_types)
         )
 
-    def _leaves_with(self, key: str) -> Iterator[Leaf]:
+    def _leaves_with(self, key: str) -> Iterator[tuple[Path, Any]]:
         """The leaves with the key as their value, or as a name on their path."""
         plain = _plain(key)
         return (leaf for leaf, texts in zip(self._leaves, self._plain_texts, strict=True) if plain and plain in texts)
