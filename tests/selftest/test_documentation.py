@@ -89,3 +89,11 @@ def test_named_files_exist(page):
     names = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
 
     assert [path for path in named if not (ROOT / path).exists() and path not in names] == []
+
+
+def test_named_identifiers_exist():
+    """Each identifier that ARCHITECTURE.md names stands in the code."""
+    code = "".join(path.read_text("utf-8") for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+    named = re.findall(r"`@?(?:\w+\.)*(\w+)(?:\([\w, ]*\))?`", ARCHITECTURE)
+
+    assert [name for name in named if not re.search(rf"\b{name}\b", code)] == []
