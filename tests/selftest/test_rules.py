@@ -1,6 +1,9 @@
 """Each rule holds for a conforming exchange, and deviates for one that breaks its requirement."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from spec.answers import registered
 from spec.exchange import FailureKind
@@ -8,29 +11,24 @@ from spec.requirements import ledger
 from spec.rules import RULES, Outcome, deviates, judge
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
-
-@pytest.mark.parametrize(
-    "requirement_id", [requirement_id for requirement_id in RULES if requirement_id.startswith("executePix.")]
-)
-def test_the_example_of_an_execution_holds(requirement_id):
-    """The example of the document breaks no rule of the execution."""
-    assert judge(requirement_id, execution()).holds
+CASES = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    "requirement_id", [requirement_id for requirement_id in RULES if requirement_id.startswith("registerPixKey.")]
-)
-def test_the_example_of_a_registration_holds(requirement_id):
-    """The example of the document breaks no rule of the registration."""
-    assert judge(requirement_id, registration()).holds
+EXAMPLES = {"executePix": execution(), "registerPixKey": registration()}
+
+
+@pytest.mark.parametrize("requirement_id", [row for row in RULES if row.partition(".")[0] in EXAMPLES])
+def test_the_examples_hold(requirement_id):
+    """The example of the document breaks no rule of its operation."""
+    assert judge(requirement_id, EXAMPLES[requirement_id.partition(".")[0]]).holds
 
 
 @pytest.mark.parametrize("requirement_id", RULES)
 def test_no_rule_fails_without_an_answer(requirement_id):
     """A time-out shows nothing about any requirement."""
-    assert (
-        judge(requirement_id, failed(FailureKind.TIMEOUT, requirement_id.split(".")[0])).outcome is Outcome.INCONCLUSIVE
-    )
+    exchange = failed(FailureKind.TIMEOUT, requirement_id.split(".")[0])
+
+    assert judge(requirement_id, exchange).outcome is Outcome.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -139,166 +137,40 @@ def test_success_is_the_text_true_or_false(success, broken):
     assert found == {f"registerPixKey.{what}" for what in broken}
 
 
-DEVIATIONS = {
-    "executePix.status": (execution(status=201), "expected status 200, got 201"),
-    "executePix.json": (answer("executePix", b""), "not JSON: the body is empty"),
-    "executePix.json.mediaType": (
-        execution(headers=(("Content-Type", "text/plain"),)),
-        "expected a JSON media type, got text/plain",
-    ),
-    "registerPixKey.json.mediaType": (registration(headers=()), "expected a JSON media type, got none"),
-    "executePix.json.unique": (
-        answer("executePix", b'{"code":0,"code":0,"data":{}}'),
-        "expected each name once in an object, got twice: code",
-    ),
-    "executePix.json.byteOrderMark": (
-        answer("executePix", b'\xef\xbb\xbf{"code":0,"data":{}}'),
-        "expected no byte order mark, got one",
-    ),
-    "executePix.envelope.object": (answer("executePix", []), "expected an object, got an array"),
-    "executePix.envelope.code.type": (
-        answer("executePix", {"code": "0", "data": {}}),
-        "expected code of type integer, got a string",
-    ),
-    "executePix.envelope.code.example": (
-        answer("executePix", {"code": 3, "data": EXECUTION}),
-        "expected code 0, got another integer",
-    ),
-    "executePix.envelope.result": (
-        execution({"other": 1}),
-        "expected the documented fields in data, got none of them",
-    ),
-    "executePix.fields.extra": (execution({**EXECUTION, "surplus": 1}), "expected no other fields, got surplus"),
-    "executePix.digit.present": (execution({}), "digit is missing"),
-    "executePix.digit.type": (execution({**EXECUTION, "digit": 6}), "expected digit of type string, got an integer"),
-    "executePix.digit.spelling": (execution({"Digit": "6"}), "expected the name digit, got Digit"),
-    "executePix.id.matches": (
-        execution({**EXECUTION, "id": "another"}),
-        "expected id to be the code that was sent, got another one",
-    ),
-    "executePix.type.kind": (
-        execution({**EXECUTION, "type": "IBAN"}),
-        "expected type to be one of PHONE, EMAIL, RANDOM, CNPJ, CPF, got another text",
-    ),
-    "executePix.type.example": (execution({**EXECUTION, "type": "CPF"}), "expected type PHONE, got another text"),
-    "executePix.status.example": (
-        execution({**EXECUTION, "status": "SENT"}),
-        "expected status DONE, got another text",
-    ),
-    "executePix.error.example": (execution({**EXECUTION, "error": "no"}), "expected error to be null, got a string"),
-    "executePix.document.masked": (
-        execution({**EXECUTION, "document": "123.456.789-09"}),
-        "expected a masked tax document, got one with every character visible",
-    ),
-    "executePix.document.partly": (
-        execution({**EXECUTION, "document": "***********"}),
-        "expected a partly visible tax document, got one with every character masked",
-    ),
-    "registerPixKey.Success.text": (
-        registration({**REGISTRATION, "Success": "yes"}),
-        "expected Success to be the text true or false, got another text",
-    ),
-    "registerPixKey.Success.letterCase": (
-        registration({**REGISTRATION, "Success": "True"}),
-        "expected Success in lower-case letters, got capitals",
-    ),
-    "registerPixKey.Success.example": (
-        registration({**REGISTRATION, "Success": "false"}),
-        "expected Success true, got another text",
-    ),
-    "registerPixKey.Key.example": (
-        registration({**REGISTRATION, "Key": "k"}),
-        "expected Key to be null for a RANDOM key, got a string",
-    ),
-    "registerPixKey.fields.upperCase": (
-        registration({"success": "true"}),
-        "expected names that start with an upper-case letter, got success",
-    ),
-    "executePix.serverError": (
-        answer("executePix", {}, status=500),
-        "expected no server error for a valid request (GET), got status 500",
-    ),
-    "registerPixKey.serverError": (
-        answer("registerPixKey", {}, status=501, method="POST", valid=False),
-        "expected no server error for an invalid request (POST), got status 501",
-    ),
-    "executePix.stackTrace": (
-        answer("executePix", b"Traceback (most recent call last):", status=400),
-        "expected no stack trace or debug page for a valid request (GET), got one",
-    ),
-    "executePix.connection": (
-        failed(FailureKind.DROPPED),
-        "expected a response to a valid request (GET), got a dropped connection",
-    ),
-    "listAccounts.status": (answer("listAccounts", {}, status=201), "expected status 200, got 201"),
-    "listAccounts.json": (answer("listAccounts", b"no"), "not JSON: Expecting value at character 0"),
-    "listAccounts.envelope.shape": (
-        answer("listAccounts", {"code": 0, "data": []}),
-        "expected data of type object, got an array",
-    ),
-    "getBalance.envelope.shape": (
-        answer("getBalance", {"Code": 0}),
-        "expected the name code, got Code; data is missing",
-    ),
-}
+def broken(rule, *, body=None, data=None, changes=None, **options):
+    """The exchange of a case of rules.yaml."""
+    if body is not None:
+        return answer(rule.split(".")[0], body.encode(), **options)
+    example, build = (EXECUTION, execution) if rule.startswith("executePix") else (REGISTRATION, registration)
+    return build({**example, **(changes or {})} if data is None else data, **options)
 
 
-@pytest.mark.parametrize(("requirement_id", "exchange", "message"), [(key, *case) for key, case in DEVIATIONS.items()])
-def test_the_message_of_a_deviation(requirement_id, exchange, message):
+@pytest.mark.parametrize("case", CASES["deviations"], ids=lambda case: case["rule"])
+def test_the_message_of_a_deviation(case):
     """What is expected, and what came back, without a value of the service."""
-    assert judge(requirement_id, exchange) == deviates(message, exchange)
+    exchange = broken(case["rule"], **case["answer"])
+
+    assert judge(case["rule"], exchange) == deviates(case["message"], exchange)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"System.NullReferenceException: no object\r\n   at Bank.Keys.Post(Body body) in C:\\src\\Keys.cs:line 41\r\n",
-        b"System.FormatException: no number\r\n   at System.Int32.Parse(String s)\r\n   at Bank.Keys.Post(Body body)\r\n",
-        b'{"trace": "System.Exception: no\\r\\n   at Bank.Keys.<Post>d__3.MoveNext()\\r\\n   at Bank.Run()"}',
-        b'{"trace": ["  File \\"/srv/app.py\\", line 7, in register", "KeyError"]}',
-        b"<h2>Traceback <em>(most recent call last)</em></h2>",
-        b"br.bank.E: no\n\tat java.base/br.bank.Keys.register(Keys.java:81)\n",
-        b"br.bank.E: no\n\tat br.bank.Keys$1.call(Unknown Source)\n",
-        b"<pre>br.bank.E: no\n\tbr.bank.Keys.register(Keys.kt:81)\n</pre>",
-        b'{"stack": "br.bank.E\\u000a\\u0009at br.bank.Keys.register(Keys.scala:81)"}',
-        b"<h1>An unhandled exception occurred while processing the request.</h1>",
-        b"<H1>Server Error in '/' Application.<hr></H1>",
-        b"<pre>SyntaxError: p<br> &nbsp; &nbsp;at JSON.parse (&lt;anonymous&gt;)<br> &nbsp; &nbsp;at go (/srv/a.js:1:2)</pre>",
-        b"TypeError: p\n    at file:///srv/keys.mjs:3:5\n",
-        b"<b>Warning</b>:  Undefined key in <b>/srv/keys.php</b> on line <b>7</b><br />",
-        b'{"message": "no", "exception": "E", "file": "/srv/Keys.php", "line": 7, "trace": []}',
-        b"<a>app/keys.rb:12:in &#39;create&#39;</a>",
-        b"<title>Action Controller: Exception caught</title>",
-        b"panic: runtime error: index out of range [3] with length 2",
-        b"** (KeyError) no\n    (bank 0.1.0) lib/bank/keys.ex:12: Bank.Keys.create/2\n",
-        "<p>You\u2019re seeing this error because you have <code>DEBUG = True</code></p>".encode(),
-        b"NoMethodError (undefined method):\napp/controllers/keys_controller.rb:12:in `create'\n",
-        b"java.io.IOException: no\n\tat br.bank.Keys.register(Keys.java:81)\n",
-        b"TypeError: x is undefined\n    at handle (/srv/app/keys.js:12:7)\n",
-    ],
-)
-def test_stack_traces(body):
+def test_the_message_of_a_dropped_connection():
+    """It names what got no response."""
+    exchange = failed(FailureKind.DROPPED)
+    said = "expected a response to a valid request (GET), got a dropped connection"
+
+    assert judge("executePix.connection", exchange) == deviates(said, exchange)
+
+
+@pytest.mark.parametrize("text", CASES["stack traces"])
+def test_stack_traces(text):
     """A stack trace is known by its frames, with any line breaks."""
-    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).deviates
+    assert judge("executePix.stackTrace", answer("executePix", text.encode(), status=400)).deviates
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"Look at example.com (the manual).",
-        b"valid:\n  at least one digit (0-9)\n",
-        b"see keys.rb:12",
-        b"at Bank.Keys.Post",
-        b'{"message": "Unexpected token p in JSON at position 2", "exception": "ParseException"}',
-        b'{"warning": "Warning: the key is in use", "file": "keys.json", "line": 7}',
-        b"<p>Rejected<br>at 10:20:30 in S\xc3\xa3o Paulo (branch 12:34)</p>",
-        b"at the bank (0001:12)\nat branch.office (open)",
-        b"An unhandled exception occurred. Error: the key is unknown.",
-    ],
-)
-def test_texts_that_are_no_stack_trace(body):
+@pytest.mark.parametrize("text", CASES["no stack traces"])
+def test_texts_that_are_no_stack_trace(text):
     """A text that says where to look is no trace."""
-    assert judge("executePix.stackTrace", answer("executePix", body, status=400)).holds
+    assert judge("executePix.stackTrace", answer("executePix", text.encode(), status=400)).holds
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])
