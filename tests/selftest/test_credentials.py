@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles import credentials
-from environments.profiles.credentials import (
-    CredentialError,
-    resolve,
-    resolve_headers,
-    resolve_passphrase,
-)
+from environments.profiles.credentials import CredentialError, resolve, resolve_headers, resolve_passphrase
 from environments.profiles.profile import Auth, Header, Profile, ProfileError, Tls
 from environments.profiles.target import open_target
 
@@ -22,6 +17,8 @@ ENV = "environments/staging.yaml: auth.token_env"
 FILE = "environments/staging.yaml: auth.token_file"
 COMMAND = "environments/staging.yaml: auth.token_command"
 NO_TOKEN = 'no token; expected the token alone, without spaces and without "Bearer"'
+BY_HAND = "run it by hand to see why; its output is never shown here"
+NOT_STARTED = "expected a program and its arguments"
 NOT_A_TOKEN = f"not a {NO_TOKEN.removeprefix('no ')}"
 
 
@@ -53,47 +50,38 @@ def refusal(resolving, *given):
     return str(caught.value)
 
 
+VARIABLE = Auth(token_env="PIX_TOKEN")
+
+
 class TestVariable:
-    def test_value(self, monkeypatch):
-        """The token is the value of the variable without the space around it."""
-        monkeypatch.setenv("PIX_TOKEN", f" {SECRET}\n")
+    @pytest.mark.parametrize("token", [SECRET, "bearer123"])
+    def test_value(self, token, monkeypatch):
+        """The token is the value of the variable without the space around it; it may begin with the letters of Bearer."""
+        monkeypatch.setenv("PIX_TOKEN", f" {token}\n")
 
-        assert resolve(profile(Auth(token_env="PIX_TOKEN"))) == SECRET
+        assert resolve(profile(VARIABLE)) == token
 
-    def test_not_set(self):
-        """A variable that is not set is named, with what to do."""
-        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == (
+    @pytest.mark.parametrize("resolving", [resolve, open_target])
+    def test_not_set(self, resolving):
+        """A variable that is not set is named, with what to do, before any request."""
+        assert refusal(resolving, profile(VARIABLE)) == (
             f"{ENV}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
         )
 
-    @pytest.mark.parametrize("value", ["", " \n"])
-    def test_empty(self, value, monkeypatch):
-        """A variable that holds nothing is told from one that is not set."""
-        monkeypatch.setenv("PIX_TOKEN", value)
-
-        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == (
-            f"{ENV}: PIX_TOKEN is empty in the environment; export PIX_TOKEN=…"
-        )
-
     @pytest.mark.parametrize(
-        "value",
+        ("value", "said"),
         [
-            *(f"Bearer {SECRET}", f"bearer\t{SECRET}", "Bearer", f"{SECRET}\n{SECRET}", f"{SECRET} x"),
-            *(f"{SECRET}\x1b[0m", f"{SECRET}é", f"{SECRET}…"),
+            *((value, "PIX_TOKEN is empty in the environment; export PIX_TOKEN=…") for value in ("", " \n")),
+            *((f"{SECRET}{rest}", NOT_A_TOKEN) for rest in (f"\n{SECRET}", " x", "\x1b[0m", "é", "…")),
+            *((scheme, NOT_A_TOKEN) for scheme in (f"Bearer {SECRET}", f"bearer\t{SECRET}", "Bearer")),
         ],
         ids=ascii,
     )
-    def test_what_is_no_token(self, value, monkeypatch):
-        """What cannot follow "Authorization: Bearer" is refused without being shown."""
+    def test_what_is_no_token(self, value, said, monkeypatch):
+        """An empty variable is told from one that is not set; what cannot follow "Authorization: Bearer" is not shown."""
         monkeypatch.setenv("PIX_TOKEN", value)
 
-        assert refusal(resolve, profile(Auth(token_env="PIX_TOKEN"))) == f"{ENV}: {NOT_A_TOKEN}"
-
-    def test_beginning_with_the_letters_of_the_scheme(self, monkeypatch):
-        """A token may begin with the letters of Bearer."""
-        monkeypatch.setenv("PIX_TOKEN", "bearer123")
-
-        assert resolve(profile(Auth(token_env="PIX_TOKEN"))) == "bearer123"
+        assert refusal(resolve, profile(VARIABLE)) == f"{ENV}: {said}"
 
 
 class TestFile:
@@ -103,23 +91,18 @@ class TestFile:
 
         assert resolve(profile(Auth(token_file=here / "token"))) == SECRET
 
-    def test_empty(self, here):
-        """An empty file holds no token."""
-        (here / "token").touch()
+    @pytest.mark.parametrize(("content", "said"), [(b"", NO_TOKEN), (SECRET.encode() + b"\xff", NOT_A_TOKEN)])
+    def test_what_is_no_token(self, content, said, here):
+        """An empty file holds no token, and a file that is no text is not shown."""
+        (here / "token").write_bytes(content)
 
-        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (f"{FILE}: {NO_TOKEN}")
-
-    def test_not_text(self, here):
-        """A file that is no text is not shown."""
-        (here / "token").write_bytes(SECRET.encode() + b"\xff")
-
-        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (f"{FILE}: {NOT_A_TOKEN}")
+        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == f"{FILE}: {said}"
 
     def test_gone(self, here):
         """A file that is gone since the profile was read is said with the system's reason."""
-        assert refusal(resolve, profile(Auth(token_file=here / "token"))) == (
-            f"{FILE}: cannot be read (No such file or directory)"
-        )
+        said = refusal(resolve, profile(Auth(token_file=here / "token")))
+
+        assert said == f"{FILE}: cannot be read (No such file or directory)"
 
 
 class TestCommand:
@@ -133,48 +116,26 @@ class TestCommand:
 
         assert resolve(profile(Auth(token_command=("cat", "token.txt")))) == SECRET
 
-    def test_no_input(self):
-        """A command that asks for input gets none."""
-        assert refusal(resolve, profile(Auth(token_command=("cat",)))) == (f"{COMMAND}: {NO_TOKEN}")
-
-    @pytest.mark.parametrize("command", ["exit 3", f"echo {SECRET}; echo {SECRET} >&2; exit 3"])
-    def test_exit_status(self, command, capfd):
-        """A command that fails is said with its exit status; its output is not shown anywhere."""
-        message = refusal(resolve, profile(shell(command)))
-
-        assert message == (
-            f"{COMMAND}: ended with exit status 3; run it by hand to see why; its output is never shown here"
-        )
-        assert capfd.readouterr() == ("", "")
-
-    def test_killed(self):
-        """A command that a signal ends has failed."""
-        assert refusal(resolve, profile(shell("kill -9 $$"))) == (
-            f"{COMMAND}: ended with exit status -9; run it by hand to see why; its output is never shown here"
-        )
-
     @pytest.mark.parametrize(
-        ("command", "reason"),
+        ("command", "said"),
         [
-            (("no-such-program-here", SECRET), "No such file or directory"),
-            (("/", SECRET), "Permission denied"),
-            ((f"a\0{SECRET}",), "not a command"),
+            (("cat",), NO_TOKEN),
+            (("sh", "-c", "exit 3"), f"ended with exit status 3; {BY_HAND}"),
+            (("sh", "-c", f"echo {SECRET}; echo {SECRET} >&2; exit 3"), f"ended with exit status 3; {BY_HAND}"),
+            (("sh", "-c", "kill -9 $$"), f"ended with exit status -9; {BY_HAND}"),
+            (("no-such-program-here", SECRET), f"cannot be started (No such file or directory); {NOT_STARTED}"),
+            (("/", SECRET), f"cannot be started (Permission denied); {NOT_STARTED}"),
+            ((f"a\0{SECRET}",), f"cannot be started (not a command); {NOT_STARTED}"),
+            (("sh", "-c", f"echo token:; echo {SECRET}"), NOT_A_TOKEN),
+            (("sh", "-c", rf"printf '{SECRET}\377'"), NOT_A_TOKEN),
         ],
-        ids=["not there", "not a program", "not a name"],
+        ids=["asks", "fails", "fails aloud", "killed", "not there", "a folder", "no name", "says more", "not text"],
     )
-    def test_not_a_program(self, command, reason):
-        """A command that cannot be started is not repeated: an argument may be a secret."""
-        assert refusal(resolve, profile(Auth(token_command=command))) == (
-            f"{COMMAND}: cannot be started ({reason}); expected a program and its arguments"
-        )
-
-    def test_more_than_a_token(self):
-        """A command that prints more than a token is refused without its output."""
-        assert refusal(resolve, profile(shell(f"echo token:; echo {SECRET}"))) == (f"{COMMAND}: {NOT_A_TOKEN}")
-
-    def test_not_text(self):
-        """A command that prints no text is refused without its output."""
-        assert refusal(resolve, profile(shell(rf"printf '{SECRET}\377'"))) == (f"{COMMAND}: {NOT_A_TOKEN}")
+    def test_what_gives_no_token(self, command, said, capfd):
+        """What asks for input, fails, cannot be started or prints anything else is refused: neither the command, whose
+        argument may be a secret, nor its output is shown anywhere."""
+        assert refusal(resolve, profile(Auth(token_command=command))) == f"{COMMAND}: {said}"
+        assert capfd.readouterr() == ("", "")
 
     def test_timeout(self, waiting):
         """A command that takes too long is ended, and the processes that it started with it."""
@@ -230,12 +191,6 @@ class TestRefresh:
 
         assert (target.refresh(), target.token()) == (False, SECRET)
 
-    def test_nothing_to_fetch(self):
-        """A token that cannot be fetched is named before any request."""
-        assert refusal(open_target, profile(Auth(token_env="PIX_TOKEN"))) == (
-            f"{ENV}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
-        )
-
     def test_command(self):
         """A command is run a second time on request, and never a third."""
         target = open_target(profile(shell("echo x >> runs; wc -l < runs")))
@@ -281,23 +236,24 @@ class TestHeaders:
 
         assert resolved == (("X-Region", "sa east"), ("X-Tenant", SECRET))
 
-    def test_not_set(self, monkeypatch):
-        """The variable of a header is named with the header."""
+    @pytest.mark.parametrize(
+        ("value", "said"),
+        [
+            (None, "is not set in the environment; export PIX_TENANT=…"),
+            (f"a\r\nX-Evil: {SECRET}", "cannot be sent in a header; expected one line of ASCII"),
+            (f"{SECRET}é", "cannot be sent in a header; expected one line of ASCII"),
+            (f"{SECRET}\x7f", "cannot be sent in a header; expected one line of ASCII"),
+        ],
+        ids=["not set", "a second header", "not ASCII", "a control character"],
+    )
+    def test_what_no_header_can_hold(self, value, said, monkeypatch):
+        """The variable is named with its header: one that is not set, and a value that is not one line of ASCII."""
         monkeypatch.delenv("PIX_TENANT", raising=False)
+        if value:
+            monkeypatch.setenv("PIX_TENANT", value)
 
         assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
-            "environments/staging.yaml: headers.X-Tenant.env: "
-            "PIX_TENANT is not set in the environment; export PIX_TENANT=…"
-        )
-
-    @pytest.mark.parametrize("value", [f"a\r\nX-Evil: {SECRET}", f"{SECRET}é", f"{SECRET}\x7f"])
-    def test_what_no_header_can_hold(self, value, monkeypatch):
-        """A value with a line break would be a second header."""
-        monkeypatch.setenv("PIX_TENANT", value)
-
-        assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
-            "environments/staging.yaml: headers.X-Tenant.env: "
-            "PIX_TENANT cannot be sent in a header; expected one line of ASCII"
+            f"environments/staging.yaml: headers.X-Tenant.env: PIX_TENANT {said}"
         )
 
 
