@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
@@ -23,20 +24,14 @@ from tests.selftest.proof.trial import try_service
 from tests.selftest.services.forking import run_pytest
 
 REPOSITORY = Path(__file__).parents[2]
+PAIRS = yaml.safe_load(Path(__file__).with_name("causes.yaml").read_text("utf-8"))
 
 
-def row(row_id, message, exchanges=(1,), verdict="fail", **more):
+def row(id, message, exchanges=(1,), verdict="fail", **more):
     """A requirement as the result model gives it."""
-    known = ledger()[row_id]
-    return {
-        "id": row_id,
-        "section": known.section,
-        "level": known.level,
-        "text": known.text,
-        "verdict": verdict,
-        "message": message,
-        "exchanges": list(exchanges),
-    } | more
+    known = ledger()[id]
+    told = {"id": id, "section": known.section, "level": known.level, "text": known.text, "verdict": verdict}
+    return {**told, "message": message, "exchanges": list(exchanges), **more}
 
 
 def causes(*rows, inputs=None):
@@ -84,52 +79,10 @@ class TestOneCause:
 
         assert causes(*told) == [([one["id"] for one in told], [])]
 
-    @pytest.mark.parametrize(
-        ("leads", "follows"),
-        [
-            (
-                row("executePix.status", "expected status 200, got 204"),
-                row("executePix.json", "not JSON: the body is empty"),
-            ),
-            (
-                row("executePix.serverError", "expected no server error for a valid request (GET), got status 500"),
-                row(
-                    "executePix.stackTrace", "expected no stack trace or debug page for a valid request (GET), got one"
-                ),
-            ),
-            (
-                row("createPix.exists", "status 501"),
-                row("createPix.serverError", "expected no server error for a valid request (GET), got status 501"),
-            ),
-            (
-                row("executePix.digit.present", "digit is missing"),
-                row("executePix.fields.extra", "expected no other fields, got checkDigit", verdict="warn"),
-            ),
-            (
-                row("registerPixKey.Success.spelling", "expected the name Success, got success"),
-                row(
-                    "registerPixKey.fields.upperCase",
-                    "expected names that start with an upper-case letter, got success",
-                ),
-            ),
-            (
-                row("registerPixKey.Key.type", "expected Key of type string or null, got an object"),
-                row("registerPixKey.Key.example", "Key is not null", verdict="warn"),
-            ),
-            (
-                row("registerPixKey.token.required", "registered with no header"),
-                row("registerPixKey.token.scheme", "accepted: the bare token", (9,), "warn"),
-            ),
-            (
-                row("registerPixKey.pixKeyType.undocumented", "a key of an undocumented type is registered"),
-                row("registerPixKey.pixKeyType.EVP", "a key of the type EVP is registered", (9,), "warn"),
-            ),
-        ],
-        ids=lambda told: told["id"],
-    )
+    @pytest.mark.parametrize(("leads", "follows"), PAIRS["follows"], ids=lambda told: told["id"])
     def test_what_follows(self, leads, follows):
         """The requirement that breaks because another one is broken is named with it, not beside it."""
-        assert causes(follows, leads) == [([leads["id"]], [follows["id"]])]
+        assert causes(row(**follows), row(**leads)) == [([leads["id"]], [follows["id"]])]
 
     def test_a_class_of_requests(self):
         """Operations that break on the same class of requests have one cause."""
@@ -153,27 +106,10 @@ class TestOneCause:
 
 
 class TestTwoCauses:
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            (row("executePix.digit.present", "digit is missing"), row("executePix.bank.present", "bank is missing")),
-            (row("executePix.status", "expected status 200, got 201"), row("executePix.json", "not JSON: NaN")),
-            (row("executePix.status", "expected status 200, got 201"), row("executePix.status.type", "status is null")),
-            (row("executePix.json", "not JSON: x"), row("registerPixKey.status", "expected status 200, got 201")),
-            (row("getBalance.exists", "status 405"), row("deletePixKey.exists", "status 405", (2,))),
-            (
-                row("executePix.serverError", "status 500", (1,)),
-                row("executePix.stackTrace", "a trace", (2,)),
-            ),
-            (
-                row("executePix.token.required", "executed with no header"),
-                row("registerPixKey.token.required", "registered with a wrong token", (2,)),
-            ),
-        ],
-    )
+    @pytest.mark.parametrize(("one", "other"), PAIRS["independent"], ids=lambda told: told["id"])
     def test_independent_faults(self, one, other):
         """Two fields of one answer, two rules of one operation, two endpoints: both are named."""
-        assert causes(one, other) == [([one["id"]], []), ([other["id"]], [])]
+        assert causes(row(**one), row(**other)) == [([one["id"]], []), ([other["id"]], [])]
 
     def test_a_known_failure_hides_no_new_one(self):
         """The same fault elsewhere is a finding of its own where only one of the two is known."""
@@ -228,18 +164,22 @@ SINGLE = (
 )
 
 
-class TwoFields(Results):
-    """An execution has no digit, and its bank is an integer."""
-
-    def change(self, data):
-        return {name: int(value) if name == "bank" else value for name, value in data.items() if name != "digit"}
-
-
-class FieldAndEnvelope(Results):
-    """An execution has no digit, and the code of its envelope is a text."""
+class WithoutDigit(Results):
+    """An execution has no digit."""
 
     def change(self, data):
         return {name: value for name, value in data.items() if name != "digit"}
+
+
+class TwoFields(WithoutDigit):
+    """Besides, its bank is an integer."""
+
+    def change(self, data):
+        return {**super().change(data), "bank": int(data["bank"])}
+
+
+class FieldAndEnvelope(WithoutDigit):
+    """Besides, the code of its envelope is a text."""
 
     def envelope(self, operation, data, code=0):
         return {"code": str(code) if operation == "executePix" else code, "data": data}
@@ -256,11 +196,8 @@ class StatusAndBody(Service):
         return Response(200, b"<html>Deleted.</html>", (("Content-Type", "text/html"),))
 
 
-class TwoOperations(Service):
-    """An execution has no digit, and a registration has no message."""
-
-    def execution_result(self, transfer):
-        return {name: value for name, value in super().execution_result(transfer).items() if name != "digit"}
+class TwoOperations(WithoutDigit):
+    """Besides, a registration has no message."""
 
     def registration_result(self, registration):
         return {n: value for n, value in super().registration_result(registration).items() if n != "Message"}
@@ -372,9 +309,7 @@ class TestSummary:
 
 def test_pytest_tells_each_cause_once():
     """One cause in six tests is explained once; the short summary and the counts of pytest are of all of them."""
-    specimen = MUTANTS.specimens["EveryEnvelopeInCapitals"]
-    with Server(service := specimen.make()) as server:
-        ended = pytest_run(f"--base-url={server.base_url}", "-m", "not property", token=service.token)
+    ended = pytest_run("EveryEnvelopeInCapitals", "-m", "not property")
 
     assert ended.stdout.count("found: ") == 1, ended.stdout
     assert ended.stdout.count("\nFAILED ") == 6
@@ -387,16 +322,15 @@ def test_pytest_tells_each_cause_once():
 )
 def test_the_options_of_pytest_behave(options, told):
     """How much is shown of a failure is the user's choice, as with any run of pytest."""
-    specimen = MUTANTS.specimens["ExecutionDigitMissing"]
-    with Server(service := specimen.make()) as server:
-        ended = pytest_run(f"--base-url={server.base_url}", "-k", "executePix.digit", *options, token=service.token)
+    ended = pytest_run("ExecutionDigitMissing", "-k", "executePix.digit", *options)
 
     assert ended.stdout.count("found: digit is missing") == told, ended.stdout
     assert f"FAIL {DIGIT}" in ended.stdout
     assert ended.returncode == 1
 
 
-def pytest_run(*arguments, token):
-    """A run of the suite as a user starts it."""
-    variables = {**os.environ, "PIX_SANDBOX_TOKEN": token, "CI": "true"}
-    return run_pytest(["--no-report", "-p", "no:cacheprovider", *arguments], variables)
+def pytest_run(mutant, *options):
+    """A run of the suite as a user starts it, against a service with one fault."""
+    with Server(service := MUTANTS.specimens[mutant].make()) as server:
+        arguments = ["--no-report", "-p", "no:cacheprovider", f"--base-url={server.base_url}", *options]
+        return run_pytest(arguments, {**os.environ, "PIX_SANDBOX_TOKEN": service.token, "CI": "true"})
