@@ -10,7 +10,9 @@ from tests.selftest.planned import plan_of
 from tests.selftest.proof import matrix
 from tests.selftest.proof.trial import CONFORMANCE, try_service, try_target
 from tests.selftest.services.forking import run_pytest
+from tests.selftest.services.one_run import Run
 from tests.selftest.services.running import run, started
+from tests.selftest.services.serving import Raw
 
 RUNS = (run, started, run_pytest, try_service, try_target, generate, run_apart, plan_of, CONFORMANCE)
 """What runs the suite inside a self-test."""
@@ -28,3 +30,16 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def _runs_the_suite(module: ModuleType) -> bool:
     return any(value is runs for value in vars(module).values() for runs in RUNS)
+
+
+@pytest.fixture
+def service(request):
+    """A lawful service over raw sockets, or the one that `served_by` names."""
+    with getattr(request, "param", Raw)() as raw:
+        yield raw
+
+
+@pytest.fixture
+def a_run(service, tmp_path):
+    """The door of one run against that service."""
+    return Run(service, tmp_path)

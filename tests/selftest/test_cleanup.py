@@ -9,11 +9,14 @@ import pytest
 
 from environments.door.key_record import ABSENT, GONE, REFUSED, REGISTERED, SENT, KeyRecord
 from environments.sandbox import Key, Refusal, Server, Service
+from tests.selftest.services.one_run import EVERYTHING
 from tests.selftest.services.running import ROOT, TOKEN, environment, run, write_profile
 
 EMAIL, CPF = "qa@pix-conformance.example", "13579246828"
 KINDS = {EMAIL: "EMAIL", CPF: "CPF"}
 READING = ["read", "delete-keys"]
+REGISTERED_BY_A_RUN = ((EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
+NOTHING = (0, ["nothing to clean up: no earlier run left a key of profile"])
 
 
 @pytest.fixture
@@ -47,8 +50,8 @@ def recorded(folder, service, *events, run="earlier"):
 
 
 def profile_of(folder, service, **changes):
-    """A profile whose journal outlives a run, also on loopback."""
-    changes = {"base_url": service.base_url, "journal": str(folder / "journal.jsonl"), **changes}
+    """A profile whose journal outlives a run, also on loopback, and which may read and delete keys."""
+    changes = {"base_url": service.base_url, "journal": str(folder / "journal.jsonl"), "allow": READING, **changes}
     return write_profile(folder, changes.pop("base_url"), **changes)
 
 
@@ -76,8 +79,8 @@ def cleanup(profile, *options, answer=None, **variables):
 def test_a_key_that_a_run_registered_is_deleted(service, tmp_path):
     """It is named by its type and its place in pix_keys, and the record is closed."""
     holds(service, EMAIL, CPF)
-    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
-    profile = profile_of(tmp_path, service, allow=READING)
+    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
+    profile = profile_of(tmp_path, service)
 
     assert cleanup(profile, "--yes") == (
         0,
@@ -88,13 +91,13 @@ def test_a_key_that_a_run_registered_is_deleted(service, tmp_path):
         ],
     )
     assert keys_of(service) == {CPF}
-    assert cleanup(profile, "--yes") == (0, ["nothing to clean up: no earlier run left a key of profile"])
+    assert cleanup(profile, "--yes") == NOTHING
 
 
 def test_a_key_that_the_list_does_not_show_is_closed(service, tmp_path):
     """It is gone, and if it comes back it is somebody's own."""
-    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
-    profile = profile_of(tmp_path, service, allow=READING)
+    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
+    profile = profile_of(tmp_path, service)
     gone = "  EMAIL, the second of pix_keys: already gone"
 
     assert cleanup(profile, "--yes") == (0, ["keys that earlier runs left:", gone, "nothing to delete"])
@@ -104,50 +107,42 @@ def test_a_key_that_the_list_does_not_show_is_closed(service, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "events",
+    ("events", "left"),
     [
-        [],
-        [(EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REFUSED)],
-        [(EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED), (EMAIL, GONE)],
-        [(EMAIL, SENT)],
+        ([], {EMAIL}),
+        ([(EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REFUSED)], {EMAIL}),
+        ([*REGISTERED_BY_A_RUN, (EMAIL, GONE)], {EMAIL}),
+        ([(EMAIL, SENT)], {EMAIL}),
+        ([*REGISTERED_BY_A_RUN, (EMAIL, ABSENT), (EMAIL, SENT)], set()),
     ],
-    ids=["never sent", "refused", "seen gone", "not seen absent"],
+    ids=["never sent", "refused", "seen gone", "not seen absent", "registered once more"],
 )
-def test_a_key_that_no_run_is_known_to_have_registered_stays(events, service, tmp_path):
-    """A key that was refused, seen gone since, or not seen absent before, is never deleted."""
+def test_only_a_key_that_a_run_is_known_to_have_registered_is_deleted(events, left, service, tmp_path):
+    """One that was refused, seen gone since, or not seen absent before, stays; what a run found absent is its own."""
     holds(service, EMAIL)
     recorded(tmp_path, service, *events)
 
-    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
-    assert keys_of(service) == {EMAIL}
+    assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
+    assert keys_of(service) == left
 
 
 def test_a_key_that_a_later_run_found_absent_stays(service, tmp_path):
     """It was seen gone, although its registration was refused this time."""
     holds(service, EMAIL)
-    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
+    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
     recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REFUSED), run="later")
 
-    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
+    assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
     assert keys_of(service) == {EMAIL}
-
-
-def test_a_key_that_a_run_registered_after_another_is_deleted(service, tmp_path):
-    """What a run found absent is what it registered itself, and what was there later stays out of that."""
-    holds(service, EMAIL)
-    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED), (EMAIL, ABSENT), (EMAIL, SENT))
-
-    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
-    assert keys_of(service) == set()
 
 
 def test_a_key_that_a_run_sees_gone_is_closed(service, tmp_path):
     """Also by a run that only reads: if it comes back it is somebody's own."""
-    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
+    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
     run(profile_of(tmp_path, service, allow=["read"]), "-k", "listPixKeys", "--no-report")
     holds(service, EMAIL)
 
-    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
+    assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
     assert keys_of(service) == {EMAIL}
 
 
@@ -172,15 +167,15 @@ def test_a_key_whose_deletion_was_granted_is_not_deleted_again(tmp_path):
     with Server(service) as server:
         service.base_url = server.base_url
         holds(service, EMAIL)
-        recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
-        profile = profile_of(tmp_path, service, allow=READING)
+        recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
+        profile = profile_of(tmp_path, service)
         first = cleanup(profile, "--yes")
         service.fails = False
         holds(service, EMAIL)
         again = cleanup(profile, "--yes")
 
     assert first[1][-1] == "error: the list of keys cannot be read (500 application/json): nothing more is deleted"
-    assert again == (0, ["nothing to clean up: no earlier run left a key of profile"])
+    assert again == NOTHING
     assert keys_of(service) == {EMAIL}
 
 
@@ -189,7 +184,7 @@ def test_a_crashed_run_is_cleaned_up(service, tmp_path):
     holds(service, EMAIL)
     recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT))
 
-    status, lines = cleanup(profile_of(tmp_path, service, allow=READING), "--yes")
+    status, lines = cleanup(profile_of(tmp_path, service), "--yes")
 
     assert (status, keys_of(service)) == (0, set())
     assert lines[1] == "  EMAIL, the second of pix_keys: absent before a run that may have registered it"
@@ -210,7 +205,7 @@ def test_it_asks(answer, left, status, said, service, tmp_path):
     holds(service, EMAIL)
     recorded(tmp_path, service, (EMAIL, SENT), (EMAIL, REGISTERED))
 
-    found = cleanup(profile_of(tmp_path, service, allow=READING), answer=answer)
+    found = cleanup(profile_of(tmp_path, service), answer=answer)
 
     assert (found[0], found[1][-1], keys_of(service)) == (status, said, left)
 
@@ -231,7 +226,7 @@ def test_wrong_use_is_said_in_one_line(changes, variables, status, said, service
     """Nothing is deleted, and the last line says what to do."""
     holds(service, EMAIL)
     recorded(tmp_path, service, (EMAIL, SENT), (EMAIL, REGISTERED))
-    profile = profile_of(tmp_path, service, **{"allow": READING, **changes})
+    profile = profile_of(tmp_path, service, **changes)
 
     found, lines = cleanup(profile, "--yes", **variables)
 
@@ -239,27 +234,22 @@ def test_wrong_use_is_said_in_one_line(changes, variables, status, said, service
     assert lines[-1].endswith(said)
 
 
-def test_an_unknown_profile_is_said_in_one_line():
-    """The exit status is that of a usage error."""
-    status, lines = cleanup("nowhere")
-
-    assert (status, len(lines)) == (4, 1)
-    assert lines[0].startswith("error: ")
-
-
-@pytest.mark.parametrize("arguments", [("--yes",), ("a", "b"), ("a", "--force")])
-def test_a_wrong_command_line_is_said_in_one_line(arguments):
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("nowhere",), "nowhere.yaml"), (("--yes",), "--help"), (("a", "b"), "--help"), (("a", "--force"), "--help")],
+)
+def test_a_wrong_command_line_is_said_in_one_line(arguments, said):
     """With exit status 4, as everywhere: 2 says that a run was interrupted."""
     status, lines = cleanup(*arguments)
 
     assert (status, len(lines)) == (4, 1)
     assert lines[0].startswith("error: ")
-    assert "--help" in lines[0]
+    assert said in lines[0]
 
 
 def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     """The exit status is that of a run whose target cannot be reached."""
-    profile = profile_of(tmp_path, service, allow=READING, base_url="http://127.0.0.1:1")
+    profile = profile_of(tmp_path, service, base_url="http://127.0.0.1:1")
     record = KeyRecord(tmp_path / "journal-keys.jsonl", origin="http://127.0.0.1:1", run="earlier")
     record.note("ac-0001", EMAIL, REGISTERED)
 
@@ -271,7 +261,7 @@ def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
 
 def test_the_record_holds_no_key(service, tmp_path):
     """A whole run writes digests, for its owner alone, and leaves nothing to clean up."""
-    profile = profile_of(tmp_path, service)
+    profile = profile_of(tmp_path, service, allow=[*EVERYTHING, "fuzz"])
     result = run(profile, "--no-report")
     record = tmp_path / "journal-keys.jsonl"
     text = record.read_text() + (tmp_path / "journal-keys.key").read_bytes().hex()
@@ -279,7 +269,7 @@ def test_the_record_holds_no_key(service, tmp_path):
     assert not [value for value in (EMAIL, CPF, "ac-0001", "+5511955500777") if value in text], result.output
     assert record.stat().st_mode & 0o077 == 0
     assert keys_of(service) == set()
-    assert cleanup(profile, "--yes") == (0, ["nothing to clean up: no earlier run left a key of profile"])
+    assert cleanup(profile, "--yes") == NOTHING
 
 
 def test_what_a_run_leaves_is_cleaned_up_later(service, tmp_path):
@@ -301,5 +291,5 @@ def test_what_a_run_leaves_is_cleaned_up_later(service, tmp_path):
     page = (result.folder / "report.html").read_text()
     assert 'EMAIL, the second of pix_keys: registered and not deleted; exchanges <a href="#exchange-' in page
 
-    assert cleanup(profile_of(tmp_path, service, allow=READING), "--yes")[0] == 0
+    assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
     assert keys_of(service) == set()

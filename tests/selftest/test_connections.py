@@ -6,19 +6,12 @@ from spec.rules import Outcome, judge
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.secured import Certificates, Secured
-from tests.selftest.services.serving import real_codes
+from tests.selftest.services.serving import real_codes, served_by
 
 CODES = (CODE, OTHER, "SBX-CPF-1")
 BEFORE = (closing.ClosesAtOnce, closing.ClosesALittleLater, closing.ResetsAtOnce)
 WITHOUT_READING = (closing.ClosesWithoutReading, closing.ClosesInTheMiddle)
 AFTER_READING = (closing.ClosesWhenItHasRead, closing.ResetsWhenItHasRead)
-
-
-@pytest.fixture
-def service(request):
-    """A service that closes its connections in its own way."""
-    with request.param() as raw:
-        yield raw
 
 
 def executed_after_an_answer(a_run, codes=CODES):
@@ -30,7 +23,7 @@ def executed_after_an_answer(a_run, codes=CODES):
     return exchanges
 
 
-@pytest.mark.parametrize("service", [closing.Closes], indirect=True)
+@served_by(closing.Closes)
 def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
     """The first on a fresh one, also where it is sent again with another credential; a lone code never."""
     a_run = Run(service, tmp_path, requests=400)
@@ -41,7 +34,7 @@ def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
     assert service.executions == list(CODES)
 
 
-@pytest.mark.parametrize("service", [closing.Closes], indirect=True)
+@served_by(closing.Closes)
 def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, monkeypatch):
     """What was answered a while ago may be closed: then a code has a fresh connection."""
     monkeypatch.setattr("environments.door.connections._DIRECTLY_S", 0.0)
@@ -52,20 +45,19 @@ def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, m
     assert (service.executions, service.carried) == (list(CODES), [])
 
 
-def test_through_a_proxy_every_code_has_a_fresh_connection(tmp_path):
+@served_by(closing.Closes)
+def test_through_a_proxy_every_code_has_a_fresh_connection(service, tmp_path):
     """A proxy may send again what it loses on a connection of its own."""
-    with closing.Closes() as service:
-        a_run = Run(service, tmp_path, proxied=True)
-        a_run.secrets.learn("code", *CODES)
-        executed_after_an_answer(a_run)
+    a_run = Run(service, tmp_path, proxied=True)
+    a_run.secrets.learn("code", *CODES)
+    executed_after_an_answer(a_run)
 
     assert (service.executions, service.carried) == (list(CODES), [])
 
 
-@pytest.mark.parametrize("service", BEFORE, ids=lambda lie: lie.__name__, indirect=True)
-def test_a_connection_that_was_closed_before_the_request_costs_nothing(service, tmp_path):
+@served_by(*BEFORE)
+def test_a_connection_that_was_closed_before_the_request_costs_nothing(service, a_run):
     """It is seen right before sending: every code is executed, once, on a fresh connection."""
-    a_run = Run(service, tmp_path)
     a_run.secrets.learn("code", *CODES)
     exchanges = executed_after_an_answer(a_run)
 
@@ -74,10 +66,9 @@ def test_a_connection_that_was_closed_before_the_request_costs_nothing(service, 
     assert a_run.door.guard.unknown == []
 
 
-@pytest.mark.parametrize("service", [*WITHOUT_READING, *AFTER_READING], ids=lambda lie: lie.__name__, indirect=True)
-def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, tmp_path):
+@served_by(*WITHOUT_READING, *AFTER_READING)
+def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, a_run):
     """Its outcome is unknown, it is no finding, and the codes after it have fresh connections."""
-    a_run = Run(service, tmp_path)
     a_run.secrets.learn("code", *CODES)
     first, lost, last = executed_after_an_answer(a_run)
     again = a_run.execute(OTHER)
@@ -91,10 +82,9 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, tmp_pat
     assert a_run.events[2:4] == ["sent", "outcome unknown"]
 
 
-@pytest.mark.parametrize("service", AFTER_READING, ids=lambda lie: lie.__name__, indirect=True)
-def test_a_refusal_probe_that_is_lost_burns_its_code(service, tmp_path):
+@served_by(*AFTER_READING)
+def test_a_refusal_probe_that_is_lost_burns_its_code(service, a_run):
     """As on a fresh connection: it may have been executed without the token."""
-    a_run = Run(service, tmp_path)
     a_run.secrets.learn("code", *CODES)
     a_run.execute(CODE)
     a_run.client.send("listAccounts")
@@ -105,11 +95,10 @@ def test_a_refusal_probe_that_is_lost_burns_its_code(service, tmp_path):
     assert a_run.door.guard.unknown == [probe.number]
 
 
-def test_a_lone_code_has_fresh_connections(tmp_path):
+@served_by(closing.Closes)
+def test_a_lone_code_has_fresh_connections(service, a_run, tmp_path):
     """There is no second one that could show anything."""
-    with closing.Closes() as service:
-        a_run = Run(service, tmp_path)
-        a_run.execute_all(profile_of(tmp_path, (CODE,)))
+    a_run.execute_all(profile_of(tmp_path, (CODE,)))
 
     assert service.executions == [CODE]
     assert service.carried == []

@@ -5,7 +5,6 @@ import pytest
 from environments.door.token_monitor import EXPIRED, TokenMonitor, TokenSign, TokenState
 from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.one_run import CODE, Run
-from tests.selftest.services.serving import Raw
 
 ORDER = (
     "check", "refuse_the_dead", "spare_wrong_tokens", "take_turn", "outlast", "slow_executions",
@@ -14,10 +13,9 @@ ORDER = (
 )  # fmt: skip
 
 
-def test_the_policies_have_an_order(tmp_path):
+def test_the_policies_have_an_order(service, tmp_path):
     """Permission, liveness, budget, journal, rate, the attempt, retry, token monitor, and who listens."""
-    with Raw() as service:
-        policies = Run(service, tmp_path).door._policies()
+    policies = Run(service, tmp_path).door._policies()
 
     assert tuple(policy.__name__ for group in policies for policy in group) == ORDER
 
@@ -35,29 +33,27 @@ def test_an_exchange_does_not_change_when_the_token_expires(tmp_path):
     assert a_run.door.token_monitor.notes == [EXPIRED.format(refused.number)]
 
 
-def test_who_listens_may_reproduce_a_request_that_moves_no_money(tmp_path):
+def test_who_listens_may_reproduce_a_request_that_moves_no_money(service, tmp_path):
     """A code is never sent for that, nor is a valid request that may move money."""
     reproduced = []
-    with Raw() as service:
-        a_run = Run(service, tmp_path)
-        a_run.door.listeners.append(lambda sending: reproduced.append(sending.reproduce()))
-        a_run.client.send("listAccounts", valid=True)
-        a_run.execute(CODE)
-        a_run.execute("SBX-EMAIL-1", credential="a wrong token")
-        a_run.client.send("createPix", json={}, valid=True)
+    a_run = Run(service, tmp_path)
+    a_run.door.listeners.append(lambda sending: reproduced.append(sending.reproduce()))
+    a_run.client.send("listAccounts", valid=True)
+    a_run.execute(CODE)
+    a_run.execute("SBX-EMAIL-1", credential="a wrong token")
+    a_run.client.send("createPix", json={}, valid=True)
 
     assert [exchange and exchange.operation for exchange in reproduced] == ["listAccounts", None, None, None]
 
 
-def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(tmp_path, monkeypatch):
+def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(service, tmp_path, monkeypatch):
     """The claim is taken back, in the journal and in the budget: a later run may send the code."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path, rate=0.01)
-        a_run.client.send("listAccounts")
-        monkeypatch.setattr("time.sleep", _stop)
-        with pytest.raises(KeyboardInterrupt):
-            a_run.execute(CODE)
-        later = Run(service, tmp_path, name="two")
+    a_run = Run(service, tmp_path, rate=0.01)
+    a_run.client.send("listAccounts")
+    monkeypatch.setattr("time.sleep", _stop)
+    with pytest.raises(KeyboardInterrupt):
+        a_run.execute(CODE)
+    later = Run(service, tmp_path, name="two")
 
     assert a_run.events == ["sent", "not sent"]
     assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])

@@ -66,18 +66,16 @@ def test_a_selected_operation_that_grants_nothing_is_incomplete(tmp_path):
     assert result.notes == []
 
 
-def test_a_selection_about_mistakes_needs_no_grant_of_its_own(tmp_path):
+def test_a_selection_about_mistakes_needs_no_grant_of_its_own(service, tmp_path):
     """Where no valid request is expected, any operation can show that the token is valid."""
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url, transactions=None), "-k", "executePix.serverError")
+    result = run(write_profile(tmp_path, service.base_url, transactions=None), "-k", "executePix.serverError")
 
     assert result.status == 0, result.output
 
 
-def test_what_a_wrong_token_keeps_from_being_tested_is_one_line(tmp_path):
+def test_what_a_wrong_token_keeps_from_being_tested_is_one_line(service, tmp_path):
     """The first note says why, so that no requirement needs a reason of its own."""
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url), PIX_TOKEN="0" * 40)
+    result = run(write_profile(tmp_path, service.base_url), PIX_TOKEN="0" * 40)
     lines = [line for line in result.output.splitlines() if line.startswith("not exercised: ")]
 
     assert lines == ["not exercised: 102 requirements, as nothing was granted"]
@@ -96,10 +94,9 @@ def test_an_operation_that_granted_nothing_is_named_in_the_headline(tmp_path):
 
 
 @pytest.mark.parametrize(("least", "status"), [(0.9, 6), (0.01, 0)])
-def test_min_coverage_of_the_profile(least, status, tmp_path):
+def test_min_coverage_of_the_profile(least, status, service, tmp_path):
     """A run below it is incomplete, and says which share is not reached."""
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url, min_coverage=least, **READ_ONLY))
+    result = run(write_profile(tmp_path, service.base_url, min_coverage=least, **READ_ONLY))
 
     assert result.status == status, result.output
     assert result.document["incomplete"] == ("min_coverage (0.9) is not reached" if status else "")

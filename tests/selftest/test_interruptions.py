@@ -16,7 +16,6 @@ from junitparser import JUnitXml
 from tests.harness import interruption as interruption_module
 from tests.harness.interruption import Interruption
 from tests.selftest.services.running import ROOT, arguments, environment, run, started, write_profile
-from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event
 
 LIMITS = {"executions": 2, "requests": 400}
@@ -166,11 +165,10 @@ def test_the_sandbox_ends_with_a_stopped_run(tmp_path):
     assert run(write_profile(tmp_path, address)).status == 7
 
 
-def test_a_directory_that_cannot_be_written_is_one_line(tmp_path):
+def test_a_directory_that_cannot_be_written_is_one_line(service, tmp_path):
     """Exit status 4 before any request."""
     (tmp_path / "report").write_text("in the way")
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url))
+    result = run(write_profile(tmp_path, service.base_url))
 
     assert (result.status, service.seen) == (4, [])
     assert len([line for line in result.output.splitlines() if line.strip()]) == 1
@@ -178,18 +176,17 @@ def test_a_directory_that_cannot_be_written_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("size", [2_000, 300_000])
-def test_a_full_disk_is_one_line(size, tmp_path):
+def test_a_full_disk_is_one_line(size, service, tmp_path):
     """What cannot be written to the end is not there at all, and the exit status is not 0."""
-    with Raw() as service:
-        profile = write_profile(tmp_path, service.base_url)
-        result = subprocess.run(
-            [sys.executable, "-m", "pytest", *arguments(profile)],
-            cwd=ROOT,
-            env=environment(PIX_TOKEN=service.service.token),
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
-            capture_output=True,
-            text=True,
-        )
+    profile = write_profile(tmp_path, service.base_url)
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments(profile)],
+        cwd=ROOT,
+        env=environment(PIX_TOKEN=service.service.token),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+        capture_output=True,
+        text=True,
+    )
     left = [path.name for path in (tmp_path / "report").glob("*")]
 
     assert result.returncode not in (0, 1)
@@ -202,26 +199,24 @@ def test_a_full_disk_is_one_line(size, tmp_path):
     assert not [name for name in left if name.startswith(".")]
 
 
-def test_what_pytest_keeps_is_its_owners_alone(tmp_path):
+def test_what_pytest_keeps_is_its_owners_alone(service, tmp_path):
     """The names of tests that failed, too."""
-    with Raw() as service:
-        run(
-            write_profile(tmp_path, service.base_url),
-            "-k",
-            "executePix.document",
-            "-o",
-            f"cache_dir={tmp_path / 'cache'}",
-        )
+    run(
+        write_profile(tmp_path, service.base_url),
+        "-k",
+        "executePix.document",
+        "-o",
+        f"cache_dir={tmp_path / 'cache'}",
+    )
     files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
     assert files
     assert {path.stat().st_mode & 0o077 for path in files} == {0}
 
 
-def test_nothing_stays_in_the_folder_for_temporary_files(tmp_path):
+def test_nothing_stays_in_the_folder_for_temporary_files(service, tmp_path):
     """A run that ends as it should leaves nothing there, either."""
     (tmp_path / "tmp").mkdir()
-    with Raw() as service:
-        run(write_profile(tmp_path, service.base_url), "-n", "2", TMPDIR=str(tmp_path / "tmp"))
+    run(write_profile(tmp_path, service.base_url), "-n", "2", TMPDIR=str(tmp_path / "tmp"))
 
     assert not list((tmp_path / "tmp").iterdir())

@@ -79,11 +79,10 @@ def test_a_known_failure_past_its_day_fails_the_run(ended):
     assert "1 failed" in result.output
 
 
-def test_a_selection_that_leaves_a_known_failure_out_says_nothing_of_it(tmp_path):
+def test_a_selection_that_leaves_a_known_failure_out_says_nothing_of_it(service, tmp_path):
     """Neither that it passes nor that its day is over."""
     entry = {"id": ROW, "reason": REASON, "until": "2020-01-31", "strict": True}
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url, known_failures=[entry]), "-k", "listAccounts.exists")
+    result = run(write_profile(tmp_path, service.base_url, known_failures=[entry]), "-k", "listAccounts.exists")
 
     assert (result.status, result.notes) == (0, []), result.output
 

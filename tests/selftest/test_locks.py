@@ -39,13 +39,11 @@ def test_no_execution_finds_the_service_locked(locked, most, tmp_path):
     assert [answer.response.status for answer in found.answers] == [200, 200, 200]
 
 
-def test_a_lock_costs_one_harmless_request_a_code(tmp_path):
+def test_a_lock_costs_one_harmless_request_a_code(service, a_run, tmp_path):
     """Where no lock was ever seen; and none where no wrong token was sent."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path)
-        a_run.execute_all(profile_of(tmp_path, CODES))
-        bearer = f"Bearer {service.service.token}"
-        harmless = [seen for seen in service.seen if "pixconf-" in seen.path and seen.header("Authorization") == bearer]
+    a_run.execute_all(profile_of(tmp_path, CODES))
+    bearer = f"Bearer {service.service.token}"
+    harmless = [seen for seen in service.seen if "pixconf-" in seen.path and seen.header("Authorization") == bearer]
 
     with Raw() as untouched:
         other = Run(untouched, tmp_path, name="two")
@@ -57,11 +55,10 @@ def test_a_lock_costs_one_harmless_request_a_code(tmp_path):
     assert [seen.path for seen in untouched.seen] == [f"{EXECUTION}{code}" for code in ("pixconf-0", CODE, OTHER)]
 
 
-def test_the_harmless_request_has_an_id_of_its_own(tmp_path):
+def test_the_harmless_request_has_an_id_of_its_own(service, tmp_path):
     """A service may take a second request with the same id for the same request."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path, correlation_header="X-Request-Id")
-        a_run.execute_all(profile_of(tmp_path, CODES))
+    a_run = Run(service, tmp_path, correlation_header="X-Request-Id")
+    a_run.execute_all(profile_of(tmp_path, CODES))
     ids = [seen.header("X-Request-Id") for seen in service.seen]
 
     assert len(set(ids)) == len(ids)
@@ -109,10 +106,9 @@ def test_a_service_that_puts_everything_off_gets_one_code(tmp_path):
     ],
     ids=["423", "403 with Retry-After", "403", "401 with Retry-After"],
 )
-def test_what_is_waited_for(answer, waits, tmp_path):
+def test_what_is_waited_for(answer, waits, service, tmp_path):
     """A refusal without a time is no lock, but for 423."""
-    with Raw() as service:
-        exchange = Run(service, tmp_path).client.send("listAccounts")
+    exchange = Run(service, tmp_path).client.send("listAccounts")
     seen = type(exchange)(1, "listAccounts", exchange.request, response=answer, valid=True)
 
     assert (RetryPolicy().plan_wait(seen, 0, repeatable=True) is not None) is waits

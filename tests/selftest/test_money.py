@@ -15,7 +15,7 @@ from spec.exchange import Failure, FailureKind
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run
 from tests.selftest.services.running import run, started, write_profile
-from tests.selftest.services.serving import Raw, real_codes
+from tests.selftest.services.serving import real_codes, served_by
 from tests.selftest.services.waiting import await_event
 
 SILENT = (
@@ -30,20 +30,6 @@ REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood
 ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
 
 
-@pytest.fixture
-def service():
-    """A lawful service."""
-    with Raw() as raw:
-        yield raw
-
-
-@pytest.fixture
-def silent(request):
-    """A service that gives no answer to an execution."""
-    with request.param() as raw:
-        yield raw
-
-
 def session(a_run):
     """A session of `requests` that follows redirects, if the door let it."""
     made = requests.Session()
@@ -55,58 +41,56 @@ def session(a_run):
 
 
 @pytest.mark.parametrize("proxied", [False, True], ids=["direct", "through a proxy"])
-@pytest.mark.parametrize("silent", SILENT, ids=lambda lie: lie.__name__, indirect=True)
-def test_an_execution_without_an_answer_is_seen_once(silent, proxied, tmp_path):
+@served_by(*SILENT)
+def test_an_execution_without_an_answer_is_seen_once(service, proxied, tmp_path):
     """It is not sent again: not by us, not by urllib3, not on a connection that was kept alive, not by way of a proxy."""
-    a_run = Run(silent, tmp_path, proxied=proxied)
+    a_run = Run(service, tmp_path, proxied=proxied)
     a_run.client.send("listAccounts")
     exchange = a_run.execute()
     again = a_run.execute()
 
-    assert silent.executions == [CODE]
+    assert service.executions == [CODE]
     assert a_run.door.guard.unknown == [exchange.number]
     assert a_run.events == ["sent", "outcome unknown"]
     assert "is not sent again" in again.failure.message
 
 
-@pytest.mark.parametrize("silent", REDIRECTING, ids=lambda lie: lie.__name__, indirect=True)
-def test_a_redirected_execution_is_not_followed(silent, tmp_path):
+@served_by(*REDIRECTING)
+def test_a_redirected_execution_is_not_followed(service, tmp_path):
     """307 and 308 are answers like any other, for a session of `requests`, too."""
-    a_run = Run(silent, tmp_path)
-    header = {"Authorization": f"Bearer {silent.service.token}"}
-    response = session(a_run).get(f"{silent.base_url}/v1/execute/pix/{CODE}", headers=header)
+    a_run = Run(service, tmp_path)
+    header = {"Authorization": f"Bearer {service.service.token}"}
+    response = session(a_run).get(f"{service.base_url}/v1/execute/pix/{CODE}", headers=header)
 
-    assert response.status_code == silent.status
-    assert silent.executions == [CODE]
+    assert response.status_code == service.status
+    assert service.executions == [CODE]
 
 
-def test_a_read_is_not_redirected_to_an_execution(tmp_path):
+@served_by(trouble.RedirectsReadsToAnExecution)
+def test_a_read_is_not_redirected_to_an_execution(service, tmp_path):
     """A service cannot have a code executed by redirecting to it."""
-    with trouble.RedirectsReadsToAnExecution() as service:
-        header = {"Authorization": f"Bearer {service.service.token}"}
-        session(Run(service, tmp_path)).get(f"{service.base_url}/v1/accounts", headers=header)
+    header = {"Authorization": f"Bearer {service.service.token}"}
+    session(Run(service, tmp_path)).get(f"{service.base_url}/v1/accounts", headers=header)
 
-        assert service.executions == []
+    assert service.executions == []
 
 
-def test_an_execution_that_is_put_off_is_not_sent_again(tmp_path):
+@served_by(trouble.SlowsAnExecutionDown)
+def test_an_execution_that_is_put_off_is_not_sent_again(service, a_run):
     """A 429 says that nothing was done, and when to come again: the next code waits for it, and this one never goes
     again."""
-    with trouble.SlowsAnExecutionDown() as service:
-        a_run = Run(service, tmp_path)
-        first, again, other = a_run.execute(), a_run.execute(), a_run.execute(OTHER)
+    first, again, other = a_run.execute(), a_run.execute(), a_run.execute(OTHER)
 
     assert [exchange.response and exchange.response.status for exchange in (first, again, other)] == [429, None, 200]
     assert (service.executions, a_run.door.guard.unknown) == ([CODE, OTHER], [])
 
 
-def test_a_refusal_probe_without_an_answer_burns_the_code(tmp_path):
+@served_by(trouble.NeverAnswersARefusal)
+def test_a_refusal_probe_without_an_answer_burns_the_code(service, a_run, tmp_path):
     """The service may have executed it without the token: it is not sent with the token any more."""
-    with trouble.NeverAnswersARefusal() as service:
-        a_run = Run(service, tmp_path)
-        probe = a_run.execute(credential="a wrong token")
-        a_run.execute()
-        Run(service, tmp_path, name="two").execute()
+    probe = a_run.execute(credential="a wrong token")
+    a_run.execute()
+    Run(service, tmp_path, name="two").execute()
 
     assert a_run.door.guard.unknown == [probe.number]
     assert service.executions == []
@@ -159,13 +143,12 @@ def test_a_code_whose_bad_credentials_were_refused_is_executed_by_a_later_run(se
     assert first.door.guard.unanswered() == 0
 
 
-def test_a_code_that_was_executed_without_the_token_is_spent(tmp_path):
+@served_by(trouble.ExecutesForAnybody)
+def test_a_code_that_was_executed_without_the_token_is_spent(service, a_run, tmp_path):
     """What a probe executed is not executed again, by this run or a later one."""
-    with trouble.ExecutesForAnybody() as service:
-        a_run = Run(service, tmp_path)
-        a_run.execute(credential="no header")
-        a_run.execute()
-        Run(service, tmp_path, name="two").execute()
+    a_run.execute(credential="no header")
+    a_run.execute()
+    Run(service, tmp_path, name="two").execute()
 
     assert service.executions == []
 
@@ -187,9 +170,8 @@ def test_a_code_that_was_executed_without_the_token_is_spent(tmp_path):
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_code_that_nobody_supplied_is_not_sent(path, method, service, tmp_path):
+def test_a_code_that_nobody_supplied_is_not_sent(path, method, service, a_run):
     """However a server reads the path, the code is a supplied one or carries the mark of the suite."""
-    a_run = Run(service, tmp_path)
 
     with pytest.raises(ForbiddenError):
         a_run.door.send(raw_request(method, service.base_url + path))
@@ -217,9 +199,8 @@ def test_permission_is_decided_on_the_final_path(method, path, permission, servi
     assert service.seen == []
 
 
-def test_a_code_with_a_slash_is_executed(service, tmp_path):
+def test_a_code_with_a_slash_is_executed(service, a_run):
     """A supplied code stands in the path percent-encoded, whatever its characters."""
-    a_run = Run(service, tmp_path)
     a_run.secrets.learn("code", "TX/1;a b")
     a_run.execute("TX/1;a b")
 
@@ -283,9 +264,8 @@ def test_a_later_run_does_not_send_a_journalled_code(service, tmp_path):
     assert service.executions == [CODE, OTHER, CODE]
 
 
-def test_the_journal_holds_no_code_and_is_private(service, tmp_path):
+def test_the_journal_holds_no_code_and_is_private(a_run, tmp_path):
     """The journal and its key are readable by their owner alone and hold a digest."""
-    a_run = Run(service, tmp_path)
     a_run.execute()
     files = [a_run.journal, tmp_path / "journal.key"]
 
@@ -293,9 +273,8 @@ def test_the_journal_holds_no_code_and_is_private(service, tmp_path):
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
-def test_a_damaged_journal_stops_executions(service, tmp_path):
+def test_a_damaged_journal_stops_executions(service, a_run):
     """A line that cannot be read may name any code, so nothing is executed."""
-    a_run = Run(service, tmp_path)
     a_run.journal.write_text('{"at": "2026-')
 
     assert "line 1 cannot be read" in a_run.execute().failure.message
@@ -366,10 +345,10 @@ def test_a_code_of_nobody_cannot_be_sent_again(service, tmp_path):
     assert "TX-OF-NOBODY" not in result.output
 
 
-def test_an_unknown_outcome_is_said_first(tmp_path):
+@served_by(trouble.ResetsAnExecution)
+def test_an_unknown_outcome_is_said_first(service, tmp_path):
     """The report begins with the execution whose outcome is unknown; the run is not green."""
-    with trouble.ResetsAnExecution() as service:
-        result = run(write_profile(tmp_path, service.base_url), *ONLY_EXECUTIONS)
+    result = run(write_profile(tmp_path, service.base_url), *ONLY_EXECUTIONS)
 
     page = (result.folder / "report.html").read_text().rpartition("<body>")[2]
 
@@ -393,26 +372,25 @@ def test_a_key_that_was_there_before_the_run_is_left_alone(status, tmp_path):
 
 
 @pytest.mark.parametrize("permission", sorted(EVERYTHING))
-def test_a_permission_alone_is_enough_for_a_run(permission, tmp_path):
+def test_a_permission_alone_is_enough_for_a_run(permission, service, tmp_path):
     """What would need another permission is not sent, and is no error of the suite."""
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url, allow=[permission, "fuzz"]))
+    result = run(write_profile(tmp_path, service.base_url, allow=[permission, "fuzz"]))
 
     assert result.document["verdict"] in ("conformant", "incomplete")
     assert service.seen
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "parallel"])
-def test_an_interrupted_execution_is_an_unknown_outcome(options, tmp_path):
+@served_by(trouble.NeverAnswersAnExecution)
+def test_an_interrupted_execution_is_an_unknown_outcome(options, service, tmp_path):
     """Ctrl-C between sending and answering is said first, and the journal says it too."""
     journal = tmp_path / "codes.jsonl"
-    with trouble.NeverAnswersAnExecution() as service:
-        limits = {"executions": 2, "requests": 400}
-        profile = write_profile(tmp_path, service.base_url, journal=str(journal), limits=limits)
-        with started(profile, *ONLY_EXECUTIONS, *options) as process:
-            await_event(service.silent, process)
-            os.killpg(process.pid, signal.SIGINT)
-            process.communicate()
+    limits = {"executions": 2, "requests": 400}
+    profile = write_profile(tmp_path, service.base_url, journal=str(journal), limits=limits)
+    with started(profile, *ONLY_EXECUTIONS, *options) as process:
+        await_event(service.silent, process)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate()
     document = json.loads((tmp_path / "report" / "conformance.json").read_text())
 
     assert (process.returncode, document["verdict"]) == (2, "interrupted")

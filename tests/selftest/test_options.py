@@ -7,18 +7,16 @@ import pytest
 from reports.writing import RUNS
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import arguments, environment, run, write_profile
-from tests.selftest.services.serving import Raw
 
 LISTS = ["--collect-only", "--fixtures", "--fixtures-per-test", "--setup-plan", "--help", "--markers", "--cache-show"]
 
 
 @pytest.mark.parametrize("option", [*LISTS, "--co -n2"])
-def test_what_only_lists_opens_and_writes_nothing(option, tmp_path):
+def test_what_only_lists_opens_and_writes_nothing(option, service, tmp_path):
     """No token is fetched, no request is sent, no folder is made, and `latest` stays where it is."""
-    with Raw() as service:
-        token = ["touch", str(tmp_path / "token-was-fetched")]
-        profile = write_profile(tmp_path, service.base_url, auth={"token_command": token})
-        result = run(profile, *option.split())
+    token = ["touch", str(tmp_path / "token-was-fetched")]
+    profile = write_profile(tmp_path, service.base_url, auth={"token_command": token})
+    result = run(profile, *option.split())
 
     assert (result.status, service.seen) == (0, [])
     assert "CONFORMANT" not in result.output
@@ -64,22 +62,20 @@ SETUP = "--setup-only sends requests and judges no answer; use --plan to see wha
     ],
 )
 @pytest.mark.parametrize("given", ["on the command line", "in PYTEST_ADDOPTS"])
-def test_an_option_that_goes_past_the_report_is_refused(option, line, given, tmp_path):
+def test_an_option_that_goes_past_the_report_is_refused(option, line, given, service, tmp_path):
     """Exit status 4, one line that says what to use instead, and no request."""
     variables = {"PYTEST_ADDOPTS": option} if given == "in PYTEST_ADDOPTS" else {}
-    with Raw() as service:
-        result = run(write_profile(tmp_path, service.base_url), *([] if variables else option.split()), **variables)
+    result = run(write_profile(tmp_path, service.base_url), *([] if variables else option.split()), **variables)
 
     assert (result.status, service.seen) == (4, [])
     assert result.output.strip() == f"ERROR: {line}"
     assert not result.folder.exists()
 
 
-def test_an_option_of_the_ini_file_is_refused(tmp_path):
+def test_an_option_of_the_ini_file_is_refused(service, tmp_path):
     """What a project adds to every command line counts as given."""
-    with Raw() as service:
-        plugins = "--import-mode=importlib --disable-plugin-autoload -p pytest_base_url.plugin"
-        result = run(write_profile(tmp_path, service.base_url), "-o", f"addopts={plugins} --junitxml=x.xml")
+    plugins = "--import-mode=importlib --disable-plugin-autoload -p pytest_base_url.plugin"
+    result = run(write_profile(tmp_path, service.base_url), "-o", f"addopts={plugins} --junitxml=x.xml")
 
     assert (result.status, result.output.strip(), service.seen) == (4, f"ERROR: {JUNIT}", [])
 

@@ -108,18 +108,15 @@ def test_examples_count_in_the_plan():
     assert plan_of("-k", "listEntries", "-m", "not property").generated == {}
 
 
-def test_codes_that_the_journal_holds_are_not_sent(tmp_path):
+def test_codes_that_the_journal_holds_are_not_sent(service, tmp_path):
     """The plan names them apart; the journal is read and nothing beside it is written."""
     limits = {"executions": 2, "requests": 5000}
-    with Raw() as service:
-        named = {"journal": "journal/codes.jsonl", "limits": limits}
-        run(
-            write_profile(tmp_path, service.base_url, transactions={"codes": CODES[:1]}, **named), "-k", "executePix.id"
-        )
-        profile = write_profile(tmp_path, service.base_url, transactions={"codes": CODES}, **named)
-        before = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
-        plan, resent = run(profile, "--plan"), run(profile, "--resend-code", "--plan")
-        after = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
+    named = {"journal": "journal/codes.jsonl", "limits": limits}
+    run(write_profile(tmp_path, service.base_url, transactions={"codes": CODES[:1]}, **named), "-k", "executePix.id")
+    profile = write_profile(tmp_path, service.base_url, transactions={"codes": CODES}, **named)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
+    plan, resent = run(profile, "--plan"), run(profile, "--resend-code", "--plan")
+    after = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
 
     assert "  each once: <code 2>\n" in plan.output
     assert "  not sent, because the journal says that an earlier run sent it: <code>\n" in plan.output

@@ -6,7 +6,6 @@ from environments.profiles.target import Target
 from environments.secrets import Secrets
 from reports.redaction import Redactor
 from tests.selftest.services.one_run import CODE, Run
-from tests.selftest.services.serving import Raw
 from tests.selftest.services.signed import CLAIMS, Signing
 
 TOKEN, ANOTHER = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
@@ -26,14 +25,12 @@ def secrets():
     return secrets
 
 
-def test_a_code_that_becomes_known_is_guarded_and_hidden(tmp_path):
+def test_a_code_that_becomes_known_is_guarded_and_hidden(a_run):
     """One call, in the middle of a run: the door claims the code before it sends it, and the redaction hides it."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path)
-        redactor = Redactor(a_run.secrets, ())
-        before = redactor.text("PREPARED-77")
-        a_run.secrets.learn("code", "PREPARED-77")
-        a_run.execute("PREPARED-77")
+    redactor = Redactor(a_run.secrets, ())
+    before = redactor.text("PREPARED-77")
+    a_run.secrets.learn("code", "PREPARED-77")
+    a_run.execute("PREPARED-77")
 
     assert before == "PREPARED-77"
     assert a_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
@@ -41,10 +38,9 @@ def test_a_code_that_becomes_known_is_guarded_and_hidden(tmp_path):
     assert redactor.text("PREPARED-77") == "<code 3>"
 
 
-def test_the_door_has_no_codes_of_its_own(tmp_path):
+def test_the_door_has_no_codes_of_its_own(service, tmp_path):
     """There is no other way to make the door take a code for a real one."""
-    with Raw() as service:
-        door = Run(service, tmp_path).door
+    door = Run(service, tmp_path).door
 
     with pytest.raises(AttributeError):
         door.secrets.codes = {"PREPARED-77"}

@@ -6,7 +6,7 @@ from environments.door.budget import spending
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.serving import Raw, real_codes
+from tests.selftest.services.serving import Raw, real_codes, served_by
 
 THIRD = "SBX-CPF-1"
 CODES = (CODE, OTHER, THIRD)
@@ -28,11 +28,10 @@ def with_the_token(service, token):
 # -- a bad token spends little ----------------------------------------------------------------------------------
 
 
-def test_a_wrong_token_spends_one_code(tmp_path):
+def test_a_wrong_token_spends_one_code(service, tmp_path):
     """After the 401 no code goes out in any form, and no transfer is prepared."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path, token=WRONG)
-        a_run.execute_all(profile_of(tmp_path, CODES, prepare=PREPARE))
+    a_run = Run(service, tmp_path, token=WRONG)
+    a_run.execute_all(profile_of(tmp_path, CODES, prepare=PREPARE))
 
     assert with_the_token(service, WRONG) == [CODE]
     assert {code for code, _ in real_codes(service)} == {CODE}
@@ -40,11 +39,10 @@ def test_a_wrong_token_spends_one_code(tmp_path):
     assert a_run.events == ["sent", "refused 401"]
 
 
-def test_a_wrong_token_prepares_one_transfer_at_most(tmp_path):
+def test_a_wrong_token_prepares_one_transfer_at_most(service, tmp_path):
     """Without a supplied code the preparation shows that the token is refused."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path, token=WRONG)
-        a_run.execute_all(profile_of(tmp_path, (), prepare=PREPARE))
+    a_run = Run(service, tmp_path, token=WRONG)
+    a_run.execute_all(profile_of(tmp_path, (), prepare=PREPARE))
 
     assert len([seen for seen in service.seen if seen.path == "/v1/pix"]) == 1
     assert real_codes(service) == []
@@ -65,59 +63,55 @@ def test_an_execution_that_is_answered_401_is_the_last(service_class, tmp_path):
     assert a_run.events == ["sent", "refused 401"]
 
 
-def test_codes_go_on_with_a_token_that_was_fetched_anew(tmp_path):
+def test_codes_go_on_with_a_token_that_was_fetched_anew(service, tmp_path):
     """The code that was refused is spent; the others are executed with the other token."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path, token=WRONG)
-        a_run.execute(CODE)
-        refused = a_run.execute(OTHER)
-        a_run.secrets.learn_token(service.service.token)
-        a_run.execute(OTHER)
-        a_run.execute(CODE)
+    a_run = Run(service, tmp_path, token=WRONG)
+    a_run.execute(CODE)
+    refused = a_run.execute(OTHER)
+    a_run.secrets.learn_token(service.service.token)
+    a_run.execute(OTHER)
+    a_run.execute(CODE)
 
     assert not refused.number
     assert with_the_token(service, WRONG) == [CODE]
     assert service.executions == [OTHER]
 
 
-def test_all_processes_of_a_run_stop_at_the_first_401(tmp_path):
+def test_all_processes_of_a_run_stop_at_the_first_401(service, tmp_path):
     """What one of them learns, the others know."""
-    with Raw() as service:
-        runs = [Run(service, tmp_path, token=WRONG) for _ in range(2)]
-        for a_run in runs:
-            a_run.door.budget.share(tmp_path / "budget.json")
-        runs[0].execute(CODE)
-        runs[1].execute(OTHER)
+    runs = [Run(service, tmp_path, token=WRONG) for _ in range(2)]
+    for a_run in runs:
+        a_run.door.budget.share(tmp_path / "budget.json")
+    runs[0].execute(CODE)
+    runs[1].execute(OTHER)
 
     assert with_the_token(service, WRONG) == [CODE]
 
 
-def test_a_later_run_skips_the_refused_code_alone(tmp_path):
+def test_a_later_run_skips_the_refused_code_alone(service, tmp_path):
     """Its journal says why, and --resend-code sends it again; the others are sent as ever."""
-    with Raw() as service:
-        Run(service, tmp_path, token=WRONG).execute_all(profile_of(tmp_path, CODES))
-        later = Run(service, tmp_path, name="two")
-        skipped = later.execute(CODE)
-        later.execute_all(profile_of(tmp_path, CODES))
-        Run(service, tmp_path, name="three", resend={CODE}).execute(CODE)
+    Run(service, tmp_path, token=WRONG).execute_all(profile_of(tmp_path, CODES))
+    later = Run(service, tmp_path, name="two")
+    skipped = later.execute(CODE)
+    later.execute_all(profile_of(tmp_path, CODES))
+    Run(service, tmp_path, name="three", resend={CODE}).execute(CODE)
 
     assert skipped.failure.message.startswith("the journal says that this code was refused 401 at ")
     assert skipped.failure.message.endswith(": with another token, send it again with --resend-code")
     assert service.executions == [OTHER, THIRD, CODE]
 
 
-def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(tmp_path):
+def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(service, tmp_path):
     """First in the report: what happened, and what to do."""
     transactions = {"codes": list(CODES), "prepare": PREPARE}
     limits = {"executions": 6, "requests": 400}
-    with Raw() as service:
-        journal = str(tmp_path / "codes.jsonl")
-        profile = write_profile(
-            tmp_path, service.base_url, journal=journal, transactions=transactions, limits=limits,
-            allow=["execute", "create-pix"],
-        )  # fmt: skip
-        wrong = run(profile, *ONLY_EXECUTIONS, PIX_TOKEN=WRONG).document
-        right = run(profile, *ONLY_EXECUTIONS).document
+    journal = str(tmp_path / "codes.jsonl")
+    profile = write_profile(
+        tmp_path, service.base_url, journal=journal, transactions=transactions, limits=limits,
+        allow=["execute", "create-pix"],
+    )  # fmt: skip
+    wrong = run(profile, *ONLY_EXECUTIONS, PIX_TOKEN=WRONG).document
+    right = run(profile, *ONLY_EXECUTIONS).document
 
     said = "no further transaction code was sent with this token: check auth, then name this one code in --resend-code"
     assert [said in note for note in wrong["notes"]].count(True) == 1
@@ -135,22 +129,21 @@ def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(
 # -- executions are counted by effect ---------------------------------------------------------------------------
 
 
-def test_one_proof_is_enough(tmp_path):
+@served_by(trouble.ExecutesForAnybody)
+def test_one_proof_is_enough(service, a_run, tmp_path):
     """A service that executes for anybody gets one bad credential with a real code; the others are executed once."""
-    with trouble.ExecutesForAnybody() as service:
-        a_run = Run(service, tmp_path)
-        a_run.execute_all(profile_of(tmp_path, CODES))
+    a_run.execute_all(profile_of(tmp_path, CODES))
 
     assert [code for code, _ in real_codes(service)] == list(CODES)
     assert service.executions == [OTHER, THIRD]
     assert a_run.door.guard.sent == 3
 
 
-def test_executions_without_a_token_are_counted(tmp_path):
+@served_by(trouble.ExecutesForAnybody)
+def test_executions_without_a_token_are_counted(service, tmp_path):
     """The report says how many transfers were confirmed, with whatever credential."""
     transactions = {"codes": list(CODES)}
-    with trouble.ExecutesForAnybody() as service:
-        document = run(write_profile(tmp_path, service.base_url, transactions=transactions), *ONLY_EXECUTIONS).document
+    document = run(write_profile(tmp_path, service.base_url, transactions=transactions), *ONLY_EXECUTIONS).document
 
     assert document["traffic"]["executions"] == 3
     assert {row["id"]: row["verdict"] for row in document["requirements"]}["executePix.token.required"] == "fail"
@@ -168,45 +161,42 @@ def test_an_execution_counts_by_its_effect(service_class, counted, tmp_path):
 
 
 @pytest.mark.parametrize(("limit", "executed"), [(1, [CODE]), (2, [CODE, OTHER])])
-def test_refused_credentials_take_no_room(limit, executed, tmp_path):
+def test_refused_credentials_take_no_room(limit, executed, service, tmp_path):
     """All refusals and the execution of a code fit into one; what is left out is said."""
-    with Raw() as service:
-        a_run = Run(service, tmp_path, executions=limit)
-        found = a_run.execute_all(profile_of(tmp_path, CODES, executions=limit))
+    a_run = Run(service, tmp_path, executions=limit)
+    found = a_run.execute_all(profile_of(tmp_path, CODES, executions=limit))
 
     assert service.executions == executed
     assert len(found.refusals) > limit
     assert list(a_run.door.unsent) == [f"limits.executions ({limit}) leaves out {3 - limit} of 3 transaction codes"]
 
 
-def test_a_code_that_anybody_executed_takes_its_room(tmp_path):
+@served_by(trouble.ExecutesForAnybody)
+def test_a_code_that_anybody_executed_takes_its_room(service, tmp_path):
     """With room for one execution, the one that no token was needed for is the last."""
-    with trouble.ExecutesForAnybody() as service:
-        a_run = Run(service, tmp_path, executions=1)
-        a_run.execute(CODE, credential="no header")
-        later = a_run.execute(OTHER)
+    a_run = Run(service, tmp_path, executions=1)
+    a_run.execute(CODE, credential="no header")
+    later = a_run.execute(OTHER)
 
     assert later.failure.message == "limits.executions (1) is spent"
     assert [code for code, _ in real_codes(service)] == [CODE]
 
 
-def test_codes_of_earlier_runs_take_no_room(tmp_path):
+def test_codes_of_earlier_runs_take_no_room(service, tmp_path):
     """Where the journal holds the first codes, the later ones are executed, up to the limit."""
-    with Raw() as service:
-        Run(service, tmp_path).execute_all(profile_of(tmp_path, (CODE, OTHER)))
-        later = Run(service, tmp_path, name="two", executions=1)
-        later.execute_all(profile_of(tmp_path, CODES, executions=1))
+    Run(service, tmp_path).execute_all(profile_of(tmp_path, (CODE, OTHER)))
+    later = Run(service, tmp_path, name="two", executions=1)
+    later.execute_all(profile_of(tmp_path, CODES, executions=1))
 
     assert service.executions == list(CODES)
     assert later.door.guard.notes == []
 
 
-def test_a_code_that_another_process_executed_is_not_probed(tmp_path):
+def test_a_code_that_another_process_executed_is_not_probed(service, tmp_path):
     """An executed code is not sent again, with a bad credential neither."""
-    with Raw() as service:
-        first, second = Run(service, tmp_path), Run(service, tmp_path)
-        first.execute(CODE)
-        probe = second.execute(CODE, credential="no header")
+    first, second = Run(service, tmp_path), Run(service, tmp_path)
+    first.execute(CODE)
+    probe = second.execute(CODE, credential="no header")
 
     assert probe.failure.message == "this run has sent this code"
     assert [code for code, _ in real_codes(service)] == [CODE]
@@ -215,13 +205,12 @@ def test_a_code_that_another_process_executed_is_not_probed(tmp_path):
 # -- prepared transfers are not forgotten -----------------------------------------------------------------------
 
 
-def test_a_code_at_that_matches_nothing_is_said_first(tmp_path):
+def test_a_code_at_that_matches_nothing_is_said_first(service, tmp_path):
     """With the shape of the answer and none of its values; one transfer is prepared, and listed as not cleaned up."""
     transactions = {"prepare": {**PREPARE, "code_at": "/data/id"}}
-    with Raw() as service:
-        limits = {"executions": 5, "requests": 400}
-        profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
-        document = run(profile, *ONLY_EXECUTIONS).document
+    limits = {"executions": 5, "requests": 400}
+    profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
+    document = run(profile, *ONLY_EXECUTIONS).document
 
     number = next(iter(seen["number"] for seen in document["exchanges"] if seen["operation"] == "createPix"))
     assert document["notes"][0] == (
@@ -255,13 +244,12 @@ def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, t
     assert left[0].endswith(f": not executed: {why}")
 
 
-def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(tmp_path):
+def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(service, tmp_path):
     """Where only the operation that prepares is looked at; its code is hidden like any other."""
     transactions = {"prepare": {**PREPARE, "count": 1}}
     limits = {"executions": 5, "requests": 400}
-    with Raw() as service:
-        profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits, requests=None)
-        result = run(profile, "-k", "createPix.shape")
+    profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits, requests=None)
+    result = run(profile, "-k", "createPix.shape")
     left = [line for line in result.document["left_behind"] if "createPix prepared" in line]
 
     assert len(left) == 1
@@ -297,14 +285,13 @@ def test_what_the_limit_leaves_out(codes, count, limit, expected, tmp_path):
     assert (len(found.codes), found.prepared, found.left_out) == expected
 
 
-def test_the_plan_and_the_run_say_what_is_left_out(tmp_path):
+def test_the_plan_and_the_run_say_what_is_left_out(service, tmp_path):
     """The headline says it, too."""
     transactions = {"codes": list(CODES), "prepare": PREPARE}
     limits = {"executions": 4, "requests": 400}
-    with Raw() as service:
-        profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
-        plan = run(profile, "--plan", *ONLY_EXECUTIONS)
-        document = run(profile, *ONLY_EXECUTIONS).document
+    profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
+    plan = run(profile, "--plan", *ONLY_EXECUTIONS)
+    document = run(profile, *ONLY_EXECUTIONS).document
 
     said = "limits.executions (4) leaves out 2 of 3 transfers to prepare"
     assert said in plan.output

@@ -6,6 +6,8 @@ import struct
 import threading
 from typing import Self
 
+import pytest
+
 from environments.sandbox import Request, Response, Service
 
 EXECUTION = "/v1/execute/pix/"
@@ -65,6 +67,11 @@ class Raw:
                     self.answered += 1
         except (OSError, ValueError):  # the suite has hung up
             return
+
+
+def served_by(*services: type[Raw]) -> pytest.MarkDecorator:
+    """Has the fixture `service` be each of these services."""
+    return pytest.mark.parametrize("service", services, ids=lambda service: service.__name__, indirect=True)
 
 
 def real_codes(service: Raw) -> list[tuple[str, str]]:
