@@ -48,14 +48,12 @@ def test_a_wrong_token_prepares_one_transfer_at_most(service, tmp_path):
     assert real_codes(service) == []
 
 
-@pytest.mark.parametrize("service_class", [trouble.RefusesEveryExecution, trouble.RefusesEveryExecutionIn200])
-def test_an_execution_that_is_answered_401_is_the_last(service_class, tmp_path):
+@served_by(trouble.RefusesEveryExecution, trouble.RefusesEveryExecutionIn200)
+def test_an_execution_that_is_answered_401_is_the_last(service, a_run, tmp_path):
     """Although reads accept the token: by status, or by the code of the envelope."""
-    with service_class() as service:
-        a_run = Run(service, tmp_path)
-        a_run.client.send("listAccounts", valid=True)
-        a_run.execute_all(profile_of(tmp_path, CODES))
-        probe, again = a_run.execute(OTHER, credential="no header"), a_run.execute(THIRD)
+    a_run.client.send("listAccounts", valid=True)
+    a_run.execute_all(profile_of(tmp_path, CODES))
+    probe, again = a_run.execute(OTHER, credential="no header"), a_run.execute(THIRD)
 
     assert {code for code, _ in real_codes(service)} == {CODE}
     assert probe.failure.message == "an execution was answered 401: no more codes are sent with this token"
@@ -149,13 +147,11 @@ def test_executions_without_a_token_are_counted(service, tmp_path):
     assert {row["id"]: row["verdict"] for row in document["requirements"]}["executePix.token.required"] == "fail"
 
 
-@pytest.mark.parametrize(("service_class", "counted"), [(Raw, 0), (trouble.ResetsAnExecution, 1)])
-def test_an_execution_counts_by_its_effect(service_class, counted, tmp_path):
+@pytest.mark.parametrize(("service", "counted"), [(Raw, 0), (trouble.ResetsAnExecution, 1)], indirect=["service"])
+def test_an_execution_counts_by_its_effect(a_run, counted):
     """A code that nobody prepared is refused and moves no money; an execution with an unknown outcome counts."""
-    with service_class() as service:
-        a_run = Run(service, tmp_path)
-        a_run.secrets.learn("code", "SBX-UNKNOWN")
-        a_run.execute("SBX-UNKNOWN")
+    a_run.secrets.learn("code", "SBX-UNKNOWN")
+    a_run.execute("SBX-UNKNOWN")
 
     assert a_run.door.guard.sent == counted
 
@@ -257,14 +253,12 @@ def test_a_transfer_that_a_selection_prepares_and_does_not_execute_is_listed(ser
     assert "SBX-" not in (result.folder / "report.html").read_text()
 
 
-def test_executed_transfers_are_not_listed(tmp_path):
+@served_by(Raw, trouble.ResetsAnExecution)
+def test_executed_transfers_are_not_listed(a_run, tmp_path):
     """A transfer that was executed, or whose outcome is unknown, is not listed as waiting."""
-    for service_class in (Raw, trouble.ResetsAnExecution):
-        with service_class() as service:
-            a_run = Run(service, tmp_path, name=service_class.__name__)
-            a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 1}))
+    a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 1}))
 
-        assert list(a_run.door.guard.prepared.not_executed()) == []
+    assert list(a_run.door.guard.prepared.not_executed()) == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ connection that had carried another request, and `torn` how many requests they d
 import socket
 import time
 
-from tests.selftest.services.serving import EXECUTION, Raw, read_request, reset
+from tests.selftest.services.serving import EXECUTION, Raw, is_real, read_request, reset
 
 
 class Closes(Raw):
@@ -21,7 +21,7 @@ class Closes(Raw):
                 answered = 0
                 while not (answered and self.before_a_request(connection)) and (request := read_request(stream)):
                     self.seen.append(request)
-                    if answered and self.is_real(request.path):
+                    if answered and is_real(request.path):
                         self.carried.append(request.path.removeprefix(EXECUTION))
                         if self.instead_of_an_answer(connection):
                             return
@@ -29,10 +29,6 @@ class Closes(Raw):
                     answered += 1
         except (OSError, ValueError):  # the suite has hung up
             return
-
-    @staticmethod
-    def is_real(path):
-        return path.startswith(EXECUTION) and "pixconf-" not in path
 
     def before_a_request(self, connection):
         """Whether a connection that was used ends before its next request."""
@@ -71,7 +67,7 @@ class ClosesWithoutReading(Closes):
 
     def before_a_request(self, connection):
         arrived = connection.recv(2_000, socket.MSG_PEEK).decode("latin-1")
-        torn = self.is_real(arrived.partition(" ")[2])
+        torn = is_real(arrived.partition(" ")[2])
         self.torn += torn
         return torn
 

@@ -36,41 +36,39 @@ class AcceptsAndNeverAnswers(Raw):
         return False
 
 
-class DripsItsHead(Raw):
+class DripsItsHead(Says):
     """Sends the status line and the headers byte by byte."""
 
+    drops = _HEAD + b"X-Pad: " + b"x" * 1000
+
     def answer(self, connection, request):
-        for byte in _HEAD + b"X-Pad: " + b"x" * 1000:
+        super().answer(connection, request)
+        for byte in self.drops:
             connection.sendall(bytes([byte]))
             self._stopped.wait(0.1)
 
 
-class DripsItsBody(Raw):
+class DripsItsBody(DripsItsHead):
     """Sends the head at once, and the body byte by byte."""
 
-    def answer(self, connection, request):
-        connection.sendall(_HEAD + b"Content-Length: 1000\r\n\r\n")
-        for _ in range(1000):
-            connection.sendall(b" ")
-            self._stopped.wait(0.1)
+    said, drops = _HEAD + b"Content-Length: 1000\r\n\r\n", b" " * 1000
 
 
-class NeverEnds(Raw):
+class NeverEnds(Says):
     """Sends a body without an end."""
 
+    said = _HEAD + b"\r\n"
+
     def answer(self, connection, request):
-        connection.sendall(_HEAD + b"\r\n")
+        super().answer(connection, request)
         while not self._stopped.is_set():
             connection.sendall(b"x" * 65_536)
 
 
-class NeverEndsItsHeaders(Raw):
+class NeverEndsItsHeaders(NeverEnds):
     """Sends one header without an end."""
 
-    def answer(self, connection, request):
-        connection.sendall(_HEAD + b"X-Endless: ")
-        while not self._stopped.is_set():
-            connection.sendall(b"x" * 65_536)
+    said = _HEAD + b"X-Endless: "
 
 
 class SendsAGzipBomb(Says):

@@ -1,7 +1,7 @@
 """Services that lock their callers out after wrong tokens. They keep what they were sent, and when they were locked."""
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
+from tests.selftest.services.serving import Raw, as_bytes, is_real
 
 
 class Locks(Raw):
@@ -15,10 +15,10 @@ class Locks(Raw):
         self.refused: list[str] = []
 
     def answer(self, connection, request):
-        valid = request.header("Authorization") == f"Bearer {self.service.token}"
+        valid = self.is_granted(request)
         if self.locked:
             self.locked -= 1
-            if valid and request.path.startswith(EXECUTION) and "pixconf-" not in request.path:
+            if valid and is_real(request.path):
                 self.refused.append(request.path)
             connection.sendall(as_bytes(self.refusal))
             return

@@ -30,9 +30,12 @@ class Raw:
     @property
     def executions(self) -> list[str]:
         """The codes that were sent with the valid token."""
-        bearer = f"Bearer {self.service.token}"
-        mine = [seen for seen in self.seen if seen.path.startswith(EXECUTION) and "pixconf-" not in seen.path]
-        return [seen.path.removeprefix(EXECUTION) for seen in mine if seen.header("Authorization") == bearer]
+        mine = [seen for seen in self.seen if is_real(seen.path) and self.is_granted(seen)]
+        return [seen.path.removeprefix(EXECUTION) for seen in mine]
+
+    def is_granted(self, request: Request) -> bool:
+        """Whether a request has the valid token."""
+        return request.header("Authorization") == f"Bearer {self.service.token}"
 
     def answer(self, connection: socket.socket, request: Request) -> None:
         """Say what a lawful service says; a lie overrides this."""
@@ -76,8 +79,13 @@ def served_by(*services: type[Raw]) -> pytest.MarkDecorator:
 
 def real_codes(service: Raw) -> list[tuple[str, str]]:
     """The transaction codes that the suite did not make up, in the order of their arrival, with their credential."""
-    sent = [seen for seen in service.seen if seen.path.startswith(EXECUTION) and "pixconf-" not in seen.path]
+    sent = [seen for seen in service.seen if is_real(seen.path)]
     return [(seen.path.removeprefix(EXECUTION), seen.header("Authorization")) for seen in sent]
+
+
+def is_real(path: str) -> bool:
+    """Whether a path executes a code that the suite did not make up."""
+    return path.startswith(EXECUTION) and "pixconf-" not in path
 
 
 def read_request(stream) -> Request | None:

@@ -5,19 +5,20 @@ import socket
 import threading
 
 from environments.sandbox import Response
-from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, reset
+from tests.selftest.services.serving import EXECUTION, Raw, as_bytes, is_real, reset
 
 
 class Trouble(Raw):
     """Answers everything but an execution of a real code with the valid token. `silent`: an answer is held back."""
+
+    granted = True
 
     def __init__(self):
         super().__init__()
         self.silent = threading.Event()
 
     def answer(self, connection, request):
-        good = request.header("Authorization") == f"Bearer {self.service.token}"
-        if good and request.path.startswith(EXECUTION) and "pixconf-" not in request.path:
+        if is_real(request.path) and self.is_granted(request) is self.granted:
             self.execute(connection, request)
         else:
             super().answer(connection, request)
@@ -109,20 +110,10 @@ class RedirectsReadsToAnExecution(Raw):
             super().answer(connection, request)
 
 
-class NeverAnswersARefusal(Raw):
+class NeverAnswersARefusal(NeverAnswersAnExecution):
     """Says nothing to a request with a real code and without the valid token: it may have executed it."""
 
-    def __init__(self):
-        super().__init__()
-        self.silent = threading.Event()
-
-    def answer(self, connection, request):
-        good = request.header("Authorization") == f"Bearer {self.service.token}"
-        if good or not request.path.startswith(EXECUTION) or "pixconf-" in request.path:
-            super().answer(connection, request)
-        else:
-            self.silent.set()
-            self._stopped.wait()
+    granted = False
 
 
 class ExecutesForAnybody(Raw):
@@ -168,8 +159,7 @@ class HasAKeyAlready(Raw):
         self.key, self.taken = key, Response(status, body, (("Content-Type", "application/json"),))
 
     def answer(self, connection, request):
-        mine = request.header("Authorization") == f"Bearer {self.service.token}"
-        if mine and request.method == "POST" and self.key in request.body:
+        if self.is_granted(request) and request.method == "POST" and self.key in request.body:
             connection.sendall(as_bytes(self.taken))
         else:
             super().answer(connection, request)
