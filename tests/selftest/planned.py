@@ -17,18 +17,6 @@ class _Capture:
 def plan_of(*options: str) -> Plan:
     """What `pytest --plan` with these options prints, as data."""
     capture = _Capture()
-    pytest.main(
-        [
-            "-o",
-            f"addopts={ADDOPTS}",
-            "-p",
-            "no:terminal",
-            "-p",
-            "no:cacheprovider",
-            "--plan",
-            *options,
-            str(CONFORMANCE),
-        ],
-        plugins=[capture],
-    )
+    quiet = ["-o", f"addopts={ADDOPTS}", "-p", "no:terminal", "-p", "no:cacheprovider"]
+    pytest.main([*quiet, "--plan", *options, str(CONFORMANCE)], plugins=[capture])
     return capture.plan

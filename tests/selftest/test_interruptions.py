@@ -24,6 +24,7 @@ FILES = {"conformance.json", "junit.xml", "report.html"}
 
 def stopped(folder, number, signals, *options):
     """The exit status, output and files of a run that gets signals at its request of that number."""
+    (folder / "tmp").mkdir()
     with PausesAt(number) as service:
         profile = write_profile(folder, service.base_url, limits=LIMITS)
         with started(profile, *options, TMPDIR=str(folder / "tmp")) as process:
@@ -37,7 +38,6 @@ def stopped(folder, number, signals, *options):
 @pytest.mark.parametrize(("name", "number"), [("SIGINT", 1), ("SIGTERM", 2), ("SIGINT", 45), ("SIGTERM", 110)])
 def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
     """At the first request as at the last one, all files are there, can be read and say that it was interrupted."""
-    (tmp_path / "tmp").mkdir()
     status, output, files = stopped(tmp_path, number, [getattr(signal, name)])
     document = json.loads(files["conformance.json"].read_text())
     JUnitXml.fromfile(str(files["junit.xml"]))
@@ -51,7 +51,6 @@ def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
 
 def test_a_second_signal_does_not_disturb_the_reports(tmp_path):
     """Three Ctrl-C in a row leave the same reports as one."""
-    (tmp_path / "tmp").mkdir()
     status, _, files = stopped(tmp_path, 45, [signal.SIGINT, signal.SIGTERM, signal.SIGINT])
 
     assert (status, set(files)) == (2, FILES)
@@ -110,7 +109,6 @@ def test_a_signal_that_comes_where_python_drops_exceptions_stops_the_run(place):
 
 def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
     """The workers end with it, and so does what they counted in."""
-    (tmp_path / "tmp").mkdir()
     status, output, files = stopped(tmp_path, 45, [signal.SIGTERM], "-n", "2")
 
     assert (status, set(files)) == (2, FILES), output
@@ -190,9 +188,8 @@ def test_a_full_disk_is_one_line(size, service, tmp_path):
     left = [path.name for path in (tmp_path / "report").glob("*")]
 
     assert result.returncode not in (0, 1)
-    assert (
-        len([line for line in result.stdout.splitlines() if "cannot be written" in line and "journal" not in line]) == 1
-    )
+    said = [line for line in result.stdout.splitlines() if "cannot be written" in line and "journal" not in line]
+    assert len(said) == 1
     assert "report.html" not in left or "</html>" in (tmp_path / "report" / "report.html").read_text()
     assert "Traceback" not in result.stdout + result.stderr
     assert "INTERNALERROR" not in result.stdout + result.stderr
@@ -201,13 +198,7 @@ def test_a_full_disk_is_one_line(size, service, tmp_path):
 
 def test_what_pytest_keeps_is_its_owners_alone(service, tmp_path):
     """The names of tests that failed, too."""
-    run(
-        write_profile(tmp_path, service.base_url),
-        "-k",
-        "executePix.document",
-        "-o",
-        f"cache_dir={tmp_path / 'cache'}",
-    )
+    run(write_profile(tmp_path, service.base_url), "-k", "executePix.document")
     files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
     assert files

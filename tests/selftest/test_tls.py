@@ -8,13 +8,19 @@ from datetime import UTC, datetime
 
 import pytest
 import requests
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from environments.door.attempt import Wire, WireSettings
 from spec.exchange import FailureKind
 from tests.selftest.services.hostile import AcceptsAndNeverAnswers
 from tests.selftest.services.issuing import AnswersAll
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured, SelfSigned
+from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured, self_signed_pem
 
 PART = ("-k", "executePix.document.type")
 
@@ -51,7 +57,7 @@ YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 def self_signed(certificates):
     """A service whose certificate nobody else signed."""
     service = Secured(certificates, mutual=False)
-    service.show(SelfSigned(certificates.ca_bundle.parent).pem)
+    service.show(self_signed_pem(certificates.ca_bundle.parent))
     return service
 
 
@@ -124,12 +130,10 @@ def test_a_run_ends_where_tls_fails(allow, certificates, tmp_path):
     """Exit status 7 before any request, also where no read is allowed."""
     with expired(certificates) as service:
         result = run(write_profile(tmp_path, service.base_url, allow=allow, tls=tls(certificates, "ca_bundle")), *PART)
-        said = (
-            f"{service.base_url} cannot be reached: TLS failed (certificate has expired): {RENEW}; this is no verdict"
-        )
+        unreachable = f"{service.base_url} cannot be reached: TLS failed (certificate has expired): {RENEW}"
 
     assert (result.status, result.document["verdict"], service.seen) == (7, "unreachable", [])
-    assert said in result.output
+    assert f"{unreachable}; this is no verdict" in result.output
 
 
 def test_a_connection_is_opened_and_closed(certificates):
@@ -174,9 +178,8 @@ def test_a_server_that_does_not_shake_hands_is_named(certificates, tmp_path):
         result = run(profile, *PART)
 
     assert (result.status, service.seen) == (7, [])
-    assert (
-        "TLS failed (no handshake within limits.timeout, 0.5 s): check the port of base_url, and proxy" in result.output
-    )
+    said = "TLS failed (no handshake within limits.timeout, 0.5 s): check the port of base_url, and proxy"
+    assert said in result.output
 
 
 def test_an_authority_that_is_none_is_one_line(certificates, tmp_path):
@@ -215,15 +218,9 @@ def test_a_proxy_that_is_gone_is_one_line(certificates, tmp_path):
 
 def test_the_passphrase_of_the_key_comes_from_the_environment(certificates, tmp_path):
     """An encrypted key is opened with it, and it is nowhere in what the run leaves."""
-    from cryptography.hazmat.primitives import serialization
-
-    key = serialization.load_pem_private_key(certificates.client_key.read_bytes(), None)
-    encrypted = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(b"pass-phrase-of-qa"),
-    )
-    certificates.client_key.write_bytes(encrypted)
+    key = load_pem_private_key(certificates.client_key.read_bytes(), None)
+    encryption = BestAvailableEncryption(b"pass-phrase-of-qa")
+    certificates.client_key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
     with Secured(certificates) as service:
         section = tls(certificates, "ca_bundle", "client_cert", "client_key")
         section["client_key_passphrase_env"] = "PIX_KEY_PASSPHRASE"

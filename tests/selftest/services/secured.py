@@ -32,16 +32,14 @@ class Certificates:
 class Secured(Raw):
     """Speaks TLS, and with those alone who show a certificate of the authority where `mutual`."""
 
+    host = "https://localhost"
+
     def __init__(self, certificates: Certificates, *, mutual: bool = True) -> None:
         super().__init__()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         certificates.server.configure_cert(self.context)
         certificates.authority.configure_trust(self.context)
         self.context.verify_mode = ssl.CERT_REQUIRED if mutual else ssl.CERT_NONE
-
-    @property
-    def base_url(self) -> str:
-        return super().base_url.replace("http://127.0.0.1", "https://localhost")
 
     def show(self, pem: Path) -> None:
         """Have another certificate, and it alone."""
@@ -57,27 +55,22 @@ class Secured(Raw):
         super()._serve(connection)
 
 
-class SelfSigned:
+def self_signed_pem(folder: Path) -> Path:
     """A certificate that signed itself, with its key, as a PEM file."""
-
-    def __init__(self, folder: Path) -> None:
-        key, name = (
-            ec.generate_private_key(ec.SECP256R1()),
-            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")]),
-        )
-        builder = x509.CertificateBuilder(name, name, key.public_key(), 5, datetime(2020, 1, 1), datetime(2099, 1, 1))
-        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        self.pem = folder / "self-signed"
-        self.pem.write_bytes(private + builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 5, datetime(2020, 1, 1), datetime(2099, 1, 1))
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    pem = folder / "self-signed"
+    pem.write_bytes(private + builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    return pem
 
 
 class AnswersBeforeItIsAsked(Raw):
     """Plain HTTP where TLS is expected: whatever the connection brings is refused at once."""
 
-    @property
-    def base_url(self) -> str:
-        return super().base_url.replace("http://127.0.0.1", "https://localhost")
+    host = "https://localhost"
 
     def greet(self, connection: socket.socket) -> bool:
         connection.recv(1)

@@ -16,6 +16,8 @@ EXECUTION = "/v1/execute/pix/"
 class Raw:
     """Listens on a free loopback port from `with` on. `seen` are the requests, in the order of their arrival."""
 
+    host = "http://127.0.0.1"
+
     def __init__(self, token: str = "Tok-3n.Of-The_Service") -> None:
         self.service = Service(token=token)
         self.seen: list[Request] = []
@@ -25,7 +27,7 @@ class Raw:
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"{self.host}:{self._listener.getsockname()[1]}"
 
     @property
     def executions(self) -> list[str]:
