@@ -1,15 +1,45 @@
-"""What a test found, and what one process of a run sent; redacted. Workers of a parallel run send it packed."""
+"""What a test found, what one process of a run sent, and what is said of a run as a whole: notes, the most important
+kind first; redacted. Workers of a parallel run send it packed.
+"""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum, auto
 from typing import Any
 
 from reports.grants import Generated, Grants
-from reports.notes import Note
 from reports.verdicts import RequirementResult
+
+
+class NoteKind(IntEnum):
+    """What a note is about, in the order in which notes are said."""
+
+    OUTCOME_UNKNOWN = auto()
+    UNREACHABLE = auto()
+    SUITE_FAILED = auto()
+    NOTHING_GRANTED = auto()
+    SET_UP = auto()
+    KNOWN_FAILURE = auto()
+    NOTHING_TESTED = auto()
+    CUT = auto()
+    GENERATED_TRAFFIC = auto()
+
+
+@dataclass(frozen=True)
+class Note:
+    """One line for people."""
+
+    kind: NoteKind
+    text: str
+
+
+def outcome_unknown(whose: str, remedy: str) -> Note:
+    """An execution of which no answer says whether money was moved."""
+    return Note(NoteKind.OUTCOME_UNKNOWN, f"OUTCOME UNKNOWN of {whose}: {remedy}")
+
 
 Evidence = dict[str, Any]
 """An exchange as reports/evidence.py gives it."""

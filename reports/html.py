@@ -17,8 +17,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from reports.conformance_json import Document, document_of
+from reports.handover import NoteKind
 from reports.headline import counts_of, headline, known_failures, permitted, remedy, run_line
-from reports.notes import NoteKind
 from reports.run import Run
 from reports.verdicts import ON_THE_SERVICE, TESTED, Verdict, deviation, fails
 from reports.wording import by_level, counted, grouped

@@ -10,8 +10,7 @@ from functools import cached_property
 from environments.profiles.profile import Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
-from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Observation
-from reports.notes import Note, NoteKind
+from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
 from reports.verdicts import (
     NOTHING_TESTED,
     Incomplete,

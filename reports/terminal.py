@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from reports.handover import NoteKind
 from reports.headline import count_lines, headline, remedy, run_line
-from reports.notes import NoteKind
 from reports.run import Run
 from reports.verdicts import Incomplete, RequirementResult, Verdict
 from reports.wording import counted, first_few, grouped

@@ -13,9 +13,8 @@ from typing import ClassVar
 from stdnum.br import cnpj, cpf
 
 from environments.sandbox.accounts import AccountOperations
-from environments.sandbox.body_fields import text
 from environments.sandbox.double_entry import Key, Ledger
-from environments.sandbox.messages import Data, Refusal, Request
+from environments.sandbox.messages import Data, Refusal, Request, text
 
 
 def is_phone(key: str) -> bool:

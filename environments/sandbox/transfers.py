@@ -6,9 +6,8 @@ import secrets
 from dataclasses import dataclass
 
 from environments.sandbox.accounts import AccountOperations
-from environments.sandbox.body_fields import cents, milliseconds, text
 from environments.sandbox.double_entry import Account, Ledger, Transfer
-from environments.sandbox.messages import Data, Refusal, Request
+from environments.sandbox.messages import Data, Refusal, Request, cents, milliseconds, text
 
 
 @dataclass(frozen=True)

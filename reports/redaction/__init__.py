@@ -14,8 +14,8 @@ The threat model: what never appears in output, in which forms, and what is out 
 | control characters, bidi overrides, lone surrogates | all: they show as escapes | new lines and tabs |
 
 Pure: no I/O, no clock. Read `redactor` first, then `engine`; the other modules answer one question each: `encodings`
-(how a value may be written), `spellings` (where it stands), `detectors` (what looks personal), `masks` (what is
-shown instead), `bodies` (which member a text belongs to), `http_parts` (addresses and headers).
+(how a value may be written), `spellings` (where it stands), `masks` (what looks personal, and what
+is shown instead), `bodies` (which member a text belongs to), `http_parts` (addresses and headers).
 """
 
 from reports.redaction.redactor import Redactor, redactor_of

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from environments.secrets import ANOTHER_PREFIX
 from reports.redaction import masks
-from reports.redaction.detectors import detect
 from reports.redaction.encodings import Reading, fold, readings
 from reports.redaction.knowledge import DETECTED, PERSONAL, Knowledge
-from reports.redaction.masks import is_within_word, names_nobody
+from reports.redaction.masks import detect, is_within_word, names_nobody
 from reports.redaction.spellings import LEAST
 from spec.interface import MARK
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from environments.secrets import ANOTHER_PREFIX, TOKEN, Known, Secrets
-from reports.redaction.detectors import NAMES
 from reports.redaction.encodings import fold, packed_forms, spellings
-from reports.redaction.masks import LONGEST, is_masked, is_plain
+from reports.redaction.masks import LONGEST, LOOKS_PERSONAL, is_masked, is_plain
 from reports.redaction.spellings import LEAST, Beside, Sought, Spellings
 from spec.interface import MARK
 
@@ -37,7 +36,7 @@ class Knowledge:
         self._personal: set[str] = set()
         self._in_pieces: set[str] = set()
         self._counts: dict[str, int] = {}
-        self._names = dict.fromkeys((*NAMES, "credentials", "cookie", TOKEN))
+        self._names = dict.fromkeys((*LOOKS_PERSONAL, "credentials", "cookie", TOKEN))
         self._placeholder: re.Pattern[str] | None = None
         self._fields = frozenset(_normal(name) for name in fields)
         self._secrets, self._read = secrets, 0

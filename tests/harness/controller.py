@@ -16,8 +16,7 @@ from environments.door.opening import BUDGET, Share
 from environments.door.preflight import Preflight, probe
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
-from reports.handover import packed, unpacked
-from reports.notes import Note, NoteKind
+from reports.handover import Note, NoteKind, packed, unpacked
 from reports.run import Run
 from reports.writing import make_folder, run_folder
 from tests.harness.door_notes import unknown_to_all

@@ -10,7 +10,7 @@ from environments.door.door import Door
 from environments.door.journal import REFUSED
 from environments.door.preflight import skewed
 from environments.door.token_monitor import MAY_HAVE_EXPIRED
-from reports.notes import Note, NoteKind, outcome_unknown
+from reports.handover import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_refusal, refusal_kind
 from spec.exchange import Exchange
 

@@ -12,8 +12,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Response, Server, Service
 from reports.causes import findings
 from reports.conformance_json import document_of
-from reports.handover import Observation
-from reports.notes import Note, NoteKind, outcome_unknown
+from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.run import Run
 from reports.terminal import Once, summary
 from reports.verdicts import RequirementResult, Verdict

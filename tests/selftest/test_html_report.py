@@ -13,10 +13,9 @@ from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
 from reports import conformance_json, html
 from reports.conformance_json import document_of
-from reports.handover import Observation
+from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
 from reports.html import requirements_from, summary_html
-from reports.notes import Note, NoteKind, outcome_unknown
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.requirements import ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from environments.sandbox import Data, Key, Refusal, Request, Response, Service
-from environments.sandbox.body_fields import text
+from environments.sandbox.messages import text
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, declined, problem, profile, verbatim
 from tests.selftest.proof.variants.lawful_scopes import DELETION
