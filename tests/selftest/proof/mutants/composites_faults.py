@@ -10,7 +10,7 @@ from tests.selftest.proof.mutants.encodings_faults import unreadable
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, Envelopes, Results, fixed
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, PLAIN, TRACE, Falls, argument, is_no_json
 from tests.selftest.proof.registry import broken, rows_of
-from tests.selftest.proof.variants.lawful_making import text
+from tests.selftest.proof.variants.lawful_making import READS, WRITES, text
 
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
 _RULES_OF_VALUES = {
@@ -91,11 +91,9 @@ def _is_malformed(request: Request) -> bool:
     return is_no_json(request) or '"' in argument(request)
 
 
-_READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
-_WRITES = ("executePix", "deletePixKey", "createPix", "transferExternal", "transferInternal", "transferP2p")
 for _name, _text, _operations, _trips in (
-    ("MissingToken", "a request without a token", ("registerPixKey", *_READS), lambda r: not r.header("Authorization")),
-    ("MalformedInput", "a body or a code that cannot be read", _WRITES, _is_malformed),
+    ("MissingToken", "a request without a token", ("registerPixKey", *READS), lambda r: not r.header("Authorization")),
+    ("MalformedInput", "a body or a code that cannot be read", ("executePix", "deletePixKey", *WRITES), _is_malformed),
 ):
     for _fall, _said, _answer, _rows in (
         (

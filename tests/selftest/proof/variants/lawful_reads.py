@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response, Service
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import Finishes, as_json, empty, page, text
+from tests.selftest.proof.variants.lawful_making import READS, WRITES, Finishes, as_json, empty, page, text
 
-READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
-WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
     "AnEmptyArray": (lambda: as_json(200, []), ()),
     "AnArray": (lambda: as_json(200, [{"id": "1", "status": "DONE"}, {"id": "2"}]), ()),

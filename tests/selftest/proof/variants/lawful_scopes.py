@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from environments.sandbox import Refusal, Request, Service
-from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.registry import lawful, rows_of, variant
+from tests.selftest.proof.variants.lawful_making import READS, WRITES
 
 _ANSWER = ("json", "status", "envelope.shape")
 _RESULT = ("json*", "status", "envelope.*")
 
 
-def _hidden(operation: str, *rows: str) -> tuple[str, ...]:
-    return tuple(f"{operation}.{row}" for row in rows)
-
-
 EXECUTION = (
-    *_hidden("executePix", "json*", "status*", "envelope.*", "fields.*", "date.*", "accountType.*", "token.accepted"),
-    *_hidden("executePix", "request.sufficient", "id.*", "bank.*", "account.*", "digit.*", "branch.*", "document.*"),
-    *_hidden("executePix", "name.*", "type.*", "key.*", "value.*", "message.*", "error.*"),
+    *rows_of("executePix", "json*", "status*", "envelope.*", "fields.*", "date.*", "accountType.*", "token.accepted"),
+    *rows_of("executePix", "request.sufficient", "id.*", "bank.*", "account.*", "digit.*", "branch.*", "document.*"),
+    *rows_of("executePix", "name.*", "type.*", "key.*", "value.*", "message.*", "error.*"),
 )
 UNREAD = tuple(row for row in EXECUTION if not row.endswith(("status*", "token.accepted", "request.sufficient")))
-UNREAD = (*UNREAD, *_hidden("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"))
+UNREAD = (*UNREAD, *rows_of("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"))
 UNREAD = (*UNREAD, "executePix.status.example", "executePix.status.values")
 """What an answer cannot show that is longer or deeper than the suite reads; its status can be seen."""
-DELETION = _hidden("deletePixKey", *_RESULT, "contentType.accepted", "data")
+DELETION = rows_of("deletePixKey", *_RESULT, "contentType.accepted", "data")
 REGISTRATION = (
-    *_hidden("registerPixKey", *_RESULT, "Success.*", "Message.*", "Key.*", "DocumentNumber.*", "fields.*"),
-    *_hidden("registerPixKey", "token.accepted", "contentType.*", "body.pixKey*", "body.account", "body.sufficient"),
-    *_hidden("registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))),
+    *rows_of("registerPixKey", *_RESULT, "Success.*", "Message.*", "Key.*", "DocumentNumber.*", "fields.*"),
+    *rows_of("registerPixKey", "token.accepted", "contentType.*", "body.pixKey*", "body.account", "body.sufficient"),
+    *rows_of("registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))),
     "registerPixKey.repeated",
     *DELETION,
 )
@@ -35,11 +32,8 @@ INCONCLUSIVE = {
     "registerPixKey": REGISTRATION,
     "deletePixKey": DELETION,
     **{
-        operation: _hidden(operation, *_ANSWER)
-        for operation in (
-            "listPixKeys", "listAccounts", "getBalance", "listEntries",
-            "createPix", "transferExternal", "transferInternal", "transferP2p",
-        )
+        operation: rows_of(operation, *_ANSWER)
+        for operation in (*READS, *WRITES)
     },
 }  # fmt: skip
 
@@ -62,8 +56,8 @@ for _operation, _rows in INCONCLUSIVE.items():
     )  # fmt: skip
 lawful(
     "scope", "NoScopeForTransfers", "The token prepares nothing, and executes.", WithoutScope,
-    FORBIDDEN=("createPix", "transferExternal", "transferInternal", "transferP2p"),
-    hides=tuple(row for operation in ("createPix", "transfer*") for row in _hidden(operation, *_ANSWER)),
+    FORBIDDEN=WRITES,
+    hides=tuple(row for operation in ("createPix", "transfer*") for row in rows_of(operation, *_ANSWER)),
 )  # fmt: skip
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful
-from tests.selftest.proof.variants.lawful_making import profile
+from tests.selftest.proof.variants.lawful_making import WRITES, profile
 from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
 """What is tried with a key only where the key can be deleted again."""
-WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 WITH_ACCOUNT = ("listPixKeys", "getBalance", "listEntries")
 INCONCLUSIVE: dict[str, tuple[str, ...]] = {
     "one_code": (),
