@@ -1,4 +1,4 @@
-"""The registry of secrets: one call makes a value known, so that the door guards it and the redaction hides it.
+"""The registry of secrets: one call makes a value known, so that the door guards it and it is redacted.
 
 The door takes the token and the codes from here and nowhere else, and the redaction reads what is known before each
 text that it redacts. So neither happens alone, also for a token that is fetched again and a code that is prepared in
@@ -23,8 +23,8 @@ ANOTHER_PREFIX = "another "
 
 @dataclass(frozen=True, repr=False)
 class Known:
-    """A value that is guarded and hidden. `name` stands for it in output; a value that the profile lists has the number
-    of its `place` there. A secret is hidden in part, too, and in another letter case."""
+    """A value that is guarded and redacted. `name` stands for it in output; a value that the profile lists has the
+    number of its `place` there. A secret is redacted in part, too, and in another letter case."""
 
     name: str
     value: str
@@ -51,15 +51,15 @@ class Secrets:
         return frozenset(known.value for known in self.known if known.name == CODE and known.value)
 
     def learn(self, name: str, *values: str) -> None:
-        """Guard and hide values: accounts, keys, codes, or whatever else has a name."""
+        """Guard and redact values: accounts, keys, codes, or whatever else has a name."""
         self.known += [Known(name, value) for value in values]
 
     def learn_secret(self, name: str, *values: str) -> None:
-        """Guard and hide values of which no part may be shown."""
+        """Guard and redact values of which no part may be shown."""
         self.known += [Known(name, value, secret=True) for value in values]
 
     def learn_token(self, token: str) -> None:
-        """Send this token from now on; hide it, the wrong ones that are made from it, and what it says of a person."""
+        """Send this token from now on. Redact it, wrong ones made from it, and what it says of a person."""
         self._token = token
         self.learn_secret(TOKEN, *parts_that_tell(token))
         wrong = wrong_tokens(token).values()

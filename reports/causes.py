@@ -10,27 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from reports.deviations import Deviation, Row, groups_of, seen_together
+from reports.deviations import Deviation, Entry, groups_of, seen_together
 from reports.verdicts import Verdict
 from spec.interface import operations
 
 MOST_SAID = 6
 
 
-def findings(rows: Iterable[Row], inputs: Mapping[int, str]) -> list[dict[str, Any]]:
+def findings(requirements: Iterable[Entry], inputs: Mapping[int, str]) -> list[dict[str, Any]]:
     """The findings of a run, failures first. `inputs` says of an exchange which class of request it was, if any.
 
     Known failures have findings of their own, so that none of them stands for a failure that is new.
     """
-    deviations = [_deviation(row, inputs) for row in rows if row["verdict"] in (Verdict.FAIL, Verdict.WARN)]
-    known = [deviation for deviation in deviations if "known_failure" in deviation.row]
-    new = [deviation for deviation in deviations if "known_failure" not in deviation.row]
+    deviations = [_deviation(one, inputs) for one in requirements if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
+    known = [deviation for deviation in deviations if "known_failure" in deviation.requirement]
+    new = [deviation for deviation in deviations if "known_failure" not in deviation.requirement]
     found = [_finding(*group) for group in (*_grouped(new), *_grouped(known))]
     return sorted(found, key=lambda finding: (finding["verdict"] != Verdict.FAIL, "known_failure" in finding))
 
 
-def _deviation(row: Row, inputs: Mapping[int, str]) -> Deviation:
-    return Deviation(row, frozenset(label for number in row["exchanges"] if (label := inputs.get(number, ""))))
+def _deviation(requirement: Entry, inputs: Mapping[int, str]) -> Deviation:
+    labels = (inputs.get(number, "") for number in requirement["exchanges"])
+    return Deviation(requirement, frozenset(filter(None, labels)))
 
 
 def _grouped(deviations: list[Deviation]) -> Iterator[tuple[list[Deviation], list[Deviation]]]:
@@ -51,16 +52,16 @@ def _root(child: Deviation, parents: Mapping[str, Deviation]) -> Deviation:
 
 def _finding(group: list[Deviation], follows: list[Deviation]) -> dict[str, Any]:
     leader = group[0]
-    known = ("known_failure",) * ("known_failure" in leader.row)
+    known = ("known_failure",) * ("known_failure" in leader.requirement)
     return {
         "cause": leader.id,
         "requirements": [deviation.id for deviation in group],
         "operations": list(dict.fromkeys(one.operation for one in group if one.operation in operations())),
-        **{name: leader.row[name] for name in ("level", "verdict", "text", "section")},
+        **{name: leader.requirement[name] for name in ("level", "verdict", "text", "section")},
         "message": said(group),
-        "exchanges": list(dict.fromkeys(number for deviation in group for number in deviation.row["exchanges"])),
+        "exchanges": list(dict.fromkeys(number for each in group for number in each.requirement["exchanges"])),
         "follows": [deviation.id for deviation in follows],
-        **{name: leader.row[name] for name in known},
+        **{name: leader.requirement[name] for name in known},
     }
 
 

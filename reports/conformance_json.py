@@ -94,7 +94,7 @@ def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:
 
 def _left(run: Run) -> Document:
     return {
-        "left_behind": run.left_behind,
+        "left_behind": run.not_cleaned_up_in_words,
         "not_cleaned_up": [{**vars(key), "exchanges": list(key.exchanges)} for key in run.not_cleaned_up],
         "exchanges": [_outline(run.exchanges[number]) for number in sorted(run.exchanges)],
     }

@@ -15,7 +15,7 @@ from spec.interface import KEY_TYPES
 from spec.requirements import LEVELS
 from spec.rules import ROBUSTNESS
 
-Row = Mapping[str, Any]
+Entry = Mapping[str, Any]
 """A requirement as `document_of` gives it."""
 
 _COUNTED = re.compile(
@@ -29,12 +29,12 @@ _IN_SEQUENCE = re.compile(r"^in a sequence, (?:valid|again): ")
 class Deviation:
     """A requirement that fails or warns. `inputs` are the classes of the requests that show it."""
 
-    row: Row
+    requirement: Entry
     inputs: frozenset[str]
 
     @property
     def id(self) -> str:
-        return str(self.row["id"])
+        return str(self.requirement["id"])
 
     @property
     def operation(self) -> str:
@@ -57,18 +57,18 @@ class Deviation:
 
     @cached_property
     def exchanges(self) -> frozenset[int]:
-        return frozenset(self.row["exchanges"])
+        return frozenset(self.requirement["exchanges"])
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
         """What was found, without how often generated traffic saw it."""
-        parts = _COUNTED.sub("", self.row["message"] or "").split("; ")
+        parts = _COUNTED.sub("", self.requirement["message"] or "").split("; ")
         return tuple(dict.fromkeys(_IN_SEQUENCE.sub("", part) for part in parts if part))
 
     @property
     def weight(self) -> tuple[bool, int]:
         """What leads comes first: failures, then the level."""
-        return self.row["verdict"] != Verdict.FAIL, LEVELS.index(self.row["level"])
+        return self.requirement["verdict"] != Verdict.FAIL, LEVELS.index(self.requirement["level"])
 
 
 def seen_together(one: Deviation, other: Deviation) -> bool:

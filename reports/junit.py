@@ -17,7 +17,7 @@ def junit(document: dict[str, Any]) -> str:
     """
     suite = TestSuite(f"pix-conformance {document['environment']['name']}")
     suite.timestamp = document["started"]
-    cases = [_case(row) for row in document["requirements"]]
+    cases = [_case(requirement) for requirement in document["requirements"]]
     suite.add_testcases([_run_case(document, fails=any(case.is_failure for case in cases)), *cases])
     xml = JUnitXml()
     xml.add_testsuite(suite)
@@ -36,15 +36,15 @@ def _run_case(document: dict[str, Any], *, fails: bool) -> TestCase:
     return case
 
 
-def _case(row: dict[str, Any]) -> TestCase:
-    case = TestCase(row["id"], classname=row["operation"] or "general", time=0)
-    verdict, message = row["verdict"], row["message"]
-    if fails(row):
-        failure = Failure(message, row["level"])
-        failure.text = f"{row['text']} ({row['section']})"
+def _case(requirement: dict[str, Any]) -> TestCase:
+    case = TestCase(requirement["id"], classname=requirement["operation"] or "general", time=0)
+    verdict, message = requirement["verdict"], requirement["message"]
+    if fails(requirement):
+        failure = Failure(message, requirement["level"])
+        failure.text = f"{requirement['text']} ({requirement['section']})"
         case.result = [failure]
     elif verdict == Verdict.FAIL:
-        case.result = [Skipped(f"known failure: {row['known_failure']}: {message}")]
+        case.result = [Skipped(f"known failure: {requirement['known_failure']}: {message}")]
     elif verdict in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
         case.result = [Skipped(f"{verdict}: {message}")]
     elif verdict == Verdict.WARN or message:

@@ -93,7 +93,7 @@ class Run:
         return set(operations()) if None in named else {operation for operation in named if operation}
 
     @property
-    def left_behind(self) -> list[str]:
+    def not_cleaned_up_in_words(self) -> list[str]:
         """What was not cleaned up, in words."""
         return [*map(str, self.not_cleaned_up), *self.not_executed]
 

@@ -106,16 +106,14 @@ def shorten(reports: Iterable[Any]) -> None:
     """Reduce each failing report to one line, for pytest's short summary."""
     for report in reports:
         if explanations := getattr(report, "explained", ()):
-            report.longrepr = "; ".join(f"{row}: {message}" for row, message, _ in explanations)
+            report.longrepr = "; ".join(f"{requirement_id}: {message}" for requirement_id, message, _ in explanations)
 
 
 class Once:
     """Chooses among failing reports, so that each cause is explained once."""
 
     def __init__(self, findings: Iterable[Mapping[str, Any]]) -> None:
-        self._cause = {
-            row: finding["cause"] for finding in findings for row in (*finding["requirements"], *finding["follows"])
-        }
+        self._cause = {id: one["cause"] for one in findings for id in (*one["requirements"], *one["follows"])}
 
     def told(self, reports: Sequence[Any]) -> list[Any]:
         """The reports to show: each cause is explained by the test of its leading requirement, or else by the first.
@@ -129,10 +127,10 @@ class Once:
         """For each cause the test and the requirement that explain it."""
         found: dict[str, tuple[str, str]] = {}
         for report in reports:
-            for row, *_ in getattr(report, "explained", ()):
-                cause = self._cause.get(row, row)
-                if cause not in found or (row == cause != found[cause][1]):
-                    found[cause] = report.nodeid, row
+            for requirement_id, *_ in getattr(report, "explained", ()):
+                cause = self._cause.get(requirement_id, requirement_id)
+                if cause not in found or (requirement_id == cause != found[cause][1]):
+                    found[cause] = report.nodeid, requirement_id
         return found
 
     def _reduced(self, report: Any, teller: Mapping[str, tuple[str, str]]) -> bool:

@@ -116,7 +116,7 @@ def merged(results: Iterable[RequirementResult]) -> dict[str, RequirementResult]
 
 def counts(results: Results) -> dict[str, dict[str, int]]:
     """Verdicts by level, levels and verdicts in their order."""
-    tally: Counter[tuple[str, str]] = Counter((row.level, result.verdict) for row, result in results)
+    tally: Counter[tuple[str, str]] = Counter((requirement.level, result.verdict) for requirement, result in results)
     return {
         level: {verdict.value: tally[level, verdict] for verdict in Verdict if tally[level, verdict]}
         for level in LEVELS
@@ -128,11 +128,11 @@ def coverage(results: Results) -> dict[str, dict[str, int]]:
     """For each level how many requirements an exchange can show, and how many were tested."""
     return {
         level: {
-            "tested": sum(row.level == level and result.verdict in TESTED for row, result in results),
-            "testable": sum(row.level == level and not row.untestable for row, _ in results),
+            "tested": sum(requirement.level == level and result.verdict in TESTED for requirement, result in results),
+            "testable": sum(requirement.level == level and not requirement.untestable for requirement, _ in results),
         }
         for level in LEVELS
-        if any(row.level == level for row, _ in results)
+        if any(requirement.level == level for requirement, _ in results)
     }
 
 

@@ -18,9 +18,9 @@ def run_folder(environment: str, started: datetime) -> Path:
 def make_folder(folder: Path) -> None:
     """Make the folder and prove that it can be written. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    probe = folder / f".write-{secrets.token_hex(4)}"
-    probe.touch(mode=0o600)
-    probe.unlink()
+    trial = folder / f".write-{secrets.token_hex(4)}"
+    trial.touch(mode=0o600)
+    trial.unlink()
 
 
 def make_writable(folder: Path) -> Path | None:

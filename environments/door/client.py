@@ -39,7 +39,7 @@ class Client:
     def send(
         self,
         operation: str,
-        argument: str | bytes | None = None,
+        path_parameter: str | bytes | None = None,
         *,
         credential: str = VALID,
         query: str = "",
@@ -47,20 +47,20 @@ class Client:
         valid: bool = False,
         **sent: Any,
     ) -> Exchange:
-        """Call an operation. `argument` is its path parameter; `sent` is what `_request` takes beside the credential:
+        """Call an operation. `path_parameter` goes into its path; `sent` is what else `_request` takes:
         `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
         Characters in `safe` stay as they are in the path. `valid` says that the interface document promises a success.
         """
-        method, path = operations()[operation].method, _path(operation, argument, safe) + query
+        method, path = operations()[operation].method, _path(operation, path_parameter, safe) + query
         request = self._request(method, path, credential=credential, **sent)
         return self.door.exchange(request, Intent(operation, credential, valid))
 
-    def send_to_sibling(self, operation: str, argument: str | None = None, **sent: Any) -> Exchange:
+    def send_to_sibling(self, operation: str, path_parameter: str | None = None, **sent: Any) -> Exchange:
         """Send the same request to an undocumented path beside the documented one."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
-        path = "/".join([*static[:-1], synthetic(), *([quote(argument, safe="")] if argument else [])])
+        path = "/".join([*static[:-1], synthetic(), *([quote(path_parameter, safe="")] if path_parameter else [])])
         return self.door.exchange(self._request(documented.method, path, **sent), Intent(""))
 
     def _harmless(self) -> requests.PreparedRequest:
@@ -92,8 +92,8 @@ class Client:
         return request
 
 
-def _path(operation: str, argument: str | bytes | None, safe: str = "") -> str:
+def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:
     documented = operations()[operation]
-    if documented.path_parameter is None or argument is None:
+    if documented.path_parameter is None or path_parameter is None:
         return documented.path
-    return documented.path.replace(f"{{{documented.path_parameter}}}", quote(argument, safe=safe))
+    return documented.path.replace(f"{{{documented.path_parameter}}}", quote(path_parameter, safe=safe))

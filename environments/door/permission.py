@@ -17,7 +17,7 @@ _EXECUTION = "executePix"
 
 
 def synthetic() -> str:
-    """An identifier that names nobody: the mark of the suite and eight random hex digits."""
+    """A synthetic identifier, which names nobody: MARK and eight random hex digits."""
     return f"{MARK}{secrets.token_hex(4)}"
 
 
@@ -66,5 +66,5 @@ def _is_execution_of(path: str, codes: Set[str]) -> bool:
 
 
 def _is_synthetic(path: str) -> bool:
-    """Whether the code carries the mark, however a server reads the path."""
+    """Whether the code is a synthetic identifier, however a server reads the path."""
     return all(MARK in code for code in path_parameters_reached(_EXECUTION, path))

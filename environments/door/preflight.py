@@ -34,7 +34,7 @@ class Preflight:
     notes: tuple[str, ...] = ()
 
 
-def probe(door: Door, client: Client, profile: Profile) -> Preflight:
+def check(door: Door, client: Client, profile: Profile) -> Preflight:
     """Send a read, or only connect where none is allowed."""
     if "read" not in profile.allow:
         return Preflight(door.connect())

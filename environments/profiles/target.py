@@ -68,9 +68,9 @@ def _secrets(profile: Profile, token: str) -> Secrets:
     """What is secret about a target, before anything is sent to it."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)
-    hidden = {header.name for header in profile.headers if is_secret(header)}
+    redacted = {header.name for header in profile.headers if is_secret(header)}
     for name, value in resolve_headers(profile):
-        if name in hidden:
+        if name in redacted:
             secrets.learn_secret(f"header {name}", value)
     if passphrase := resolve_passphrase(profile):
         secrets.learn_secret("passphrase", passphrase)

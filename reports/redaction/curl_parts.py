@@ -18,7 +18,7 @@ _LARGEST_READ = 400_000
 
 
 class CurlParts:
-    """Takes requests apart by what an engine hides. `meaning` says what a credential was that is not the token."""
+    """Takes requests apart by what an engine redacts. `meaning` says what a credential was that is not the token."""
 
     def __init__(self, engine: Engine, shell: Shell) -> None:
         self._engine, self._shell = engine, shell
@@ -74,25 +74,25 @@ class CurlParts:
 
     def _token(self, token: Token, names: _Names) -> Iterator[Part]:
         long = token.kind == "string" and len(token.text) > self._engine.window and not token.personal
-        hidden = token.text if long and _is_filler(token.text) else redacted(token, self._engine)
-        if hidden in (token.text, printable_json(token.text)) or _said(hidden) == content(token.text):
+        redacted_text = token.text if long and _is_filler(token.text) else redacted(token, self._engine)
+        if redacted_text in (token.text, printable_json(token.text)) or _said(redacted_text) == content(token.text):
             yield token.text
-        elif self._engine.knowledge.placeholder.fullmatch(content(hidden)) and token.kind != "word":
-            yield from ('"', self._hidden(content(hidden), names), '"')
+        elif self._engine.knowledge.placeholder.fullmatch(content(redacted_text)) and token.kind != "word":
+            yield from ('"', self._redacted(content(redacted_text), names), '"')
         elif token.kind == "word":
             yield names.variable()
-        elif self._is_split(hidden):
-            yield from self._parts(hidden, "as it was sent", "json")
+        elif self._is_split(redacted_text):
+            yield from self._parts(redacted_text, "as it was sent", "json")
         else:
             yield from ('"', names.variable(), '"')
 
-    def _hidden(self, placeholder: str, names: _Names) -> Value:
+    def _redacted(self, placeholder: str, names: _Names) -> Value:
         known = placeholder in self._engine.knowledge.plain or placeholder.strip("<>") in self._shell.values
         return self._value(placeholder, "as it was sent", "json") if known else names.variable()
 
-    def _is_split(self, hidden: str) -> bool:
-        """Whether only known values within a longer text are hidden."""
-        pieces = self._engine.knowledge.placeholder.split(hidden)
+    def _is_split(self, redacted_text: str) -> bool:
+        """Whether only known values within a longer text are redacted."""
+        pieces = self._engine.knowledge.placeholder.split(redacted_text)
         return len(pieces) > 1 and all(piece in self._engine.knowledge.plain for piece in pieces[1::2])
 
 
@@ -117,8 +117,8 @@ class _Names:
         return variable(name, f"{self.member[:40]} as it was sent")
 
 
-def _said(hidden: str) -> str:
-    return content(hidden) if hidden[:1] == '"' else hidden
+def _said(redacted_text: str) -> str:
+    return content(redacted_text) if redacted_text[:1] == '"' else redacted_text
 
 
 def _is_filler(text: str) -> bool:

@@ -83,7 +83,7 @@ class Engine:
         return Redacted(shown[: max(0, len(shown) - margin)], complete)
 
     def whole(self, text: str) -> str:
-        """A text that is one value: short values of the profile are hidden too."""
+        """A text that is one value: short values of the profile are redacted too."""
         return self.knowledge.whole(text) or self.redact(text)
 
     def mask(self, text: str) -> str:
@@ -100,13 +100,13 @@ class Engine:
         return "".join(piece if at % 2 else self._masked(piece) for at, piece in enumerate(pieces))
 
     def number(self, text: str, personal: bool) -> str:
-        """A JSON number; its digits are hidden where its field or what stands in it asks for it."""
+        """A JSON number; its digits are masked where its field or what stands in it asks for it."""
         if not personal and len(text) < LEAST:
             return text
-        hidden = personal or any(
+        masked = personal or any(
             find.rank < PERSONAL or find.end - find.start >= 8 for find in self._finds(text[: 8 * masks.LONGEST])
         )
-        return masks.mask_number(text) if hidden else text
+        return masks.mask_number(text) if masked else text
 
     def _redacted(self, text: str) -> str:
         for _ in range(_PASSES):

@@ -47,7 +47,7 @@ def mask(text: str) -> str:
 
 
 def is_masked(text: str) -> bool:
-    """Whether nothing would be hidden by masking once more."""
+    """Whether masking would change nothing; by masking once more."""
     return mask(text[:LONGEST]) == text[:LONGEST]
 
 
@@ -125,7 +125,7 @@ def _masked(text: str) -> str:
 
 
 def names_nobody(text: str) -> bool:
-    """Whether nothing would be hidden in a personal text: it is masked, or so are all words beyond the vocabulary."""
+    """Whether a personal text needs no redaction: it is masked, or so are all words beyond the vocabulary."""
     return is_masked(text) or (len(text) < 2 * _LONGEST and mask_others(text) == text)
 
 

@@ -83,7 +83,7 @@ class Redactor:
 
     @property
     def _engine(self) -> Engine:
-        """The engine, which hides everything that is known by now."""
+        """The engine, which redacts everything that is known by now."""
         self._knowledge.read()
         return self._of_known
 
@@ -91,7 +91,7 @@ class Redactor:
         """Hide what the personal members of a JSON body hold wherever else it turns up.
 
         Learned are strings of four characters or more and numbers of five digits or more; not learned are
-        words of the interface such as `DONE`, and identifiers that the suite invented.
+        words of the interface such as `DONE`, and synthetic identifiers of the suite.
         """
         text = decoded(body)
         if is_json_like(text):

@@ -27,8 +27,8 @@ def document_is_masked(exchange: Exchange) -> str:
 @rule("executePix.document.partly")
 def document_is_partly_visible(exchange: Exchange) -> str:
     """Part of the tax document of the counterparty is visible."""
-    hidden = is_fully_masked(text_in(exchange, "document"))
-    return "expected a partly visible tax document, got one with every character masked" if hidden else ""
+    fully_masked = is_fully_masked(text_in(exchange, "document"))
+    return "expected a partly visible tax document, got one with every character masked" if fully_masked else ""
 
 
 @rule("executePix.type.kind")

@@ -92,7 +92,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations):
     "key_type",
     [pytest.param(name, marks=requirement(f"registerPixKey.pixKeyType.{name}"), id=name) for name in KEY_TYPES],
 )
-def test_documented_kind_is_accepted(key_type, registrations):
+def test_documented_key_type_is_accepted(key_type, registrations):
     """Keys of a documented type can be registered."""
     require_permission(
         key_type in registrations.key_types, f"pix_keys permits no key of the type {key_type}; supply one"
@@ -102,7 +102,7 @@ def test_documented_kind_is_accepted(key_type, registrations):
 
 
 @requirement("registerPixKey.pixKeyType.undocumented")
-def test_undocumented_kind_is_not_registered(registrations):
+def test_undocumented_key_type_is_not_registered(registrations):
     """A key type that is not documented is not registered with Success true."""
     assert_found(
         none_granted(registrations.tried[Attempted.UNDOCUMENTED_TYPE], "a key of an undocumented type is registered")
@@ -116,7 +116,7 @@ def test_another_name_of_random_is_not_registered(registrations):
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
-def test_kind_in_lower_case(registrations):
+def test_key_type_in_lower_case(registrations):
     """A key type in lower-case letters is not registered."""
     tried = registrations.tried[Attempted.LOWER_CASE]
     supplied(tried, DELETIONS_NEEDED)
@@ -148,7 +148,7 @@ def test_repeated_registration(registrations):
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
-def test_numeric_kinds(registrations):
+def test_numeric_key_types(registrations):
     """Digits as key type are answered in this way."""
     tried = registrations.tried[Attempted.NUMERIC]
     supplied(tried, DELETIONS_NEEDED)

@@ -13,7 +13,7 @@ import pytest
 
 from environments.door.liveness import UnreachableError
 from environments.door.opening import BUDGET, Share
-from environments.door.preflight import Preflight, probe
+from environments.door.preflight import Preflight, check
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
 from reports.handover import Note, NoteKind, packed, unpacked
@@ -121,16 +121,16 @@ class Controller:
 
     def _check_target(self) -> None:
         run, redact = self._run, self._session.collector.redactor.text
-        found = self._probe()
+        found = self._run_preflight()
         run.said += [Note(NoteKind.SET_UP, redact(note)) for note in found.notes]
         if found.unreachable:
             run.unreachable = redact(found.unreachable)
             why = f"{run.base_url} cannot be reached: {found.unreachable}; this is no verdict on the service"
             pytest.exit(redact(why), returncode=7)
 
-    def _probe(self) -> Preflight:
+    def _run_preflight(self) -> Preflight:
         try:
             with self._interruption.may_stop():
-                return probe(self._session.door, self._session.client, self._session.profile)
+                return check(self._session.door, self._session.client, self._session.profile)
         except UnreachableError as error:
             return Preflight(str(error))

@@ -56,7 +56,7 @@ class Case:
     operation: str
     where: str = ""
     what: str = ""
-    argument: str | bytes | None = None
+    path_parameter: str | bytes | None = None
     body: bytes | None = None
     content_type: str | None = JSON
     query: str = ""
@@ -69,13 +69,13 @@ class Case:
         """How large the request is; of two cases that show the same the smaller one is shown, and one without
         NUL, which no shell can pass on."""
         body = self.body or b""
-        return len(self.argument or "") + len(body) + len(self.query) + _NOT_RUNNABLE * (b"\0" in body)
+        return len(self.path_parameter or "") + len(body) + len(self.query) + _NOT_RUNNABLE * (b"\0" in body)
 
     def send(self, client: Client) -> Exchange:
         """Send it."""
         return client.send(
             self.operation,
-            self.argument,
+            self.path_parameter,
             body=self.body,
             content_type=self.content_type,
             credential=self.credential,
@@ -86,17 +86,17 @@ class Case:
 
 
 def synthetic_text(text: str) -> str:
-    """The text as an identifier of the suite. Each part that a lenient reader splits it into carries the mark."""
+    """The text as a synthetic identifier, and so is each part that a lenient reader splits it into."""
     return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
 
 
 def synthetic_bytes(text: bytes) -> bytes:
-    """Bytes that need not be text as an identifier of the suite."""
+    """Bytes that need not be text as a synthetic identifier."""
     return MARK.encode() + text.replace(b"/", b"").replace(b"\\", b"")
 
 
 def harmless(value: Any, name: str = "") -> Any:
-    """A JSON value whose strings carry the mark, and whose numbers name no account and no key.
+    """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key.
 
     The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members.
     """

@@ -12,7 +12,7 @@ from tests.traffic import invalid
 from tests.traffic.case import NAMED_TYPES, Case, Form, as_bytes, form_of, places_of
 
 _REGISTER = "registerPixKey"
-_ARGUMENTS = (
+_PATH_PARAMETERS = (
     "very long", "with an encoded slash", "outside the basic plane", "with quotes", "with NUL", "with a question mark",
 )  # fmt: skip
 _TEXTS = ("cut short", "empty", "an array", "a text", "null", "an empty object", "deeply nested", "no UTF-8")
@@ -25,13 +25,15 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
     if "fuzz" not in profile.allow:
         return
     if operation == "executePix":
-        yield from invalid.with_parameter(Case(operation), _ARGUMENTS)
+        yield from invalid.with_parameter(Case(operation), _PATH_PARAMETERS)
     elif documented.path_parameter and documented.method == "GET":
         yield from invalid.with_parameter(Case(operation), ("unknown", "with an encoded slash"))
     elif operation == _REGISTER:
         yield from _registrations(profile)
     elif documented.method == "DELETE":
-        yield from invalid.with_each(Case(operation, argument=synthetic()), "body", "body", invalid.TEXTS, _TEXTS[:4])
+        yield from invalid.with_each(
+            Case(operation, path_parameter=synthetic()), "body", "body", invalid.TEXTS, _TEXTS[:4]
+        )
     elif documented.method == "POST":
         yield from invalid.with_each(Case(operation), "body", "body", invalid.TEXTS, _TEXTS[:2])
         yield from invalid.with_member(
@@ -41,18 +43,18 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
 
 def _registrations(profile: Profile) -> Iterator[Case]:
     form = form_of(_REGISTER, profile) or {}
-    case = Case(_REGISTER, argument=profile.accounts[0] if profile.accounts else synthetic(), body=as_bytes(form))
+    case = Case(_REGISTER, path_parameter=profile.accounts[0] if profile.accounts else synthetic(), body=as_bytes(form))
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS)
     yield from invalid.with_other_types(case, form, ("null", "a number"))
     yield from invalid.with_member(case, form, "account", invalid.VALUES, ("an object",))
     yield from invalid.with_member(case, form, "pixKey", invalid.STRINGS, _STRINGS)
     yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, ("a form",))
-    yield replace(case, where="accountId", what="unknown", argument=synthetic())
+    yield replace(case, where="accountId", what="unknown", path_parameter=synthetic())
 
 
 def incomplete(profile: Profile, account: str) -> Iterator[Case]:
     """Registrations of a synthetic key, each without one of the documented members."""
-    return invalid.without_each_member(Case(_REGISTER, argument=account), form_of(_REGISTER, profile) or {})
+    return invalid.without_each_member(Case(_REGISTER, path_parameter=account), form_of(_REGISTER, profile) or {})
 
 
 # -- generated traffic -------------------------------------------------------------------------------------------------
@@ -73,10 +75,12 @@ def coverage(operation: str, profile: Profile) -> Iterator[Case]:
 
     place = next(iter(places_of(operation, profile)), None)
     form = form_of(operation, profile)
-    case = Case(operation, argument=place, body=as_bytes(form) if form else None)
+    case = Case(operation, path_parameter=place, body=as_bytes(form) if form else None)
     yield from invalid.with_each(case, "query", "query", invalid.QUERIES)
     if operations()[operation].path_parameter:
-        yield from invalid.with_parameter(case, invalid.ARGUMENTS if operation == "executePix" else invalid.EVERYWHERE)
+        yield from invalid.with_parameter(
+            case, invalid.PATH_PARAMETERS if operation == "executePix" else invalid.EVERYWHERE
+        )
     credentials = invalid.CREDENTIALS if operation in _OF_EVERY_CREDENTIAL else invalid.COMMON_CREDENTIALS
     yield from invalid.with_each(case, "Authorization", "credential", invalid.CREDENTIALS, credentials)
     if form:
@@ -86,7 +90,7 @@ def coverage(operation: str, profile: Profile) -> Iterator[Case]:
 
 def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
     registers, deletes = case.operation == "registerPixKey", case.operation == "deletePixKey"
-    own = replace(case, argument=profile.accounts[0]) if deletes and profile.accounts else case
+    own = replace(case, path_parameter=profile.accounts[0]) if deletes and profile.accounts else case
     hardest = _HARDEST[case.operation]
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, None if registers else invalid.ANYWHERE)
     yield from invalid.without_each_member(case, form)

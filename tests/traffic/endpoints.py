@@ -127,17 +127,19 @@ class Endpoints:
 
         For a synthetic account: what a deletion without a key does to a real one is not shown.
         """
-        argument = synthetic() if operations()[operation].path_parameter else None
+        path_parameter = synthetic() if operations()[operation].path_parameter else None
         compared: list[Comparison] = []
         for body in _invalid_bodies(operation, self._profile):
             if not any(each.tells_apart for each in compared):
-                compared.append(self._send_to_sibling(self._client.send(operation, argument, body=body)))
+                compared.append(self._send_to_sibling(self._client.send(operation, path_parameter, body=body)))
         return replace(evidence, invalid=tuple(compared))
 
     def _send_to_sibling(self, seen: Exchange) -> Comparison:
         """Send a request once more, to the path beside the endpoint; never with a real code."""
-        argument = synthetic() if seen.operation == "executePix" else _argument(seen)
-        return Comparison(seen, self._client.send_to_sibling(seen.operation, argument, body=seen.request.body or None))
+        path_parameter = synthetic() if seen.operation == "executePix" else _path_parameter_of(seen)
+        return Comparison(
+            seen, self._client.send_to_sibling(seen.operation, path_parameter, body=seen.request.body or None)
+        )
 
     def _send_harmlessly(self, operation: str) -> Exchange:
         """A request that can do nothing to anybody: for a synthetic identifier, or an empty object as body. A read is
@@ -170,7 +172,7 @@ class Endpoints:
         accepted = [other for other in others if succeeded(other) and other.response and not is_page(other.response)]
         if operations()[seen.operation].path_parameter is None:
             return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
-        return any(_argument(other) == _argument(seen) for other in accepted)
+        return any(_path_parameter_of(other) == _path_parameter_of(seen) for other in accepted)
 
     def _send_and_compare_registrations(self, beside: Exchange) -> bool:
         """Send registrations that may be refused, where no requirement of the registration is selected. True where all
@@ -208,7 +210,7 @@ def _counts(compared: Comparison) -> bool:
     return compared.tells_apart and not is_passing(compared.beside)
 
 
-def _argument(exchange: Exchange) -> str | None:
+def _path_parameter_of(exchange: Exchange) -> str | None:
     return exchange.request.last_segment if operations()[exchange.operation].path_parameter else None
 
 

@@ -13,7 +13,7 @@ from tests.traffic.case import JSON, Case, Form, as_bytes, synthetic_bytes, synt
 LONG, LONGER, LONGEST = 300, 5_000, 70_000
 """Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB."""
 
-ARGUMENTS: Mapping[str, str | bytes] = {
+PATH_PARAMETERS: Mapping[str, str | bytes] = {
     "unknown": synthetic_text("0"),
     "over-long": synthetic_text("x" * LONG),
     "very long": synthetic_text("9" * LONGER),
@@ -173,7 +173,9 @@ def with_member(
 
 def with_parameter(case: Case, names: Iterable[str]) -> Iterator[Case]:
     """The case with synthetic path parameters, and with its body: a service may read that first."""
-    for each in with_each(case, operations()[case.operation].path_parameter or "", "argument", ARGUMENTS, names):
+    for each in with_each(
+        case, operations()[case.operation].path_parameter or "", "path_parameter", PATH_PARAMETERS, names
+    ):
         yield replace(each, raw=each.what == RAW)
 
 

@@ -72,11 +72,11 @@ class Traffic:
 
     def _visited(self, operation: str) -> list[Exchange]:
         if operation in READS:
-            argument = self.account if operations()[operation].path_parameter else None
+            path_parameter = self.account if operations()[operation].path_parameter else None
             sent = [seen for seen in self.client.door.exchanges if seen.operation == operation]
             known = [seen for seen in sent if seen.expects_success]
-            valid = known[-1] if known else self.client.send(operation, argument, valid=True)
-            return [valid, self.client.send(operation, argument, credential="no header")]
+            valid = known[-1] if known else self.client.send(operation, path_parameter, valid=True)
+            return [valid, self.client.send(operation, path_parameter, credential="no header")]
         prepared = [seen for seen in self.prepare_once() if seen.operation == operation]
         if prepared:
             return prepared

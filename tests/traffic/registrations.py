@@ -152,8 +152,8 @@ def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
 _UNDOCUMENTED = (Attempted.OTHER_NAME, Attempted.UNDOCUMENTED_TYPE)
 
 
-def _without_token(probes: Iterable[tuple[PixKey, str]]) -> Iterator[Attempt]:
-    return (Attempt(Attempted.WITHOUT_A_TOKEN, key, key.type, credential) for key, credential in probes)
+def _without_token(credentials: Iterable[tuple[PixKey, str]]) -> Iterator[Attempt]:
+    return (Attempt(Attempted.WITHOUT_A_TOKEN, key, key.type, credential) for key, credential in credentials)
 
 
 def _other_schemes(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:

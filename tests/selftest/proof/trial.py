@@ -88,4 +88,4 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     rows = {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
     document = document_of(run)
     said = {"findings": tuple(document["findings"]), "notes": tuple(document["notes"])}
-    return Trial(int(status), rows, run.requests, tuple(run.errors), left=tuple(run.left_behind), **said)
+    return Trial(int(status), rows, run.requests, tuple(run.errors), left=tuple(run.not_cleaned_up_in_words), **said)

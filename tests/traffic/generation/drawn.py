@@ -32,8 +32,8 @@ _BREAKAGES = st.sampled_from(
 )
 
 
-def arguments(operation: str, body: bytes | None) -> SearchStrategy[Case]:
-    """Path parameters of all of Unicode and of bytes that are no text, with the mark of the suite."""
+def path_parameters(operation: str, body: bytes | None) -> SearchStrategy[Case]:
+    """Path parameters of all of Unicode and of bytes that are no text, as synthetic identifiers."""
     name = operations()[operation].path_parameter or ""
     texts = st.builds(
         lambda text, raw: Case(operation, name, "text", synthetic_text(text), body, raw=raw), _TEXT, st.booleans()
@@ -47,17 +47,17 @@ def queries(operation: str, places: Sequence[str]) -> SearchStrategy[Case]:
     from urllib.parse import urlencode
 
     pairs = st.lists(st.tuples(_UNICODE, _TEXT), min_size=1, max_size=3)
-    argument = st.sampled_from(places) if places else st.none()
+    path_parameter = st.sampled_from(places) if places else st.none()
     return st.builds(
         lambda where, query: Case(operation, "query", "text", where, query="?" + urlencode(query, errors="replace")),
-        argument,
+        path_parameter,
         pairs,
     )
 
 
 def bodies(operation: str, places: Sequence[str], body: Mapping[str, Any]) -> SearchStrategy[Case]:
     """Bodies of the documented form with members replaced, removed or added, and texts that are broken."""
-    argument = st.sampled_from(places) if places else st.none()
+    path_parameter = st.sampled_from(places) if places else st.none()
     names = tuple(body)
     strange = st.dictionaries(st.one_of(st.sampled_from(names), _UNICODE), JUNK, min_size=1, max_size=2)
     gone = st.sets(st.sampled_from(names), max_size=1)
@@ -73,11 +73,13 @@ def bodies(operation: str, places: Sequence[str], body: Mapping[str, Any]) -> Se
         return Case(operation, "body", "broken text", where, text[:place] + breakage + (b"" if cut else text[place:]))
 
     return st.one_of(
-        st.builds(changed, argument, strange, gone),
-        st.builds(changed, argument, strange, gone),
-        st.builds(broken, argument, _BREAKAGES, st.integers(0, 500), st.booleans()),
+        st.builds(changed, path_parameter, strange, gone),
+        st.builds(changed, path_parameter, strange, gone),
+        st.builds(broken, path_parameter, _BREAKAGES, st.integers(0, 500), st.booleans()),
         st.builds(
-            lambda where, value: Case(operation, "body", "a value", where, as_bytes(harmless(value))), argument, JUNK
+            lambda where, value: Case(operation, "body", "a value", where, as_bytes(harmless(value))),
+            path_parameter,
+            JUNK,
         ),
     )
 

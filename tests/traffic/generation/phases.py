@@ -91,7 +91,7 @@ class Generation:
         form = form_of(operation, self.profile)
         strategies = [schema.fuzzing_cases(operation, places if form else (), form)]
         if operations()[operation].path_parameter:
-            strategies.append(drawn.arguments(operation, as_bytes(form) if form else None))
+            strategies.append(drawn.path_parameters(operation, as_bytes(form) if form else None))
         if form:
             strategies += [drawn.bodies(operation, places, form)] * 2
         else:

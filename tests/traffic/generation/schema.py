@@ -45,8 +45,8 @@ def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
     return {operation.definition.raw["operationId"]: operation for operation in found}
 
 
-def coverage_cases(operation: str, argument: str | None, form: Form) -> Iterator[Case]:
-    """The coverage phase: boundary values of the schema. `argument` is the place of a body, `form` a valid one."""
+def coverage_cases(operation: str, path_parameter: str | None, form: Form) -> Iterator[Case]:
+    """The coverage phase: boundary values of the schema. `path_parameter` is the place of a body, `form` a valid one."""
     source = _operations()[operation]
     cases = source.schema.iter_coverage_cases(
         source,
@@ -56,7 +56,7 @@ def coverage_cases(operation: str, argument: str | None, form: Form) -> Iterator
     for case in cases:
         data = case.meta.phase.data
         if data.scenario not in _CUT:
-            yield _case(operation, case, argument, form, data.description)
+            yield _case(operation, case, path_parameter, form, data.description)
 
 
 def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchStrategy[Case]:
@@ -64,8 +64,8 @@ def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchSt
     source = _operations()[operation]
     modes = list(GenerationMode) if operation in NEGATIVE_IS_POSSIBLE else [GenerationMode.POSITIVE]
     drawn = st.one_of([source.as_strategy(generation_mode=mode, feedback=NO_FEEDBACK) for mode in modes])
-    argument = st.sampled_from(places) if places else st.none()
-    return st.builds(lambda case, where: _case(operation, case, where, form, "of the schema"), drawn, argument)
+    path_parameter = st.sampled_from(places) if places else st.none()
+    return st.builds(lambda case, where: _case(operation, case, where, form, "of the schema"), drawn, path_parameter)
 
 
 def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form, what: str) -> Case:
