@@ -49,18 +49,13 @@ def open_door(
     resend: Container[str] = (),
 ) -> Door:
     """The door to the target. `kept` is the folder of the journal where the profile names none."""
-    limits = profile.limits
+    limits, shared = profile.limits, None if share.worker is None else share.folder / BUDGET
     record = record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
     return Door(
         target.base_url,
         allow=profile.allow,
         wire=_wire_settings(profile),
-        budget=Budget(
-            requests=limits.requests,
-            executions=limits.executions,
-            rate=limits.rate,
-            shared=None if share.worker is None else share.folder / BUDGET,
-        ),
+        budget=Budget(requests=limits.requests, executions=limits.executions, rate=limits.rate, shared=shared),
         journal=_journal(profile, target.base_url, run=share.run, kept=kept, folder=share.folder, resend=resend),
         secrets=target.secrets,
         refresh=target.refresh,
