@@ -26,9 +26,8 @@ from tests.traffic.registrar import Registrations
 def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
     """Find out whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid."""
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
-    for answer in answers:
-        if succeeded(answer):
-            return holds(answer)
+    if granted := list(filter(succeeded, answers)):
+        return holds(granted[0])
     statuses = {answer.response.status for answer in answers if answer.response}
     shown = tuple(answers[:1])
     if statuses != {401}:
@@ -43,8 +42,7 @@ def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str,
     if witness:
         return deviates(f"status 401, while {witness[0].operation} accepts the token", *shown, *witness)
     others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
-    message = f"status 401, and no other operation shows that the token is valid{others}"
-    return inconclusive(message, *shown)
+    return inconclusive(f"status 401, and no other operation shows that the token is valid{others}", *shown)
 
 
 def _send_what_shows_the_token(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
@@ -53,9 +51,9 @@ def _send_what_shows_the_token(endpoints: Endpoints, but: str) -> tuple[Exchange
     traffic = endpoints.traffic
     for operation in ("executePix", "registerPixKey"):
         if operation != but and traffic.permitted(operation):
-            granted = [seen for seen in endpoints.send_everything() if seen.operation == operation and succeeded(seen)]
-            if granted:
-                return (granted[0],)
+            granted = (seen for seen in endpoints.send_everything() if seen.operation == operation and succeeded(seen))
+            if seen := next(granted, None):
+                return (seen,)
     for operation in filter(traffic.permitted, READS):
         valid, without = traffic.visit(operation)[:2]
         if succeeded(valid) and without.response is not None and is_refusal(without.response):

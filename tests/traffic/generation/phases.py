@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, islice
 from typing import Any
 
@@ -96,9 +97,8 @@ class Generation:
             strategies += [drawn.bodies(operation, places, form)] * 2
         else:
             strategies.append(drawn.queries(operation, places))
-        name = f"{operation}.{FUZZING}"
-        send = lambda case: self._send(case, findings)  # noqa: E731 - a method cannot be given the findings
-        search = Search(name, st.one_of(strategies), send, self.settings)
+        send = partial(self._send, findings=findings)
+        search = Search(f"{operation}.{FUZZING}", st.one_of(strategies), send, self.settings)
         search.run()
         findings.kept = search.kept
 
