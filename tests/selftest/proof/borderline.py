@@ -1,7 +1,5 @@
 """Services that must be mentioned and not failed: each yields exactly its warnings beside those of the sandbox."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

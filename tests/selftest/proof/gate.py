@@ -1,7 +1,5 @@
 """The gate: the verdicts of a trial against those that its specimen declares."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache

@@ -2,8 +2,6 @@
 started; the tests send their results along with their reports, so that it sees those of all workers.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """What the proof tries: mutants, variants and borderline services, each with the verdicts that are expected of it."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable

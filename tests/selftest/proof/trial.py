@@ -1,7 +1,5 @@
 """One trial: a service over real HTTP, and the suite that users run, in this process and without reports."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Services that break many statements at once: what one fault hides of another is declared like all else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from environments.sandbox import Request, Response, Service

@@ -1,8 +1,6 @@
 """Requests that the document shows, and that the service does not take: something more or else is required, or a key
 type is refused; and undocumented key types that are registered."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tax documents that come back in full: always, or of some counterparties only."""
 
-from __future__ import annotations
-
 from environments.sandbox import Service, Transfer
 from tests.selftest.proof.mutants.making_faults import fixed
 from tests.selftest.proof.registry import broken

@@ -1,7 +1,5 @@
 """Refusals that had an effect: the key is registered, and the answer says that it is not."""
 
-from __future__ import annotations
-
 from environments.sandbox import Refusal, Request, Service
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken, mutant

@@ -1,7 +1,5 @@
 """Successful answers that are no JSON, that only look like it, or that have another status than 200."""
 
-from __future__ import annotations
-
 from environments.sandbox import Response
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, breaks, fixed
 from tests.selftest.proof.registry import rows_of

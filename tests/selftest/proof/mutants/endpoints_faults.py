@@ -1,7 +1,5 @@
 """Endpoints that are not there, in each way in which a service says so."""
 
-from __future__ import annotations
-
 from environments.sandbox import Data, Refusal, Request, Service
 from spec.interface import operations
 from tests.selftest.proof.mutants.making_faults import DELETION

@@ -1,8 +1,6 @@
 """Every member of the envelope and field of a result: missing, of each wrong type, misspelled; and envelopes of another
 shape. Generated from the schema."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

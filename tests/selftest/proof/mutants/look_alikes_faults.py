@@ -1,7 +1,5 @@
 """Tokens that only look like the right one, and conditions under which any token is let in; for both operations."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

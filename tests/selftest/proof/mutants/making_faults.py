@@ -1,7 +1,5 @@
 """How mutants are made: the sandbox with one thing changed in the answers, or in the requests it takes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,7 +25,7 @@ def breaks(
     )  # fmt: skip
 
 
-def fixed(function: Callable[..., Any]) -> staticmethod[..., Any]:
+def fixed(function: Callable[..., Any]) -> staticmethod:
     """A function as an attribute of a class: it does not take `self`."""
     return staticmethod(function)
 

@@ -1,8 +1,6 @@
 """Deviations from what the document implies or shows as one example, and from the general rule where it shows no answer:
 the suite warns of them."""
 
-from __future__ import annotations
-
 import json
 
 from environments.sandbox import Response, Service

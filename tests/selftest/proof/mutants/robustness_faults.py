@@ -1,7 +1,5 @@
 """Server errors, stack traces and dropped connections for an invalid request, one input class each."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable

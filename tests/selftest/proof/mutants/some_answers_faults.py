@@ -1,7 +1,5 @@
 """Faults that show in one answer of several, in the deletion of some keys, or on a connection that has carried a request."""
 
-from __future__ import annotations
-
 import random
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Faults of a field that show for one key type, or for some values, only; and Success of another text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.selftest.proof.mutants.making_faults import UNREGISTERED, SomeExecutions, SomeRegistrations, fixed

@@ -1,7 +1,5 @@
 """Each way of not checking the token, for both operations that document it; and a token that is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from environments.sandbox import Refusal, Request

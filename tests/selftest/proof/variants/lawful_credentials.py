@@ -1,7 +1,5 @@
 """How a request without the token is refused, which operations ask for the token at all, and tokens of other kinds."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Lists that show more than registered keys: a refusal whose key stands there had no effect for all that is known."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What an execution may answer: statuses, dates, amounts, masks of documents, and codes that have expired."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

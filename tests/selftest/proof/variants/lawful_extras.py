@@ -1,7 +1,5 @@
 """Members beyond the documented ones, anywhere: they are allowed, and a warning lists them."""
 
-from __future__ import annotations
-
 from environments.sandbox import Request, Service
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Results

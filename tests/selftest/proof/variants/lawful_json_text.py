@@ -1,7 +1,5 @@
 """The same JSON written in another way: whitespace, order, escapes, sizes and media types."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

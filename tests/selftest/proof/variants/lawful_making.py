@@ -1,7 +1,5 @@
 """How variants are made: from a table, and with answers that are not the sandbox's own."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Several differences at once, as real services have them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import uuid

@@ -1,7 +1,5 @@
 """How undocumented paths and methods are answered, and what is too large (document, Limits: not shown)."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 

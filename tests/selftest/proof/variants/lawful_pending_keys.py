@@ -1,7 +1,5 @@
 """Keys that come and go later than the answer says, and what a deletion may answer."""
 
-from __future__ import annotations
-
 from environments.sandbox import Data, Key, Refusal, Request, Response, Service
 from environments.sandbox.pix_keys import Registration
 from tests.selftest.proof.registry import lawful, variant

@@ -1,7 +1,5 @@
 """What the eight operations answer whose shape is not shown, and how they refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response, Service

@@ -1,7 +1,5 @@
 """How a service says no, in statuses and in bodies: the document shows neither."""
 
-from __future__ import annotations
-
 import uuid
 
 from environments.sandbox import Data, Headers, Refusal, Request, Response, Service

@@ -1,7 +1,5 @@
 """What a key registration may answer, and which keys it takes: formats, duplicates and limits are not shown."""
 
-from __future__ import annotations
-
 import uuid
 
 from environments.sandbox import Data, Key, Refusal, Request, Response, Service

@@ -1,7 +1,5 @@
 """A token without the scope for an operation: its rows cannot be exercised, and nothing fails."""
 
-from __future__ import annotations
-
 from environments.sandbox import Refusal, Request, Service
 from tests.selftest.proof.registry import lawful, rows_of, variant
 from tests.selftest.proof.variants.lawful_making import READS, WRITES

@@ -1,7 +1,5 @@
 """How answers travel: codings, framing, connections, speed, and headers that no request asked for."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import threading

@@ -1,8 +1,6 @@
 """A service that is overloaded, limited or restarted for a moment, and says so, or that locks its callers out for a while
 after wrong tokens."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The sandbox asked by other profiles: what a profile makes possible is exercised, and no more is sent."""
 
-from __future__ import annotations
-
 from environments.sandbox import Service
 from tests.selftest.proof.registry import lawful
 from tests.selftest.proof.variants.lawful_making import WRITES, profile
