@@ -6,7 +6,7 @@ from environments.sandbox import Response
 from tests.selftest.proof.trial import try_target
 from tests.selftest.services.issuing import AnswersAll, ExpiresTheToken, ForgetsTheTokenOnce, IsAhead
 from tests.selftest.services.running import write_profile
-from tests.selftest.services.serving import Raw
+from tests.selftest.services.serving import Raw, as_bytes, is_real
 
 PART = ("-k", "executePix.document.type or registerPixKey.token or listAccounts.json")
 NO_CERTIFICATE = b"<html><center>No required SSL certificate was sent</center></html>"
@@ -67,6 +67,28 @@ def test_a_fault_of_the_set_up_is_said_where_no_read_is_allowed(service, note, t
 
     assert [line[: len(note)] for line in notes] == [note]
     assert not failing
+
+
+class RefusesCodes(Raw):
+    """Answers each execution of a supplied code with one status."""
+
+    def __init__(self, status):
+        super().__init__()
+        self.status = status
+
+    def answer(self, connection, request):
+        refused = Response(self.status, b"{}", (("Location", "/elsewhere"),))
+        connection.sendall(as_bytes(refused if is_real(request.path) else self.service.respond(request)))
+
+
+@pytest.mark.parametrize("status", [302, 307, 404, 422])
+def test_codes_that_are_refused_are_noted(status, tmp_path):
+    """A supplied code that is refused may have expired, in whatever form a service refuses it."""
+    notes, _ = notes_of(RefusesCodes(status), tmp_path, ("-k", "executePix.document.type"))
+
+    assert [note for note in notes if "transaction codes" in note] == [
+        "1 of 1 transaction codes were refused; they may have expired"
+    ]
 
 
 @pytest.mark.parametrize("status", [495, 496])
