@@ -17,7 +17,8 @@ from spec.json_text import HugeNumber, Path, is_number, leaves_of
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _KEY, _TYPE, _ANY = "<key>", "<type>", "*"
-_VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
+VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
+"""Numbers and identifiers, which differ from answer to answer."""
 _LONG = 8
 """Texts of this length or more may be identifiers or times, which differ from key to key."""
 _LARGE = 1_000_000
@@ -159,7 +160,7 @@ def _normal(value: Any, key: str, key_type: str) -> str:
     if isinstance(value, str):
         if value.casefold() == key_type.casefold():
             return _TYPE
-        return _VARYING.sub("#", value) if len(value) >= _LONG else value
+        return VARYING.sub("#", value) if len(value) >= _LONG else value
     if isinstance(value, HugeNumber) or (is_number(value) and abs(value) >= _LARGE):
         return "#"
     return str(value)

@@ -7,7 +7,6 @@ does not exist. `endpoints.py` gathers the answers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -18,13 +17,13 @@ from environments.door.authorization import VALID
 from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_refusal, refusal_kind
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
+from spec.key_list import VARYING
 from spec.rules import Judgement, Outcome
 
 _MOST_COMPARED = 3
 _NOT_COMPARED = PASSING | ABOUT_THE_CALLER | {RefusalKind.SIZE, RefusalKind.MEDIA_TYPE}
 """Refusals that say nothing of a path."""
 _NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
-_VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 _JSON = "application/json"
 
 
@@ -186,4 +185,4 @@ def _print(exchange: Exchange, response: Response) -> tuple[Any, ...]:
     for part in sorted({path, *path.split("/")}, key=len, reverse=True):
         for form in {part, unquote(part)}:
             text = text.replace(form, "·") if len(form) > 2 else text
-    return response.status, response.media_type, code_of(response), _VARYING.sub("#", text)
+    return response.status, response.media_type, code_of(response), VARYING.sub("#", text)
