@@ -25,6 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
     group.addoption("--seed", type=seed, metavar="N", help="repeat the generated traffic of the run that reported N")
     group.addoption("--examples", type=examples, metavar="N", help="generated requests for each operation and phase")
+    parallel = partial(whole_number, option="--parallel", least=1, most=64)
+    group.addoption("--parallel", type=parallel, metavar="N", help="requests on the wire at once")
     group.addoption("--no-report", action="store_true", help="print the results, write no files")
     group.addoption("--plan", action="store_true", help="print what the run would send, and send nothing")
     group.addoption(

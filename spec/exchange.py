@@ -149,7 +149,8 @@ class Exchange:
     `credential` names the credential that was sent: "valid", or the name of an invalid one.
     `valid` is fixed when the request is sent: it has a valid token and is documented, so the interface document
     promises a success. What a run concludes later is kept beside its exchanges: `excused` has the numbers of those that
-    were refused because the token had expired.
+    were refused because the token had expired. `beside`: how many other requests of the run were on the wire at some
+    time of it. `part` names the part of the generated traffic that judges it, if any.
     """
 
     number: int
@@ -161,6 +162,8 @@ class Exchange:
     valid: bool = False
     started: float = 0.0
     elapsed_s: float = 0.0
+    beside: int = 0
+    part: str = ""
     excused: Container[int] = field(default=frozenset(), repr=False, compare=False)
 
     @property

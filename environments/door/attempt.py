@@ -142,11 +142,11 @@ class WireSettings:
 class Wire(HTTPAdapter):
     """A transport adapter without retries, redirects or unbounded reads."""
 
-    def __init__(self, settings: WireSettings) -> None:
+    def __init__(self, settings: WireSettings, parallel: int = 1) -> None:
         self._settings = settings
         self._timeouts = min(CONNECT_TIMEOUT_S, settings.timeout_s), settings.timeout_s  # connection, next byte
         self._proxies = dict.fromkeys(("http", "https"), settings.proxy) if settings.proxy else {}
-        super().__init__(max_retries=0, pool_connections=1, pool_maxsize=4)
+        super().__init__(max_retries=0, pool_connections=1, pool_maxsize=parallel)
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._tls())

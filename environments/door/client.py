@@ -45,16 +45,19 @@ class Client:
         query: str = "",
         safe: str = "",
         valid: bool = False,
+        alone: bool = False,
+        part: str = "",
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path; `sent` is what else `_request` takes:
         `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid` says that the interface document promises a success.
+        Characters in `safe` stay as they are in the path. `valid`, `alone` and `part` are those of
+        Intent.
         """
         method, path = operations()[operation].method, _path(operation, path_parameter, safe) + query
         request = self._request(method, path, credential=credential, **sent)
-        return self.door.exchange(request, Intent(operation, credential, valid))
+        return self.door.exchange(request, Intent(operation, credential, valid, alone, part))
 
     def send_to_sibling(self, operation: str, path_parameter: str | None = None, **sent: Any) -> Exchange:
         """Send the same request to an undocumented path beside the documented one."""

@@ -46,10 +46,10 @@ class Memory:
 class Connections:
     """The connections of one door. Nothing below it sends a request twice, on whatever connection."""
 
-    def __init__(self, settings: WireSettings) -> None:
+    def __init__(self, settings: WireSettings, parallel: int = 1) -> None:
         self._settings = settings
         self._memory = Memory()
-        self._kept = Wire(settings)
+        self._kept = Wire(settings, parallel)
         self._keeps_codes = settings.proxy is None  # a proxy may send again what it loses on a connection of its own
         self._first_code = ""
         self._answered_at = float("-inf")

@@ -16,6 +16,7 @@ from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
 from environments.door.connections import Connections
 from environments.door.execution_guard import ExecutionGuard
+from environments.door.in_flight import InFlight, Presence
 from environments.door.journal import Journal, JournalError
 from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
@@ -55,6 +56,7 @@ class Door(BaseAdapter):
         token_accepted: bool = False,
         first_number: int = 1,
         keys: Keys | None = None,
+        in_flight: InFlight | None = None,
     ) -> None:
         super().__init__()
         self.exchanges: list[Exchange] = []
@@ -66,7 +68,8 @@ class Door(BaseAdapter):
         self.liveness, self.retry_policy = Liveness(), RetryPolicy()
         self.lockout = Lockout(budget, secrets.token, self.exchange)
         self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted)
-        self._connections, self._numbers = Connections(wire), count(first_number)
+        self.in_flight = in_flight or InFlight(1)
+        self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
         self._before, self._around, self._after = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], ...]:
@@ -76,14 +79,14 @@ class Door(BaseAdapter):
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
             self.retry_policy.spare_wrong_tokens,  # A wrong token that would keep the service locked is not sent.
             self.guard.take_turn,  # Before all that waits: no other process sends the code until its answer is final.
+            self._be_alone,  # After its turn: who waits for a turn keeps nobody else from the wire.
             self.lockout.outlast,  # Before the claim: a code that is kept back is not recorded as sent.
             self.retry_policy.slow_executions,  # Before the claim too: a run that is stopped here has claimed nothing.
         )
         for_each_attempt = (
             self.budget.take_request,  # Before the claim: a code without room in the budget is not recorded as sent.
             self.guard.claim,  # The journal is on disk before the request leaves: a run that is killed forgets no code.
-            self.budget.wait_for_turn,  # Right before the wire, so that the rate is the rate on the wire.
-            self._attempt,  # Once, with a deadline. It is in `exchanges` whatever happens.
+            self._attempt,  # Once, with a deadline, and a place on the wire. It is in `exchanges` whatever happens.
         )
         until_the_answer_stands = (
             self.retry_policy.repeat,  # First: "come back later" says nothing about the token.
@@ -143,16 +146,26 @@ class Door(BaseAdapter):
         for policy in self._around:
             policy(sending)
 
+    def _be_alone(self, sending: Sending) -> None:
+        """Keep everything else off the wire until the answer stands, where company might cost a transfer."""
+        if sending.executes or sending.intent.may_move_money or sending.intent.alone:
+            sending.held.enter_context(self.in_flight.alone())
+
     def _attempt(self, sending: Sending) -> None:
+        with self.in_flight.on_the_wire() as present:
+            self.budget.wait_for_turn(sending)
+            self._send_and_record(sending, present)
+        self.lockout.notice(sending)
+
+    def _send_and_record(self, sending: Sending, present: Presence) -> None:
         number, started, sent = next(self._numbers), time.time(), sending.sent
         result: Response | Failure = Failure(FailureKind.LIMIT, "the run was stopped before the answer came")
         with self.guard.watching(sending, number), self.keys.watching(sending):
             try:
                 sending.raw, result = self._connections.attempt(sending.request, sending.code)
             finally:
-                sending.exchange = self._recorded(number, sending.intent, sent, result, started)
+                sending.exchange = self._recorded(number, sending.intent, sent, result, started, present.beside)
                 self.exchanges.append(sending.exchange)
-        self.lockout.notice(sending)
 
     def _tell(self, sending: Sending) -> None:
         for listener in self.listeners:
@@ -161,7 +174,7 @@ class Door(BaseAdapter):
     # -- the exchange -----------------------------------------------------------------------------------------
 
     def _recorded(
-        self, number: int, intent: Intent, sent: Request, result: Response | Failure, started: float
+        self, number: int, intent: Intent, sent: Request, result: Response | Failure, started: float, beside: int = 0
     ) -> Exchange:
         return Exchange(
             number,
@@ -173,6 +186,8 @@ class Door(BaseAdapter):
             valid=intent.valid,
             started=started,
             elapsed_s=time.time() - started,
+            beside=beside,
+            part=intent.part,
             excused=self.token_monitor.excused,
         )
 

@@ -10,6 +10,7 @@ from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
+from environments.door.in_flight import InFlight
 from environments.door.journal import Journal
 from environments.door.key_record import KeyRecord
 from environments.door.key_states import Keys
@@ -62,6 +63,7 @@ def open_door(
         token_accepted=share.token_accepted,
         first_number=share.first_number,
         keys=Keys(profile.pix_keys, record),
+        in_flight=InFlight(limits.parallel, shared=None if share.worker is None else share.folder),
     )
 
 

@@ -31,11 +31,14 @@ class LimitError(NotSentError):
 @dataclass(frozen=True)
 class Intent:
     """What a request is for: the operation ("" for an undocumented path), the credential, and whether the interface
-    document promises a success."""
+    document promises a success. `alone`: nothing else of the run is on the wire meanwhile. `part` names the part of the
+    generated traffic that judges its answer, if any."""
 
     operation: str
     credential: str = VALID
     valid: bool = False
+    alone: bool = False
+    part: str = ""
 
     @property
     def may_move_money(self) -> bool:

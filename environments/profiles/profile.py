@@ -139,11 +139,13 @@ class RequestBody:
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a whole run may do: ``rate`` in requests a second, ``timeout`` in seconds."""
+    """The most that a whole run may do: ``rate`` in requests a second, ``parallel`` in requests
+    on the wire at once, ``timeout`` in seconds."""
 
     executions: int = 5
     requests: int = 2000
     rate: float | None = None
+    parallel: int = 4
     timeout: float = 30.0
     response_bytes: int = 5_000_000
     examples: int | None = None

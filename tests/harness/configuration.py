@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -58,7 +59,8 @@ def _profile(config: pytest.Config) -> Profile:
             near = get_close_matches(entry.id, ledger(), 1)
             hint = f'; did you mean "{near[0]}"?' if near else "; spec/requirements.yaml lists them"
             raise pytest.UsageError(f"{profile.path}: known_failures: {entry.id}: no such requirement{hint}")
-    return profile
+    parallel = config.getoption("parallel") or profile.limits.parallel
+    return replace(profile, limits=replace(profile.limits, parallel=parallel))
 
 
 def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:

@@ -103,6 +103,7 @@ class Controller:
         budget = self._session.door.budget
         if not budget.is_shared:
             budget.share(self._session.share.folder / BUDGET)
+            self._session.door.in_flight.share(self._session.share.folder)
             self._check_target()
         node.workerinput[GIVEN] = packed(given_to_workers(node.config, self._session))
 

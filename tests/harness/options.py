@@ -19,10 +19,11 @@ SHOWING = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow",
 """With these it runs none: no target is opened, and nothing is written."""
 
 
-def whole_number(text: str, option: str, *, least: int) -> int:
+def whole_number(text: str, option: str, *, least: int, most: int | None = None) -> int:
     """The number of an option. What it raises is shown in one line; argparse's own error has four."""
-    if not (text.isascii() and text.isdecimal()) or int(text) < least:
-        raise pytest.UsageError(f"{option}: expected a whole number from {least}, got {text!r}")
+    if not (text.isascii() and text.isdecimal()) or int(text) < least or (most and int(text) > most):
+        up_to = f" to {most}" if most else ""
+        raise pytest.UsageError(f"{option}: expected a whole number from {least}{up_to}, got {text!r}")
     return int(text)
 
 

@@ -82,7 +82,7 @@ class TestWhatAProfileSays:
 
         assert profile.allow == {"read"}
         assert profile.fail_on == {"documented", "robustness"}
-        assert profile.limits == profiles.Limits(5, 2000, None, 30.0, 5_000_000, None)
+        assert profile.limits == profiles.Limits(5, 2000, None, 4, 30.0, 5_000_000, None)
         assert profile.transactions == profiles.Transactions()
 
     def test_empty_sections(self):
