@@ -43,5 +43,6 @@ proof: .venv/ready
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py -n 2 --dist=worksteal
 
 # How long the default run takes beside `st run` on the same schema, service and machine, and beside a plain replay.
+# One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5 --parallel 1 4"; OPTIONS=--help lists them.
 bench: .venv/ready
-	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py
+	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py $(OPTIONS)

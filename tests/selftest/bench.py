@@ -1,8 +1,9 @@
-"""How long a whole run takes, against `st run` on the same schema, service and machine, and how long the redaction of
-large answers takes, against reading them with `json.loads`: `make bench`.
+"""How long a whole run takes, against `st run` on the same schema, service and machine, and against a replay of the
+run's own traffic with plain `requests`, without rules, evidence or reports: `make bench`.
 
-Both are run in turn, as other work on the machine slows both down. The floor is a replay of the run's own traffic
-with plain `requests`, without rules, evidence or reports.
+All of them are run in turn, as other work on the machine slows each of them down. The service is in a process of its
+own; "embedded" is the run that needs no options, in whose process the sandbox is a few threads. `redaction` is how long
+the redaction of large answers takes, against reading them with `json.loads`.
 """
 
 import argparse
@@ -13,71 +14,102 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from statistics import median
+from threading import local
 
 import requests
 
 from environments.profiles.loading import load
-from environments.sandbox import Request, Server
+from environments.sandbox import Request
 from environments.secrets import listed_secrets
 from reports.redaction import Redactor
 from spec.interface import personal_fields
-from tests.selftest.generated_runs import Logs
+from tests.selftest.services.paced import Apart, Pace, apart
+from tests.selftest.timings import Measured, Row, table
 
 ROOT = Path(__file__).parents[2]
 SCHEMATHESIS = Path(sys.executable).with_name("st")
+SCENARIOS = {
+    "loopback": Pace(),
+    "20 ms": Pace(delay=0.02),
+    "100 ms": Pace(delay=0.1),
+    "20 a second": Pace(rate=20),
+    "1 MB": Pace(padding=1_000_000),
+}
+REDACTION = "redaction"
+USUAL = ("loopback", "20 ms", "100 ms", "20 a second")
+PARALLEL: int | None = getattr(load("sandbox", folder=ROOT / "environments").limits, "parallel", None)
+"""Requests that the default run has on the wire at once; None where the suite has no such option."""
+
+Act = Callable[[Apart, int], Measured]
+"""Measures one run against a service; the number is that of the round."""
 
 
-@dataclass(frozen=True)
-class Timed:
-    """Seconds of wall time, and what the service was sent meanwhile."""
-
-    seconds: float
-    requests: list[Request]
+def suite(service: Apart, seed: int, *options: str) -> Measured:
+    """The default run: targeted and property tests, with reports."""
+    return _pytest({"PIX_SANDBOX_TOKEN": service.token}, f"--base-url={service.base_url}", f"--seed={seed}", *options)
 
 
-def timed(act: Callable[[str, str], object]) -> Timed:
-    """Time one act against a fresh service; it gets the address and the token."""
-    service = Logs()
-    with Server(service) as server:
-        start = time.perf_counter()
-        act(server.base_url, service.token)
-        return Timed(time.perf_counter() - start, service.requests)
+def embedded(service: Apart, seed: int) -> Measured:
+    """The same against the sandbox of its own process."""
+    return _pytest({}, f"--seed={seed}")
 
 
-def suite(*target: str, **environment: str) -> float:
-    """The default run: targeted and property tests, with reports, against the embedded sandbox. Seconds."""
+def _pytest(environment: dict[str, str], *options: str) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        _call([sys.executable, "-m", "pytest", "-q", f"--report-dir={folder}", *target], ROOT, environment)
-        return time.perf_counter() - start
+        command = [sys.executable, "-m", "pytest", "-q", f"--report-dir={folder}", *options]
+        found = _run(command, ROOT, environment)
+        report = json.loads(Path(folder, "conformance.json").read_text("utf-8"))
+    return replace(found, requests=report["traffic"]["requests"])
 
 
-def schemathesis(base_url: str, token: str) -> None:
+def schemathesis(service: Apart, seed: int, *options: str) -> Measured:
     """`st run` with all of its phases but the stateful one."""
+    phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure"]
+    command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", service.base_url, f"--seed={seed}"]
     with tempfile.TemporaryDirectory() as folder:
-        phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure"]
-        command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", base_url]
-        _call([*command, *phases, "-H", f"Authorization: Bearer {token}"], Path(folder), {})
+        return _run([*command, *phases, *options, "-H", f"Authorization: Bearer {service.token}"], Path(folder), {})
 
 
-def replay(sent: list[Request]) -> Callable[[str, str], None]:
-    """The same requests with plain `requests`."""
+def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measured:
+    """A process, with what it and its children used. The output goes nowhere."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=folder, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - start
+    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, 0, status=process.returncode)
 
-    def act(base_url: str, token: str) -> None:
-        with requests.Session() as session:
-            session.trust_env = False
-            for seen in sent:
-                headers = {**dict(seen.headers), "authorization": f"Bearer {token}"}
-                for name in ("host", "content-length", "connection"):
-                    headers.pop(name, None)
-                url = f"{base_url}{seen.path}" + (f"?{seen.query}" if seen.query else "")
-                session.request(seen.method, url, headers=headers, data=seen.body or None)
 
-    return act
+def replay(service: Apart, seed: int, sent: Sequence[Request], at_once: int) -> Measured:
+    """The same requests with plain `requests`, each as often as it takes to be let through."""
+    kept = local()
+
+    def send(seen: Request) -> None:
+        if not hasattr(kept, "session"):
+            kept.session = requests.Session()
+            kept.session.trust_env = False
+        while _send(kept.session, service, seen) == 429:
+            time.sleep(1)
+
+    start, spent = time.perf_counter(), time.process_time()
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(send, sent))
+    return Measured(time.perf_counter() - start, time.process_time() - spent, 0, 0)
+
+
+def _send(session: requests.Session, service: Apart, seen: Request) -> int:
+    left_out = ("host", "content-length", "connection")
+    headers = {name: value for name, value in seen.headers.items() if name not in left_out}
+    headers["authorization"] = f"Bearer {service.token}"
+    url = f"{service.base_url}{seen.path}" + (f"?{seen.query}" if seen.query else "")
+    return session.request(seen.method, url, headers=headers, data=seen.body or None).status_code
 
 
 def answers() -> dict[str, bytes]:
@@ -110,31 +142,81 @@ def _cpu(act: Callable[[], object], times: int) -> float:
     return time.process_time() - start
 
 
-def _call(command: list[str], folder: Path, environment: dict[str, str]) -> None:
-    subprocess.run(command, cwd=folder, env={**os.environ, **environment}, capture_output=True, check=False)
+def contestants(pace: Pace, parallel: Sequence[int], processes: Sequence[int]) -> list[tuple[Row, Act]]:
+    """Who runs in a scenario. `st run` waits for the rate that a limit permits: it does not repeat what was refused."""
+    rate = [f"--rate-limit={pace.rate}/s"] if pace.rate else []
+    usual = PARALLEL or 1
+    found: list[tuple[Row, Act]] = [(Row("suite", usual), suite)]
+    found += [(Row(f"suite --parallel={n}", n), partial(_with, suite, [f"--parallel={n}"])) for n in parallel]
+    found += [
+        (Row(f"suite -n {n}", n if PARALLEL is None else usual), partial(_with, suite, ["-n", str(n)]))
+        for n in processes
+    ]
+    found += [(Row("suite, embedded", usual), embedded)] if pace == Pace() else []
+    found += [(Row("st run"), partial(_with, schemathesis, [*rate, "-w", "1"]))]
+    found += [(Row("st run -w 4", 4), partial(_with, schemathesis, [*rate, "-w", "4"]))]
+    return found
+
+
+def _with(act: Callable[..., Measured], options: Sequence[str], service: Apart, seed: int) -> Measured:
+    return act(service, seed, *options)
+
+
+def measured(act: Act, pace: Pace, number: int) -> tuple[Measured, list[Request]]:
+    """One run against a fresh service, and what the service was sent."""
+    with apart(pace) as service:
+        found = act(service, number)
+        sent, refused = service.tally()
+    return replace(found, requests=len(sent) or found.requests, refused=refused), sent
+
+
+def compare(scenario: str, rounds: int, parallel: Sequence[int], processes: Sequence[int]) -> list[str]:
+    """The table of a scenario. The replay is of what the first contestant, the suite, sent in the same round."""
+    pace = SCENARIOS[scenario]
+    running, floor = contestants(pace, parallel, processes), Row("replay", PARALLEL or 1)
+    for number in range(1, rounds + 1):
+        traffic: list[Request] = []
+        for row, act in running:
+            found, sent = measured(act, pace, number)
+            row.runs.append(found)
+            traffic = traffic or sent
+            _progress(scenario, number, row)
+        again = partial(replay, sent=traffic, at_once=floor.at_once)
+        floor.runs.append(measured(again, pace, number)[0])
+        _progress(scenario, number, floor)
+    return table(scenario, [*(row for row, _ in running), floor], delay=pace.delay, rate=pace.rate)
+
+
+def _progress(scenario: str, number: int, row: Row) -> None:
+    print(f"{scenario}, round {number}: {row.name} {row.runs[-1].seconds:.2f} s", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
-    for name, body in answers().items():
-        print(f"redaction / json.loads of {name}: {redaction(body):.2f}", flush=True)
+    options = _parser().parse_args()
+    if options.parallel and PARALLEL is None:
+        sys.exit("--parallel: this version of the suite does not have the option")
     if not shutil.which(SCHEMATHESIS):
         sys.exit(f"{SCHEMATHESIS} is not there: install schemathesis into this environment")
-    sent = timed(lambda base_url, token: suite(f"--base-url={base_url}", PIX_SANDBOX_TOKEN=token)).requests
-    ours, theirs, floor = [], [], []
-    for number in range(1, rounds + 1):
-        ours.append(Timed(suite(), sent))
-        theirs.append(timed(schemathesis))
-        floor.append(timed(replay(sent)))
-        shown = ", ".join(f"{one[-1].seconds:.2f} s" for one in (ours, theirs, floor))
-        print(f"round {number}: suite, st run, replay: {shown}", flush=True)
-    ratio = median(our.seconds / their.seconds for our, their in zip(ours, theirs, strict=True))
-    for name, runs in (("suite", ours), ("st run", theirs), ("replay", floor)):
-        count = median(len(run.requests) for run in runs)
-        print(f"{name:<7} {median(run.seconds for run in runs):6.2f} s  {count:.0f} requests")
-    print(f"suite / st run: {ratio:.2f}")
+    for scenario in options.scenario or (*USUAL, REDACTION):
+        if scenario == REDACTION:
+            lines = [f"redaction / json.loads of {name}: {redaction(body):.2f}" for name, body in answers().items()]
+        else:
+            lines = compare(scenario, options.rounds, options.parallel, options.processes)
+        print(*lines, "", sep="\n", flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    named = ", ".join((*SCENARIOS, REDACTION))
+    parser.add_argument(
+        "--scenario", action="append", choices=(*SCENARIOS, REDACTION), metavar="NAME", help=f"only this one: {named}"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each contestant (default: %(default)s)")
+    parser.add_argument(
+        "--parallel", type=int, nargs="+", default=(), metavar="N", help="also the suite with --parallel=N"
+    )
+    parser.add_argument("--processes", type=int, nargs="+", default=(), metavar="N", help="also the suite with -n N")
+    return parser
 
 
 if __name__ == "__main__":

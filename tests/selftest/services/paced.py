@@ -1,0 +1,106 @@
+"""The sandbox as it is met over a network: each answer takes a while, or holds a megabyte, and a gateway lets so many
+requests a second through. `apart` runs it in a process of its own, as a service under test does.
+"""
+
+import json
+import multiprocessing
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from threading import Lock
+
+from environments.sandbox import Request, Response, Server
+from tests.selftest.generated_runs import Logs
+
+TOO_MANY = Response(429, b'{"code": 429, "data": {"error": "Slow down."}}', (("Retry-After", "1"),))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What the service does to each request: `delay` in seconds, `rate` in requests a second (0: no limit), and the
+    bytes that are added to each answer of JSON."""
+
+    delay: float = 0.0
+    rate: int = 0
+    padding: int = 0
+
+
+class Window:
+    """At most `rate` requests in any second."""
+
+    def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._guard = clock, Lock()
+        self._passed: deque[float] = deque(maxlen=rate)
+
+    def let_through(self) -> bool:
+        """Count one request, unless a second has had its fill."""
+        with self._guard:
+            now, passed = self._clock(), self._passed
+            if len(passed) == passed.maxlen and now - passed[0] < 1:
+                return False
+            passed.append(now)
+            return True
+
+
+class Paced(Logs):
+    """Waits in the thread of the connection, so that answers to several connections are delayed side by side."""
+
+    def __init__(self, pace: Pace, wait: Callable[[float], object] = time.sleep) -> None:
+        super().__init__()
+        self.pace, self.refused, self._wait = pace, 0, wait
+        self._window = Window(pace.rate) if pace.rate else None
+
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        self._wait(self.pace.delay)
+        if self._window and not self._window.let_through():
+            self.refused += 1
+            return TOO_MANY
+        return self.respond(request)
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        super().finish(request, operation, response)
+        body = json.loads(response.body) if self.pace.padding else None
+        if isinstance(body, dict):
+            body["padding"] = "lorem ipsum " * (self.pace.padding // 12)
+            return replace(response, body=json.dumps(body).encode())
+        return response
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A service in another process: where it is, and the pipe to it."""
+
+    base_url: str
+    token: str
+    _pipe: Connection
+
+    def tally(self) -> tuple[list[Request], int]:
+        """What it answered so far, and how many requests it refused because they came too fast."""
+        self._pipe.send("tally")
+        answered: tuple[list[Request], int] = self._pipe.recv()
+        return answered
+
+
+@contextmanager
+def apart(pace: Pace) -> Iterator[Apart]:
+    """Serve in a process of its own: one that shares no interpreter with the run that is measured."""
+    ours, theirs = multiprocessing.get_context("spawn").Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, pace), daemon=True)
+    process.start()
+    try:
+        yield Apart(*ours.recv(), ours)
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(pipe: Connection, pace: Pace) -> None:
+    service = Paced(pace)
+    with Server(service) as server:
+        pipe.send((server.base_url, service.token))
+        while pipe.recv():
+            pipe.send((service.requests, service.refused))
