@@ -3,29 +3,35 @@ it must be. `pytest tests/selftest/test_proof.py -n 2`; a whole run writes repor
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 import tests.selftest.proof.borderline
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
+from reports.verdicts import RequirementResult, Verdict
 from spec.rules import RULES
 from tests.selftest.proof.gate import (
     SANDBOX,
     Difference,
     by_rule,
+    in_flight,
+    judge_alone,
     judge_fault,
     judge_lawful,
     plain,
 )
 from tests.selftest.proof.matrix import EVERY_SERVICE, PROPERTY, proof_of, write_proof
-from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS, Specimen
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, PARALLEL, VARIANTS, Specimen
 from tests.selftest.proof.trial import Trial, try_service
 
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """Whether all services are tried; by default those that are alike are tried in a few examples."""
+IN_FLIGHT = int(os.environ.get("PIX_PARALLEL", 0)) or None
+"""How many requests may be in flight where that makes no difference; by default as the profile says."""
 ALIKE = {"mutants": 1, "variants": 2, "borderline": 1}
 CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, alike=ALIKE[name]) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
@@ -41,7 +47,7 @@ def each(registry: str) -> list[object]:
 @pytest.fixture(scope="session", autouse=True)
 def _modules_are_no_garbage() -> Iterator[None]:
     """What the first run loads stays for all that follow: the collector need not look through it each time."""
-    plain("sandbox")
+    _plain("sandbox")
     gc.collect()
     gc.freeze()
     yield
@@ -52,14 +58,14 @@ def _modules_are_no_garbage() -> Iterator[None]:
 def shown(request: pytest.FixtureRequest):
     """Sends what a test shows of a specimen to the matrix, and returns the message of a difference."""
 
-    def show(registry: str, specimen: Specimen, difference: Difference) -> str:
-        lines = difference.lines()
+    def show(registry: str, specimen: Specimen, lines: list[str]) -> str:
         value = {
             "name": specimen.name,
             "declared_at": specimen.declared_at,
             "registry": registry,
             "operator": specimen.operator,
             "description": specimen.description,
+            "parallel": specimen.parallel,
             "declared": sorted(specimen.fails | specimen.warns),
             "problems": lines,
             "expected": EVERYTHING if specimen.name == EVERYTHING[0] else [],
@@ -71,35 +77,57 @@ def shown(request: pytest.FixtureRequest):
     return show
 
 
-def _try(specimen: Specimen) -> Trial:
-    return try_service(specimen.make(), environment=specimen.environment)
+def _try(specimen: Specimen, parallel: int | None = IN_FLIGHT) -> Trial:
+    return try_service(specimen.make(), *in_flight(parallel), environment=specimen.environment)
+
+
+def _plain(environment: str, parallel: int | None = IN_FLIGHT) -> Trial:
+    return plain(environment, parallel)
+
+
+def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial], Difference]) -> list[str]:
+    """What is not as declared: at each number of requests in flight, where the specimen is one of parallel requests."""
+    if not specimen.parallel:
+        return judge(specimen, IN_FLIGHT, _try(specimen)).lines()
+    tried = {number: judge(specimen, number, _try(specimen, number)) for number in PARALLEL}
+    return [f"--parallel={number}: {line}" for number, difference in tried.items() for line in difference.lines()]
+
+
+def _fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
+    judge = judge_alone if specimen.parallel and parallel == 1 else judge_fault
+    return judge(specimen, trial, _plain(specimen.environment, parallel))
+
+
+def _lawful(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
+    return judge_lawful(specimen, trial)
 
 
 @pytest.mark.parametrize("specimen", each("mutants"))
 def test_the_requirements_that_a_mutant_breaks_fail_and_no_others(specimen, shown):
-    """The failing requirements are those that the mutant declares; the rest passes, or is not exercised as declared."""
-    difference = judge_fault(specimen, _try(specimen), plain(specimen.environment))
-    message = shown("mutants", specimen, difference)
+    """The failing requirements are those that the mutant declares; the rest passes, or is not exercised as declared.
+    Where it is a fault of parallel requests, nothing fails while one is sent at a time."""
+    found = differences(specimen, _fault)
+    message = shown("mutants", specimen, found)
 
-    assert not difference, message
+    assert not found, message
 
 
 @pytest.mark.parametrize("specimen", each("variants"))
 def test_a_lawful_service_passes(specimen, shown):
     """Nothing fails, and every requirement that the profile makes possible is exercised."""
-    difference = judge_lawful(specimen, _try(specimen))
-    message = shown("variants", specimen, difference)
+    found = differences(specimen, _lawful)
+    message = shown("variants", specimen, found)
 
-    assert not difference, message
+    assert not found, message
 
 
 @pytest.mark.parametrize("specimen", each("borderline"))
 def test_a_borderline_service_gets_its_warnings(specimen, shown):
     """The warnings are those that it declares, and nothing fails."""
-    difference = judge_fault(specimen, _try(specimen), plain(specimen.environment))
-    message = shown("borderline", specimen, difference)
+    found = differences(specimen, _fault)
+    message = shown("borderline", specimen, found)
 
-    assert not difference, message
+    assert not found, message
 
 
 # -- the gate, proved on itself -------------------------------------------------------------------------------------
@@ -107,10 +135,10 @@ def test_a_borderline_service_gets_its_warnings(specimen, shown):
 
 def test_the_plain_sandbox_passes():
     """On the sandbox nothing fails or warns, and every requirement is exercised."""
-    difference = judge_lawful(SANDBOX, plain("sandbox"))
+    difference = judge_lawful(SANDBOX, _plain("sandbox"))
 
     assert not difference, difference.lines()
-    assert not plain("sandbox").warned
+    assert not _plain("sandbox").warned
 
 
 @pytest.mark.parametrize(
@@ -122,7 +150,7 @@ def test_the_plain_sandbox_passes():
 )
 def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
     """A requirement is judged by its own rule alone: if that always holds, the gate names the requirement and no other."""
-    before = plain(specimen.environment)
+    before = _plain(specimen.environment)
     for rule in rules:
         monkeypatch.setitem(RULES, rule, lambda exchange: "")
 
@@ -153,6 +181,25 @@ def test_a_mutant_that_changes_nothing_turns_the_gate_red():
     assert silent.lines() == ["declares no requirement that fails or warns"]
 
 
+def test_a_fault_that_shows_alone_turns_the_gate_red():
+    """Where one request is sent at a time, a fault of parallel requests must not show."""
+    rows = {"executePix.digit.present": RequirementResult("executePix.digit.present", Verdict.FAIL, "")}
+    shows = judge_alone(WITHOUT_DIGIT, Trial(1, rows, 1, ()), NOTHING)
+
+    assert shows.lines() == ["fails or warns, and is not declared: executePix.digit.present"]
+    assert not judge_alone(WITHOUT_DIGIT, plain("sandbox"), plain("sandbox"))
+
+
+def test_a_specimen_of_parallel_requests_is_tried_at_each_number(monkeypatch):
+    """What differs at a number of requests in flight names the number."""
+    tried = []
+    monkeypatch.setattr("tests.selftest.test_proof._try", lambda specimen, number: tried.append(number) or NOTHING)
+    found = differences(replace(WITHOUT_DIGIT, parallel=True), lambda *_: Difference(died=("it died",)))
+
+    assert tried == [1, 4, 16]
+    assert found[0] == "--parallel=1: the run gave no verdict on the service: it died"
+
+
 # -- what is written of the proof -----------------------------------------------------------------------------------
 
 
@@ -164,6 +211,7 @@ def test_the_summary_is_of_every_service(choice, written, tmp_path):
     """A proof of a few services leaves the committed summary alone."""
     shown = {
         "name": "WithoutDigit", "declared_at": "faults.py:7", "registry": "mutants", "operator": "none", "description": "There is no digit.",
+        "parallel": False,
         "declared": ["executePix.digit.present"], "problems": [], "choice": choice,
     }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """The gate: the verdicts of a trial against those that its specimen declares."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from environments.sandbox import Service
@@ -62,6 +62,13 @@ def judge_fault(specimen: Specimen, trial: Trial, plain: Trial) -> Difference:
     )
 
 
+def judge_alone(specimen: Specimen, trial: Trial, plain: Trial) -> Difference:
+    """A fault of parallel requests, where one request is sent at a time: all is as on the plain sandbox."""
+    said = trial.failing | (trial.warned - plain.warned)
+    lost = _lost(replace(specimen, hides=()), trial, plain.not_exercised)
+    return Difference(died=died(trial), undeclared=frozenset(said), lost=lost)
+
+
 def judge_lawful(specimen: Specimen, trial: Trial) -> Difference:
     """A variant: nothing fails, and every requirement that the profile makes possible is exercised."""
     return Difference(died=died(trial), undeclared=frozenset(trial.failing), lost=_lost(specimen, trial, NONE))
@@ -84,9 +91,14 @@ def _hides_something(pattern: str, specimen: Specimen, trial: Trial) -> bool:
 
 
 @cache
-def plain(environment: str) -> Trial:
+def plain(environment: str, parallel: int | None = None) -> Trial:
     """The trial of the plain sandbox in an environment, once in each process."""
-    return try_service(Service(), environment=environment)
+    return try_service(Service(), *in_flight(parallel), environment=environment)
+
+
+def in_flight(parallel: int | None) -> tuple[str, ...]:
+    """The option that says how many requests may be in flight; without a number the profile says so."""
+    return (f"--parallel={parallel}",) if parallel else ()
 
 
 # -- the ledger and the rules are covered -------------------------------------------------------------------------
@@ -94,14 +106,16 @@ def plain(environment: str) -> Trial:
 
 def requirements_without_a_mutant(specimens: Iterable[Specimen]) -> list[str]:
     """The requirements at a failing level that no mutant breaks, although an exchange can show them."""
-    broken = set().union(*(specimen.fails for specimen in specimens))
+    broken = set().union(*(specimen.fails for specimen in specimens if not specimen.parallel))
     required = [one for one in ledger().values() if one.level in FAILING_LEVELS and not one.untestable]
     return [one.id for one in required if one.id not in broken]
 
 
 def by_rule(specimens: Iterable[Specimen]) -> dict[str, Specimen]:
-    """For each rule one specimen that breaks it; few specimens in all, so those that break most rules come first."""
+    """For each rule one specimen that breaks it; few specimens in all, so those that break most rules come first.
+    None of them needs several requests in flight."""
     chosen: dict[str, Specimen] = {}
+    specimens = [one for one in specimens if not one.parallel]
     for specimen in sorted(specimens, key=lambda one: (-len(one.fails | one.warns), one.name)):
         for rule in (specimen.fails | specimen.warns) & set(RULES):
             chosen.setdefault(rule, specimen)

@@ -24,10 +24,11 @@ PROPERTY = "proof"
 EVERY_SERVICE = "every service"
 """The choice of specimens whose totals are committed."""
 REGISTRIES = ("mutants", "variants", "borderline")
-TOTALS = ("line", "choice", "version", "date", "seconds", *REGISTRIES, "by_level")
+TOTALS = ("line", "choice", "version", "date", "seconds", *REGISTRIES, "parallel", "by_level")
 """The part of proof.json that summary.json repeats."""
 Shown = Mapping[str, Any]
-"""One specimen as a test shows it: name, declared_at, registry, operator, description, declared, problems, and its choice."""
+"""One specimen as a test shows it: name, declared_at, registry, operator, description, declared, problems,
+parallel, and its choice."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,6 +84,7 @@ def proof_of(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "seconds": round(seconds, 1),
         **totals,
+        "parallel": {name: _figures(one for one in found if one["parallel"]) for name, found in by_registry.items()},
         "by_level": {level: _figures(_of_level(faults, level)) for level in LEVELS if _of_level(faults, level)},
         "by_operator": {name: _figures(found) for name, found in _by_operator(faults).items()},
         "requirements": _requirements(faults),

@@ -12,8 +12,10 @@ from environments.sandbox import Service
 
 ROOT = Path(__file__).parents[3]
 ServiceClass = type[Service]
-EXPECTED = ("warns", "hides", "environment", "slow")
+EXPECTED = ("warns", "hides", "environment", "slow", "parallel")
 """What a declaration says of a service beside the requirements that fail."""
+PARALLEL = (1, 4, 16)
+"""How many requests may be in flight, where that makes a difference. At 1 none of these services differs."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,8 @@ class Specimen:
     """One service and what the suite must say of it.
 
     `fails` are the requirements that fail and `warns` those that warn, exactly; `hides` are patterns of requirements
-    that the service keeps from being exercised. `slow` services are left out of the default proof.
+    that the service keeps from being exercised. `slow` services are left out of the default proof. A `parallel` service
+    differs from the sandbox only while several requests are in flight: it is tried at each of `PARALLEL`.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Specimen:
     hides: tuple[str, ...] = ()
     environment: str = "sandbox"
     slow: bool = False
+    parallel: bool = False
     declared_at: str = ""
     """File and line."""
 
