@@ -14,15 +14,17 @@ from requests.adapters import BaseAdapter
 
 from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
+from environments.door.congestion import Congestion
 from environments.door.connections import Connections
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.in_flight import InFlight, Presence
 from environments.door.journal import Journal, JournalError
 from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
+from environments.door.lockout import Lockout
 from environments.door.outgoing import Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
-from environments.door.retry_policy import Lockout, RetryPolicy
+from environments.door.retry_policy import RetryPolicy
 from environments.door.token_monitor import TokenMonitor
 from environments.secrets import Secrets
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
@@ -65,10 +67,12 @@ class Door(BaseAdapter):
         self.budget, self.secrets, self.keys = budget, secrets, keys or Keys()
         self.guard = ExecutionGuard(budget, journal, secrets.token)
         self.permission = Permission(base_url, allow, secrets)
-        self.liveness, self.retry_policy = Liveness(), RetryPolicy()
-        self.lockout = Lockout(budget, secrets.token, self.exchange)
-        self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted)
         self.in_flight = in_flight or InFlight(1)
+        self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn)
+        self.in_flight.window = lambda: self.congestion.window
+        self.liveness, self.retry_policy = Liveness(), RetryPolicy(self.congestion)
+        self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.left)
+        self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted)
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
         self._before, self._around, self._after = self._policies()
 
@@ -153,9 +157,10 @@ class Door(BaseAdapter):
 
     def _attempt(self, sending: Sending) -> None:
         with self.in_flight.on_the_wire() as present:
-            self.budget.wait_for_turn(sending)
-            self._send_and_record(sending, present)
-        self.lockout.notice(sending)
+            self.congestion.wait_for_turn(sending)
+            with self.lockout.watching(sending):
+                self._send_and_record(sending, present)
+            self.congestion.notice(sending)
 
     def _send_and_record(self, sending: Sending, present: Presence) -> None:
         number, started, sent = next(self._numbers), time.time(), sending.sent

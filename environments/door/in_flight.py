@@ -32,7 +32,7 @@ class InFlight:
     """
 
     def __init__(self, most: int, window: Callable[[], int] | None = None, shared: Path | None = None) -> None:
-        self.most, self._window, self._shared = most, window or (lambda: most), shared
+        self.most, self.window, self._shared = most, window or (lambda: most), shared
         self._changed = threading.Condition()
         self._present: list[Presence] = []
         self._alone_in: int | None = None
@@ -102,7 +102,7 @@ class InFlight:
     def _has_room(self, *, urgent: bool) -> bool:
         if self._alone_in is not None or self._wanting_to_be_alone or (self._urgent and not urgent):
             return False
-        return len(self._present) < min(self.most, self._window())
+        return len(self._present) < min(self.most, self.window())
 
     def _clear_the_wire(self) -> None:
         with self._changed:

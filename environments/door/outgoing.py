@@ -52,8 +52,8 @@ class Sending:
     """One request from the moment it is asked for until its answer stands.
 
     `code` is the real transaction code in its path, `with_token` says that it carries the access token, under whatever
-    scheme. `attempt` sends it once, by the policies around one attempt, and sets `exchange`. `held` is closed when the
-    answer stands.
+    scheme. `place` is its place in the order in which requests left the process. `attempt` sends it once, by the
+    policies around one attempt, and sets `exchange`. `held` is closed when the answer stands.
     """
 
     request: requests.PreparedRequest
@@ -61,6 +61,7 @@ class Sending:
     attempt: Callable[[Sending], None]
     code: str | None = None
     with_token: bool = False
+    place: int = 0
     held: ExitStack = field(default_factory=ExitStack)
     claimed: bool = False
     raw: requests.Response | None = None

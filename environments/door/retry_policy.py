@@ -1,23 +1,20 @@
-"""When a request is sent again: the service asks for it, and nothing was done; and when codes are kept from a service
-that locks its callers out: an execution is sent once, so a lock costs it.
-"""
+"""When a request is sent again: the service asks for it, and nothing was done."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import threading
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-import requests
-
 from environments.door.authorization import VALID
-from environments.door.budget import Budget
-from environments.door.outgoing import Intent, NotSentError, Sending
+from environments.door.congestion import Congestion
+from environments.door.outgoing import NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 
 ATTEMPTS = 8
+MOST_SENT = 3 * ATTEMPTS
+"""How often a request is sent, with the attempts whose room other requests of the run took."""
 _FEW_ATTEMPTS = 6
 """For a 429 or a gateway: the service does not say that the caller is locked out."""
 _INVALID_ATTEMPTS = 4
@@ -26,27 +23,34 @@ _MOST_NAMED = 3
 """How often the suite waits for a lock that names its end and lasts longer."""
 LONGEST_WAIT_S = 60.0
 WHOLE_RUN_S = 300.0
-"""How long one process waits in all: a service that always says "later" must not hold a run up for ever."""
+"""How long one process waits in all: a service that always says "later" must not hold a run up for ever. What several
+threads wait for at the same time counts once."""
 _LAST = "the last answer, of whatever operation"
 
 
 class RetryPolicy:
-    """Decides how long to wait before the same request goes again. `waited_s` is what was waited so far, and `given_up`
-    has the operations that it gave up waiting for, by the limit that was reached.
+    """Decides how long to wait before the same request goes again; meanwhile no thread sends. `given_up` has the
+    operations that it gave up waiting for, by the limit that was reached.
 
     A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to valid requests, too. The policy
     waits for that as for a 429. Requests with wrong tokens may take half of the time in all; then no more of them are
     sent, so that valid requests are let in again.
     """
 
-    def __init__(self) -> None:
-        self.waited_s = 0.0
+    def __init__(self, congestion: Congestion | None = None) -> None:
         self.given_up: dict[str, set[str]] = {}
         self._between_executions_s = 0.0
         self._locks = False
         self._locked: dict[str, int] = {}
         self._plain_refusals: set[int] = set()
         self._wrong_tokens_in_vain = False
+        self._congestion = congestion or Congestion()
+        self._guard = threading.Lock()
+
+    @property
+    def waited_s(self) -> float:
+        """How long the process waited so far."""
+        return self._congestion.paused_s
 
     # -- policies ---------------------------------------------------------------------------------------------
 
@@ -59,19 +63,23 @@ class RetryPolicy:
         """Wait before an execution, where the service has limited the rate."""
         if sending.executes:
             wait = min(self._between_executions_s, max(0.0, WHOLE_RUN_S - self.waited_s))
-            self.waited_s += wait
-            time.sleep(wait)
+            self._congestion.pause(wait, WHOLE_RUN_S)
+            self._congestion.wait_out_pause()
 
     def repeat(self, sending: Sending) -> None:
-        """Wait and send the request again, as long as the service asks for it and nothing was done."""
-        attempt, may = 0, {"repeatable": sending.repeatable, "executes": sending.executes}
-        while (wait := self.plan_wait(sending.exchange, attempt, **may)) is not None:
-            time.sleep(wait)
-            attempt += 1
+        """Wait and send the request again, as long as the service asks for it and nothing was done. An attempt does not
+        count where the service let other requests in meanwhile: they took the room."""
+        attempt = sent = 0
+        may = {"repeatable": sending.repeatable, "executes": sending.executes}
+        while sent < MOST_SENT and self.plan_wait(sending.exchange, attempt, **may) is not None:
+            let_in = self._congestion.let_in
+            self._congestion.wait_out_pause()
             if not sending.send_again():
                 break
+            sent += 1
+            attempt += not (self._congestion.let_in > let_in and _is_kept_out(sending.exchange))
         if sending.exchange.response is not None:
-            self._learn(sending.exchange, sending.exchange.response, waited=attempt > 0)
+            self._learn(sending.exchange, sending.exchange.response, waited=sent > 0)
 
     # -- how long ---------------------------------------------------------------------------------------------
 
@@ -82,14 +90,22 @@ class RetryPolicy:
         A refused connection, a 429 and a lock say that nothing was done, so they count for every request but an
         execution: that goes again only where it never left. The executions after a 429 are slowed down.
         """
-        wait = self._wanted(exchange, attempt, repeatable)
-        if wait is None or attempt >= ATTEMPTS - 1 or (executes and exchange.response is not None):
-            return None
-        if over := _over(wait, self.waited_s):
-            self.given_up.setdefault(over, set()).add(exchange.operation)
-            return None
-        self.waited_s += wait
-        return wait
+        with self._guard:
+            wait = self._wanted(exchange, attempt, repeatable)
+            if wait is None or attempt >= ATTEMPTS - 1 or (executes and exchange.response is not None):
+                return None
+            if over := self._over(wait):
+                self.given_up.setdefault(over, set()).add(exchange.operation)
+                return None
+            return wait
+
+    def _over(self, wait: float) -> str:
+        """Which limit a wait exceeds; empty where it exceeds none, and the process pauses."""
+        if wait > LONGEST_WAIT_S:
+            return f"the suite waits {LONGEST_WAIT_S:g} s at most before a request, and the service asked for more"
+        if not self._congestion.pause(wait, WHOLE_RUN_S):
+            return f"the suite waits {WHOLE_RUN_S:g} s at most in all, and the service asked for more"
+        return ""
 
     def _wanted(self, exchange: Exchange, attempt: int, repeatable: bool) -> float | None:
         response = exchange.response
@@ -140,16 +156,17 @@ class RetryPolicy:
         services refuse with that status, and it is not waited for any more.
         """
         refusal = refusal_kind(response)
-        if exchange.credential != VALID:
-            self._wrong_tokens_in_vain = refusal in LATER
-            return
-        before = self._locked.pop(exchange.operation, 0)
-        self._locked.pop(_LAST, 0)
-        if refusal is RefusalKind.LOCK:
-            self._locked[exchange.operation] = self._locked[_LAST] = response.status
-        elif before and not waited and refusal not in LATER:
-            self._plain_refusals.add(before)
-            self._locks = False
+        with self._guard:
+            if exchange.credential != VALID:
+                self._wrong_tokens_in_vain = refusal in LATER
+                return
+            before = self._locked.pop(exchange.operation, 0)
+            self._locked.pop(_LAST, 0)
+            if refusal is RefusalKind.LOCK:
+                self._locked[exchange.operation] = self._locked[_LAST] = response.status
+            elif before and not waited and refusal not in LATER:
+                self._plain_refusals.add(before)
+                self._locks = False
 
 
 def _after_a_failure(exchange: Exchange, attempt: int, repeatable: bool) -> float | None:
@@ -159,13 +176,10 @@ def _after_a_failure(exchange: Exchange, attempt: int, repeatable: bool) -> floa
     return 0.0 if kind is FailureKind.DROPPED and attempt == 0 and repeatable else None
 
 
-def _over(wait: float, waited: float) -> str:
-    """Which limit a wait exceeds; empty where it exceeds none."""
-    if wait > LONGEST_WAIT_S:
-        return f"the suite waits {LONGEST_WAIT_S:g} s at most before a request, and the service asked for more"
-    if waited + wait > WHOLE_RUN_S:
-        return f"the suite waits {WHOLE_RUN_S:g} s at most in all, and the service asked for more"
-    return ""
+def _is_kept_out(exchange: Exchange) -> bool:
+    """Whether the right token was told to come back later."""
+    later = exchange.response is not None and refusal_kind(exchange.response) in LATER
+    return later and exchange.credential == VALID
 
 
 def retry_after(response: Response) -> float | None:
@@ -189,57 +203,3 @@ def http_date(value: str) -> datetime | None:
     except (ValueError, TypeError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)
-
-
-LOCKED = (
-    "the service locks its callers out ({}), longer than the suite waits: codes were kept back, and can be used later"
-)
-
-
-class Lockout:
-    """Sees whether the service lets the access token in, and asks before an execution.
-
-    `harmless` makes an execution of a synthetic code; the client of the door knows how.
-    """
-
-    def __init__(
-        self, budget: Budget, token: Callable[[], str], send: Callable[[requests.PreparedRequest, Intent], Exchange]
-    ) -> None:
-        self.harmless: Callable[[], requests.PreparedRequest] | None = None
-        self.notes: list[str] = []
-        self._budget, self._token, self._send = budget, token, send
-        self._lets_in: bool | None = None
-        self._wrong_tokens = False
-        self._execution_put_off = 0
-
-    def outlast(self, sending: Sending) -> None:
-        """Before an execution, send a harmless request; while the service says "later", wait. Raises NotSentError where
-        the lock lasts longer.
-
-        A service that always put synthetic codes off shows nothing by it: then one execution is tried.
-        """
-        if not sending.executes:
-            return
-        if self._execution_put_off:
-            raise NotSentError(LOCKED.format(self._execution_put_off))
-        if self.harmless is None or not self._lets_in or not (self._wrong_tokens or self._budget.is_shared):
-            return
-        token = self._token()
-        answer = self._send(self.harmless(), Intent("executePix")).response
-        sending.replace_token(token, self._token())
-        if answer is not None and refusal_kind(answer) in LATER:
-            self.notes.append(LOCKED.format(answer.status))
-            raise NotSentError(LOCKED.format(answer.status))
-
-    def notice(self, sending: Sending) -> None:
-        """See how an attempt was answered, to whatever operation: a lock may be by address."""
-        response = sending.exchange.response
-        if not sending.with_token:
-            self._wrong_tokens = True
-        elif sending.intent.operation == "executePix" and response is not None:
-            off = refusal_kind(response) in LATER
-            self._wrong_tokens &= off
-            if not sending.intent.valid:
-                self._lets_in = self._lets_in or not off
-            else:
-                self._execution_put_off = response.status if off and self._lets_in is False else 0

@@ -7,8 +7,8 @@ from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.one_run import CODE, Run
 
 ORDER = (
-    "check", "refuse_the_dead", "spare_wrong_tokens", "take_turn", "outlast", "slow_executions",
-    "take_request", "claim", "wait_for_turn", "_attempt",
+    "check", "refuse_the_dead", "spare_wrong_tokens", "take_turn", "_be_alone", "outlast", "slow_executions",
+    "take_request", "claim", "_attempt",
     "repeat", "watch", "notice", "_tell",
 )  # fmt: skip
 
