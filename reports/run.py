@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -58,6 +59,11 @@ class Run:
     def requirements(self) -> Results:
         """Every requirement that the run is about, in the order of the interface document, with its result."""
         return [(one, self._final[0][one.id]) for one in ledger().values() if one.id in self._final[0]]
+
+    def verdicts_so_far(self) -> Counter[Verdict]:
+        """The verdicts of the requirements for which something was found by now."""
+        found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
+        return Counter(result.verdict for result in found.values())
 
     def result(self) -> RunResult:
         """The verdict, and why it is incomplete."""

@@ -54,6 +54,12 @@ class Budget:
             counts[what] = counts.get(what, 0) + 1
 
     @property
+    def requests_sent(self) -> int:
+        """How many requests were counted, in all processes of the run."""
+        with self._state() as counts:
+            return int(counts.get("requests", 0))
+
+    @property
     def executions_left(self) -> int:
         """How many executions there is room for."""
         with self._state() as counts:

@@ -20,9 +20,11 @@ from reports.redaction import redactor_of
 from reports.writing import RUNS
 from spec.requirements import ledger
 from tests.harness.controller import open_controller
+from tests.harness.feedback import Feedback
 from tests.harness.interruption import Interruption
 from tests.harness.options import EXPLAINING, SHOWING, is_any_given, refuse_options
 from tests.harness.selection import ROOT, only_selftests, selection
+from tests.harness.session import SESSION
 from tests.harness.worker import open_worker
 
 EVERY_CODE = "*"
@@ -46,7 +48,7 @@ def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
             planner = Planner(profile, planned_by(config, profile, sent_before))
             config.pluginmanager.register(planner, "conformance-planner")
         elif not is_any_given(config, SHOWING):
-            _configure_run(config, profile, resend)
+            _configure_run(config, profile, resend, planned_by(config, profile, frozenset))
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -71,14 +73,18 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
     return supplied if EVERY_CODE in named else named
 
 
-def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str]) -> None:
+def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str], planned: Planned) -> None:
     before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
     config.add_cleanup(lambda: _set_umask(before))
     interruption = Interruption()
     config.add_cleanup(interruption.restore)
     config.pluginmanager.register(interruption, "conformance-interruption")
-    opened = open_worker if hasattr(config, "workerinput") else open_controller
-    opened(config, profile, resend, interruption)
+    if hasattr(config, "workerinput"):
+        open_worker(config, profile, resend, interruption)
+        return
+    run = open_controller(config, profile, resend, interruption)
+    feedback = Feedback(config, run, config.stash[SESSION].door.budget, planned)
+    config.pluginmanager.register(feedback, "conformance-feedback")
 
 
 def _set_umask(mask: int) -> None:

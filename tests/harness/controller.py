@@ -28,10 +28,8 @@ from tests.harness.session import Session, open_session
 from tests.harness.worker import GIVEN, HANDOVER, given_to_workers
 
 
-def open_controller(
-    config: pytest.Config, profile: Profile, resend: Container[str], interruption: Interruption
-) -> None:
-    """Open the target, the folder of the report and the session of this process."""
+def open_controller(config: pytest.Config, profile: Profile, resend: Container[str], interruption: Interruption) -> Run:
+    """Open the target, the folder of the report and the session of this process. Gives the model of the run."""
     target = open_target(profile)
     config.add_cleanup(target.stop)
     given = config.getoption("seed")
@@ -45,6 +43,7 @@ def open_controller(
     interruption.stop_workers = lambda: _stop_workers(config, share)
     session = open_session(config, profile, target, share, seed=seed, resend=resend)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
+    return run
 
 
 def _report_folder(config: pytest.Config, run: Run) -> Path | None:
