@@ -25,6 +25,7 @@ from schemathesis.schemas import APIOperation
 
 from spec.interface import OPENAPI, operations
 from tests.traffic.case import JSON, Case, as_bytes, harmless, synthetic_text
+from tests.traffic.generation.tuning import tune
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
@@ -37,6 +38,7 @@ _CUT = (CoverageScenario.OBJECT_REQUIRED_AND_OPTIONAL, CoverageScenario.OBJECT_O
 
 @cache
 def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
+    tune()
     schema = schemathesis.openapi.from_path(OPENAPI)
     schema.config.phases.coverage.unexpected_methods = set()
     schema.config.generation.with_security_parameters = False
