@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -127,10 +128,41 @@ class Dies(DropsUnknownAccounts):
 @pytest.mark.parametrize("after", range(2, 22, 3))
 def test_a_service_that_dies_among_sequences_is_unreachable(after):
     """Whichever step it dies at, the run ends with exit status 7 and no error of its own."""
-    trial = generate(Dies(after), "-k", "stateful", "--seed=1")
+    trial = generate(Dies(after), "-k", "stateful", "--seed=2")
 
     assert trial.errors == ()
     assert trial.exit_status == 7
+
+
+def test_the_list_is_read_where_a_key_came_or_went():
+    """Between two readings of the list a key is registered or deleted."""
+    service = Logs()
+    generate(service, "-k", "stateful", "--seed=2")
+    keys = [seen.method for seen in service.requests if seen.path.startswith("/v1/pix/keys/")]
+
+    assert keys.count("GET") > 4
+    assert ("GET", "GET") not in pairwise(keys)
+
+
+class ForgetsLate(Service):
+    """The sandbox, whose list shows a deleted key once more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = b""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        if operation != "listPixKeys":
+            return response
+        late, self.last = self.last, response.body
+        return Response(200, max(late, response.body, key=len), response.headers)
+
+
+def test_the_list_is_read_again_where_it_shows_a_deleted_key():
+    """A key that the list forgets late is cleaned up."""
+    trial = generate(ForgetsLate(), "-k", "stateful", "--seed=2")
+
+    assert trial.left == ()
 
 
 WITH = b'{"code": 0, "data": {"Message": "", "Key": null, '

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 from environments.door.client import Client
+from environments.door.key_states import KeyState
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
@@ -59,6 +60,8 @@ class World:
     followed: dict[str, Exchange] = field(default_factory=dict)
     twice: Judgement | None = None
     transfers: int = 0
+    unseen: bool = False
+    """Whether a registration or a deletion was sent since the list was read."""
 
     @property
     def keys(self) -> list[PixKey]:
@@ -73,6 +76,7 @@ class World:
         if self.registrar is None or self.findings.cut:
             return
         exchange = self.registrar.register(key)
+        self.unseen = True
         self._take("registerPixKey", exchange)
         if registered(exchange) and not self.registrar.keys.was_there_before(key.key):
             self.registrations[key.key] = exchange
@@ -85,18 +89,20 @@ class World:
         if exchange is None or self.registrar is None or self.findings.cut:
             return
         gone = self.registrar.undo(exchange, key)
+        self.unseen = True
         self._take("deletePixKey", self.registrar.found.deletions[-1])
         if gone:
             del self.registrations[key.key]
 
     @_step
     def list(self) -> None:
-        """List the keys and see which of those that the machine touched are among them."""
-        if not self.keys:
+        """List the keys and see which of those that the machine touched are among them; if that may have changed."""
+        if not self.keys or not (self.unseen or self._lingers()):
             return
         exchange = self._read("listPixKeys", self.profile.accounts[0])
         if exchange is None or not succeeded(exchange) or exchange.response is None:
             return
+        self.unseen = False
         body = exchange.response.body.decode("utf-8", "replace")
         for key in self.touched:
             state = "registered" if key in self.registrations else "deleted"
@@ -136,6 +142,11 @@ class World:
         for key in list(self.registrations):
             self.delete(self.touched[key])
         self.list()
+
+    def _lingers(self) -> bool:
+        """Whether the last list showed a key that was deleted before it."""
+        states = self.client.door.keys
+        return any(states.state(value) is KeyState.STILL_LISTED for value in self.touched)
 
     def _execute(self, code: str, *, valid: bool) -> Exchange | None:
         exchange = self.client.send("executePix", code, valid=valid)
