@@ -37,6 +37,10 @@ def member(request: Request, name: str) -> Any:
     return body.get(name, NotImplemented) if isinstance(body, dict) else NotImplemented
 
 
+def is_utf8(text: bytes) -> bool:
+    return text.decode("utf-8", "ignore").encode() == text
+
+
 def holds(name: str, kind: type | tuple[type, ...]) -> Trips:
     return lambda request: isinstance(member(request, name), kind) and not isinstance(member(request, name), bool)
 
@@ -55,6 +59,10 @@ def matches(name: str, pattern: str) -> Trips:
     )
 
 
+def is_empty(kind: str) -> Trips:
+    return lambda request: member(request, "pixKeyType") == kind and member(request, "pixKey") == ""
+
+
 ARGUMENT: Mapping[str, Trips] = {
     "an unknown argument": lambda r: argument(r).startswith(b"pixconf-"),
     "an over-long argument": lambda r: len(argument(r)) > 255,
@@ -64,7 +72,7 @@ ARGUMENT: Mapping[str, Trips] = {
     "an encoded slash": lambda r: b"/" in argument(r),
     "NUL": lambda r: b"\0" in argument(r),
     "not ASCII": lambda r: not argument(r).isascii(),
-    "not UTF-8": lambda r: argument(r).decode("utf-8", "ignore").encode() != argument(r),
+    "not UTF-8": lambda r: not is_utf8(argument(r)),
     "a quote": lambda r: b"'" in argument(r),
     "a space": lambda r: b" " in argument(r),
     "a plus": lambda r: "+" in r.path,
@@ -92,14 +100,16 @@ BODY: Mapping[str, Trips] = {
     "a number": lambda r: isinstance(value(r), int) and not isinstance(value(r), bool),
     "null": lambda r: r.body.strip() == b"null",
     "an empty object": lambda r: value(r) == {},
-    "not UTF-8": lambda r: r.body.decode("utf-8", "ignore").encode() != r.body,
+    "not UTF-8": lambda r: not is_utf8(r.body),
+    "a full array": lambda r: isinstance(value(r), list) and bool(value(r)),
     "deep nesting": lambda r: r.body.count(b"[") > 900 or r.body.count(b"{") > 900,
     "NaN": lambda r: b"NaN" in r.body,
     "a member twice": lambda r: any(r.body.count(b'"%s":' % name) > 1 for name in (b"pixKey", b"value", b"from")),
-    "a large body": lambda r: len(r.body) > 65_536,
+    "a large body": lambda r: len(r.body) > 100 * 1024,
     "an unknown member": lambda r: isinstance(value(r), dict) and any("pixconf" in name for name in value(r)),
     "no Content-Type": lambda r: not r.header("Content-Type"),
     "text/plain": lambda r: r.header("Content-Type").startswith("text/plain"),
+    "a form without a boundary": lambda r: r.header("Content-Type") == "multipart/form-data",
 }
 REGISTRATION: Mapping[str, Trips] = {
     "no pixKey": lacks("pixKey"),
@@ -135,6 +145,10 @@ REGISTRATION: Mapping[str, Trips] = {
     "an account with NUL in the body": matches("account", "\0"),
     "a kind with a quote": matches("pixKeyType", "'"),
     "a kind outside ASCII": matches("pixKeyType", r"[^\0-\x7f]"),
+    "an empty PHONE": is_empty("PHONE"),
+    "an empty EMAIL": is_empty("EMAIL"),
+    "an empty CNPJ": is_empty("CNPJ"),
+    "an empty CPF": is_empty("CPF"),
     "a CPF of letters": lambda r: member(r, "pixKeyType") == "CPF" and not str(member(r, "pixKey")).isdigit(),
     "a phone without digits": lambda r: (
         member(r, "pixKeyType") == "PHONE" and not re.search("[0-9]", str(member(r, "pixKey")))
@@ -152,6 +166,7 @@ TRANSFER: Mapping[str, Trips] = {
     "an array for value": holds("value", list),
     "zero": lambda r: member(r, "value") == 0 and member(r, "value") is not False,
     "a form": lambda r: "form-urlencoded" in r.header("Content-Type"),
+    "a form without a boundary": BODY["a form without a boundary"],
     "XML": lambda r: "xml" in r.header("Content-Type"),
     "a byte order mark": lambda r: r.body.startswith(b"\xef\xbb\xbf"),
     "a trailing comma": lambda r: b",}" in r.body,
@@ -196,26 +211,30 @@ EVERY_CREDENTIAL: Mapping[str, Trips] = {
     "a signed token that is no JSON": lambda r: bool(re.fullmatch(r"Bearer (\w+\.){2}\w+", r.header("Authorization"))),
     "Basic that is no base64": lambda r: r.header("Authorization").startswith("Basic %"),
 }
-QUERY: Mapping[str, Trips] = {"a query": lambda r: bool(r.query)}
-SIX = {name: BODY[name] for name in list(BODY)[:10]}
+QUERY: Mapping[str, Trips] = {
+    "a query": lambda r: bool(r.query),
+    "a query that is not UTF-8": lambda r: not is_utf8(unquote_to_bytes(r.query)),
+}
+OF_EVERY_BODY = {name: BODY[name] for name in list(BODY)[:11]}
 OF_THE_REQUEST: Mapping[str, Mapping[str, Trips]] = {
     "executePix": {**ARGUMENT, **QUERY},
     "registerPixKey": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **READ_AFTER_THE_BODY, **BODY, **REGISTRATION, **QUERY},
-    "deletePixKey": {**SIX, **READ_AFTER_THE_BODY, "an over-long key": matches("pixKey", ".{256}"), "a large body": BODY["a large body"],
+    "deletePixKey": {**OF_EVERY_BODY, **READ_AFTER_THE_BODY, "an over-long key": matches("pixKey", ".{256}"),
+                     **{name: BODY[name] for name in ("a large body", "a form without a boundary")},
                      "a very long argument": ARGUMENT["a very long argument"],
                      "malformed JSON at an account that is known": lambda r: (
                          not is_json(r) and bool(r.body) and not argument(r).startswith(b"pixconf-")
                      ), "an unknown account": ARGUMENT["an unknown argument"], "a null key": is_null("pixKey"),
                      "a number for key": holds("pixKey", int), "an array for key": holds("pixKey", list),
                      "a key with NUL": matches("pixKey", "\0")},
-    "listPixKeys": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},
+    "listPixKeys": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **QUERY},
     "listAccounts": QUERY,
-    "getBalance": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},
-    "listEntries": {name: ARGUMENT[name] for name in FEWER_ARGUMENTS},
-    "createPix": {**SIX, **TRANSFER},
-    "transferExternal": {**SIX, **TRANSFER, **BETWEEN},
-    "transferInternal": {**SIX, **TRANSFER, **BETWEEN},
-    "transferP2p": {**SIX, **TRANSFER, **BETWEEN},
+    "getBalance": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **QUERY},
+    "listEntries": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **QUERY},
+    "createPix": {**OF_EVERY_BODY, **TRANSFER},
+    "transferExternal": {**OF_EVERY_BODY, **TRANSFER, **BETWEEN},
+    "transferInternal": {**OF_EVERY_BODY, **TRANSFER, **BETWEEN},
+    "transferP2p": {**OF_EVERY_BODY, **TRANSFER, **BETWEEN},
 }  # fmt: skip
 MISTAKES: Mapping[str, Mapping[str, Trips]] = {
     operation: {**mistakes, **(EVERY_CREDENTIAL if operation in ("registerPixKey", "listAccounts") else CREDENTIAL)}

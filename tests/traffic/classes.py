@@ -1,13 +1,14 @@
-"""Which classes of invalid requests an operation gets: a few of each from the targeted tests, all from the coverage phase."""
+"""Which classes of invalid requests an operation gets: a few of each from the targeted tests, the rest from the coverage
+phase; all of them where only that phase is selected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
-from spec.interface import operations
+from spec.interface import READS, operations
 from tests.traffic import invalid
 from tests.traffic.case import NAMED_TYPES, Case, Form, as_bytes, form_of, places_of
 
@@ -45,7 +46,8 @@ def _registrations(profile: Profile) -> Iterator[Case]:
     form = form_of(_REGISTER, profile) or {}
     case = Case(_REGISTER, path_parameter=profile.accounts[0] if profile.accounts else synthetic(), body=as_bytes(form))
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS)
-    yield from invalid.with_other_types(case, form, ("null", "a number"))
+    for name in form:
+        yield from invalid.with_other_type(case, form, name, ("null", "a number"))
     yield from invalid.with_member(case, form, "account", invalid.VALUES, ("an object",))
     yield from invalid.with_member(case, form, "pixKey", invalid.STRINGS, _STRINGS)
     yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, ("a form",))
@@ -68,15 +70,35 @@ _HARDEST = {
 _OF_EVERY_CREDENTIAL = ("registerPixKey", "listAccounts")
 """One that writes and one that reads: a service reads the header in one place, or in one for each."""
 
+_OF_EVERY_QUERY = ("executePix", _REGISTER, *READS)
+"""What writes by the body of its request reads a query in one place, if at all."""
 
-def coverage(operation: str, profile: Profile) -> Iterator[Case]:
-    """A case for each class of invalid requests, and what Schemathesis makes of the schema."""
-    from tests.traffic.generation.schema import coverage_cases
 
+def coverage(operation: str, profile: Profile, *, surveyed: bool = False) -> Iterator[Case]:
+    """A case for each class of invalid requests. With `surveyed` without those that the targeted tests send."""
+    sent = {_class_of(case, profile) for case in _surveyed(operation, profile)} if surveyed else set()
+    return (case for case in _every_class(operation, profile) if _class_of(case, profile) not in sent)
+
+
+def _class_of(case: Case, profile: Profile) -> tuple[str, str, bool]:
+    """What is unusual, how, and whether it goes to an account of the profile."""
+    return case.where, case.what, case.path_parameter in profile.accounts
+
+
+def _surveyed(operation: str, profile: Profile) -> Iterator[Case]:
+    yield from malformed(operation, profile)
+    if operation == _REGISTER and profile.accounts:
+        yield from incomplete(profile, profile.accounts[0])
+    if operation in READS and profile.accounts:
+        yield Case(operation, "Authorization", "no header", next(iter(places_of(operation, profile)), None))
+
+
+def _every_class(operation: str, profile: Profile) -> Iterator[Case]:
     place = next(iter(places_of(operation, profile)), None)
     form = form_of(operation, profile)
     case = Case(operation, path_parameter=place, body=as_bytes(form) if form else None)
-    yield from invalid.with_each(case, "query", "query", invalid.QUERIES)
+    queries = invalid.QUERIES if operation in _OF_EVERY_QUERY else invalid.COMMON_QUERIES
+    yield from invalid.with_each(case, "query", "query", invalid.QUERIES, queries)
     if operations()[operation].path_parameter:
         yield from invalid.with_parameter(
             case, invalid.PATH_PARAMETERS if operation == "executePix" else invalid.EVERYWHERE
@@ -85,7 +107,6 @@ def coverage(operation: str, profile: Profile) -> Iterator[Case]:
     yield from invalid.with_each(case, "Authorization", "credential", invalid.CREDENTIALS, credentials)
     if form:
         yield from _bodies(case, form, profile)
-    yield from coverage_cases(operation, place if form else None, form)
 
 
 def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
@@ -94,7 +115,9 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
     hardest = _HARDEST[case.operation]
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, None if registers else invalid.ANYWHERE)
     yield from invalid.without_each_member(case, form)
-    yield from invalid.with_other_types(case, form)
+    for name in form:
+        every = registers or name in (hardest, "value")
+        yield from invalid.with_other_type(case, form, name, invalid.VALUES if every else invalid.COMMON_VALUES)
     if own != case:
         yield from invalid.with_each(own, "body", "body", invalid.TEXTS, invalid.UNREADABLE)
     yield from invalid.with_member(
@@ -102,9 +125,18 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
     )
     for name in (name for name, valid in form.items() if isinstance(valid, str) and name != hardest):
         yield from invalid.with_member(case, form, name, invalid.STRINGS, invalid.OVERFLOWING)
-    yield from invalid.with_other_shapes(own, form)
+    yield from invalid.with_other_shapes(own, form, None if registers else invalid.COMMON_SHAPES)
     if registers:
-        wrong = invalid.with_member(case, form, "pixKeyType", {f"no {name}": name for name in NAMED_TYPES})
-        yield from (replace(each, where="pixKey") for each in wrong)  # it is the key that does not fit
+        # in other forms the account is synthetic anyway
+        yield from invalid.with_member(case, form, "account", invalid.VALUES, ("text",))
+        empty = {**form, "pixKey": ""}
+        yield from _of_each_type(case, form, NAMED_TYPES, "no")
+        yield from _of_each_type(case, empty, (name for name in NAMED_TYPES if name != form["pixKeyType"]), "an empty")
     types = None if registers else invalid.COMMON_TYPES
     yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, types)
+
+
+def _of_each_type(case: Case, form: Form, names: Iterable[str], what: str) -> Iterator[Case]:
+    """The case with a key that does not fit its type, for each of the types."""
+    wrong = invalid.with_member(case, form, "pixKeyType", {f"{what} {name}": name for name in names})
+    return (replace(each, where="pixKey") for each in wrong)  # it is the key that does not fit

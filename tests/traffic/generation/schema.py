@@ -1,4 +1,6 @@
-"""What Schemathesis makes of `spec/openapi.yaml`, with synthetic identifiers: its coverage and its fuzzing phase.
+"""What Schemathesis draws from `spec/openapi.yaml`, with synthetic identifiers: its fuzzing phase.
+
+What its coverage phase lists repeats the classes of `tests/traffic/classes.py`, so it is not sent.
 
 Of its cases only the path parameter, the body and the Content-Type are taken: credentials are the targeted tests'
 to vary, and other methods and headers are never sent.
@@ -7,7 +9,7 @@ to vary, and other methods and headers are never sent.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -20,7 +22,6 @@ from schemathesis import GenerationMode
 from schemathesis.core import NotSet
 from schemathesis.core.result import Ok
 from schemathesis.generation.feedback import NO_FEEDBACK
-from schemathesis.generation.meta import CoverageScenario
 from schemathesis.schemas import APIOperation
 
 from spec.interface import OPENAPI, operations
@@ -29,36 +30,17 @@ from tests.traffic.generation.tuning import tune
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
-UNTYPED = ("transferExternal", "transferInternal", "transferP2p")
-"""Operations whose members have no type: what is positive to the schema is a body of nulls."""
 Form = Mapping[str, Any] | None
-_CUT = (CoverageScenario.OBJECT_REQUIRED_AND_OPTIONAL, CoverageScenario.OBJECT_ONLY_REQUIRED)
-"""Subsets of the members: they showed nothing that no other case shows."""
 
 
 @cache
 def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
     tune()
     schema = schemathesis.openapi.from_path(OPENAPI)
-    schema.config.phases.coverage.unexpected_methods = set()
     schema.config.generation.with_security_parameters = False
     gc.freeze()  # what was imported stays: a garbage collection need not walk it each time
     found = (result.ok() for result in schema.get_all_operations() if isinstance(result, Ok))
     return {operation.definition.raw["operationId"]: operation for operation in found}
-
-
-def coverage_cases(operation: str, path_parameter: str | None, form: Form) -> Iterator[Case]:
-    """The coverage phase: boundary values of the schema. `path_parameter` is the place of a body, `form` a valid one."""
-    source = _operations()[operation]
-    cases = source.schema.iter_coverage_cases(
-        source,
-        generation_modes=[GenerationMode.NEGATIVE] if operation in UNTYPED else list(GenerationMode),
-        generation_config=source.schema.config.generation_for(operation=source, phase="coverage"),
-    )
-    for case in cases:
-        data = case.meta.phase.data
-        if data.scenario not in _CUT:
-            yield _case(operation, case, path_parameter, form, data.description)
 
 
 def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchStrategy[Case]:
@@ -67,10 +49,10 @@ def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchSt
     modes = list(GenerationMode) if operation in NEGATIVE_IS_POSSIBLE else [GenerationMode.POSITIVE]
     drawn = st.one_of([source.as_strategy(generation_mode=mode, feedback=NO_FEEDBACK) for mode in modes])
     path_parameter = st.sampled_from(places) if places else st.none()
-    return st.builds(lambda case, where: _case(operation, case, where, form, "of the schema"), drawn, path_parameter)
+    return st.builds(lambda case, where: _case(operation, case, where, form), drawn, path_parameter)
 
 
-def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form, what: str) -> Case:
+def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form) -> Case:
     if place is None and case.path_parameters:
         place = synthetic_text(unquote(str(next(iter(case.path_parameters.values())))))
     headers = {name.lower(): value for name, value in (case.headers or {}).items()}
@@ -78,7 +60,7 @@ def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form, 
     if not (content_type.isascii() and content_type.isprintable()):
         content_type = JSON
     where = _unusual(case.body, form) if form else operations()[operation].path_parameter or "query"
-    return Case(operation, where, what.removeprefix(f"{where}: "), place, _body(case.body), content_type)
+    return Case(operation, where, "of the schema", place, _body(case.body), content_type)
 
 
 def _unusual(body: Any, form: Mapping[str, Any]) -> str:
