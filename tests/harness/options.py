@@ -7,7 +7,7 @@ import pytest
 from environments.profiles.profile import Profile
 
 DEFAULT_EXAMPLES = 20
-"""Valid requests for each operation. A fault in one answer of four is then missed once in 300 runs."""
+"""Valid registrations, and as many deletions. A fault in one answer of four is then missed once in 300 runs."""
 _REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",

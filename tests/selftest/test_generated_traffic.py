@@ -41,18 +41,31 @@ FALLEN = [
 ]
 
 
-@pytest.fixture(scope="module")
-def met():
-    """The classes of mistakes that one run met, at its default settings."""
-    service = Watchful()
-    generate(service)
-    return service.met
+class WatchfulAndCounting(Watchful, Logs):
+    """Both."""
+
+
+RUNS_AT_DEFAULT = {"generated traffic": "property", "everything": ""}
+MOST_REQUESTS = 900
+
+
+@pytest.fixture(scope="module", params=RUNS_AT_DEFAULT)
+def met(request):
+    """The classes of mistakes that one run met, at its default settings; and how many requests it sent."""
+    service = WatchfulAndCounting()
+    generate(service, "-m", RUNS_AT_DEFAULT[request.param])
+    return service.met, len(service.requests)
 
 
 @pytest.mark.parametrize(("operation", "mistake"), CLASSES, ids=lambda part: part.replace(" ", "-"))
 def test_class_of_mistakes_is_met(operation, mistake, met):
-    """A run at its default settings sends requests of the class."""
-    assert met.get((operation, mistake), 0) > 0
+    """A run at its default settings sends requests of the class: its generated traffic alone, and with all other tests."""
+    assert met[0].get((operation, mistake), 0) > 0
+
+
+def test_a_run_stays_small(met):
+    """No seed takes a run at its default settings beyond this many requests."""
+    assert met[1] <= MOST_REQUESTS
 
 
 @pytest.mark.parametrize(("operation", "mistake"), FALLEN, ids=lambda part: part.replace(" ", "-"))

@@ -77,12 +77,15 @@ def generation_settings(pytestconfig: pytest.Config, session: Session) -> Genera
 
 
 @pytest.fixture(scope="session")
-def generation(session: Session, generation_settings: GenerationSettings, robustness: Robustness) -> Generation:
+def generation(
+    request: pytest.FixtureRequest, session: Session, generation_settings: GenerationSettings, robustness: Robustness
+) -> Generation:
     """Sends generated traffic."""
     client, profile = session.client, session.profile
     may_register = permits(profile, "registerPixKey") and profile.accounts
     registrar = Registrar(client, profile) if may_register else None
-    return Generation(client, profile, registrar, generation_settings, robustness)
+    targeted = reach_of(requirements(request.session.items, "traffic"), profile)
+    return Generation(client, profile, registrar, generation_settings, robustness, targeted.surveyed)
 
 
 @pytest.fixture(scope="session")

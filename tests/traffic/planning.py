@@ -46,7 +46,7 @@ def planned(
     registers = "registerPixKey" in reach.operations | in_sequences.operations
     return Plan(
         _targeted(profile, reach, spent),
-        most_generated(profile, settings, phases) + most_in_sequences(profile, in_sequences),
+        most_generated(profile, settings, phases, reach.surveyed) + most_in_sequences(profile, in_sequences),
         denied=_denied(items, profile),
         bodies=valid_bodies(profile, reach, spent),
         invalid=_invalid(profile, reach, phases),
@@ -64,7 +64,7 @@ def _targeted(profile: Profile, reach: Reach, spent: Spending | None) -> Counter
     counts = most_visits(profile, reach, spent) + most_comparisons(profile, reach)
     counts += most_registrations(profile, to_delete="registerPixKey" not in reach.subjects)
     counts["executePix"] += most_executions(spent)
-    for operation in reach.subjects if reach.surveys else ():
+    for operation in reach.surveyed:
         counts[operation] += len(list(malformed(operation, profile)))
     for operation in (*READS, "executePix"):
         counts[operation] += _FOR_THE_TOKEN
@@ -102,7 +102,7 @@ def _denied(items: Sequence[pytest.Item], profile: Profile) -> frozenset[str]:
 
 def _invalid(profile: Profile, reach: Reach, phases: Collection[tuple[str, str]]) -> tuple[str, ...]:
     """The operations that write and get invalid requests."""
-    asked = {name for name, phase in phases if phase != EXAMPLES} | (reach.subjects if reach.surveys else set())
+    asked = {name for name, phase in phases if phase != EXAMPLES} | reach.surveyed
     writing = [each.id for each in operations().values() if each.method != "GET" and permits(profile, each.id)]
     return tuple(name for name in writing if name in asked) if "fuzz" in profile.allow else ()
 

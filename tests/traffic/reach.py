@@ -51,6 +51,11 @@ class Reach:
     spends_codes: bool
     surveys: bool
 
+    @property
+    def surveyed(self) -> frozenset[str]:
+        """The operations that get malformed requests from the targeted tests."""
+        return self.subjects if self.surveys else frozenset()
+
     def left_out(self, *names: str) -> str:
         """Says in a message what would have been needed beside, and was not selected; empty where it was."""
         missing = [name for name in names if name not in self.operations | self.denied]

@@ -83,7 +83,7 @@ def most_registrations(profile: Profile, *, to_delete: bool) -> Counter[str]:
     keys, deletes = profile.pix_keys, deletes_keys(profile)
     if not profile.accounts or not keys:
         return Counter()
-    own = len(_own(keys))
+    own = len(given(keys))
     made = (len(keys) - own) * len(list(_forms_of_random({})))
     sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes)
     sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
@@ -98,7 +98,7 @@ def _most_refused(keys: tuple[PixKey, ...], *, deletes: bool) -> int:
 
 
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
-    free, rounds = _own(keys), ROUNDS if registrar.deletes else 1
+    free, rounds = given(keys), ROUNDS if registrar.deletes else 1
     wrong = OfKeys(token, keys, registrations=rounds * len(free))
     send(registrar, undocumented(keys))
     send(registrar, _without_token(wrong.first))
@@ -115,13 +115,13 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
 
 
 def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
-    free = _own(keys)
+    free = given(keys)
     for _ in range(ROUNDS if registrar.deletes else 1):
         free = [key for key in free if _register_and_free(registrar, key)]
     _register_random(registrar, keys)
 
 
-def _own(keys: Iterable[PixKey]) -> list[PixKey]:
+def given(keys: Iterable[PixKey]) -> list[PixKey]:
     """The keys that the service does not make."""
     return [key for key in keys if key.type != "RANDOM"]
 
@@ -140,7 +140,7 @@ def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
 
 def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
     """Types that are not documented; EVP, the Central Bank's own name for RANDOM, is one of them."""
-    own = _own(keys) or list(keys)
+    own = given(keys) or list(keys)
     yield Attempt(Attempted.OTHER_NAME, own[0], OTHER_NAME_OF_RANDOM)
     for index, name in enumerate(UNDOCUMENTED_TYPES, 1):
         yield Attempt(Attempted.UNDOCUMENTED_TYPE, own[index % len(own)], name)
@@ -157,13 +157,13 @@ def _without_token(credentials: Iterable[tuple[PixKey, str]]) -> Iterator[Attemp
 
 
 def _other_schemes(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
-    key = next(iter(_own(keys)), keys[0])
+    key = next(iter(given(keys)), keys[0])
     return (Attempt(Attempted.OTHER_SCHEME, key, key.type, scheme) for scheme in OTHER_SCHEMES)
 
 
 def _spellings(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
     """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
-    for key in _own(keys)[:1]:
+    for key in given(keys)[:1]:
         yield Attempt(Attempted.LOWER_CASE, key, key.type.lower())
         yield from (Attempt(Attempted.NUMERIC, key, number) for number in NUMERIC_TYPES)
 

@@ -27,6 +27,7 @@ from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
+from tests.traffic.registrations import ROUNDS, given
 
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
 
@@ -48,6 +49,8 @@ class Generation:
     registrar: Registrar | None
     settings: GenerationSettings
     robustness: Robustness
+    surveyed: Collection[str] = ()
+    """The operations that the targeted tests send malformed requests to."""
 
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent."""
@@ -56,7 +59,7 @@ class Generation:
             if phase == EXAMPLES:
                 self._send_valid(operation, findings)
             elif phase == COVERAGE:
-                for case in coverage(operation, self.profile):
+                for case in coverage(operation, self.profile, surveyed=operation in self.surveyed):
                     self._send(case, findings)
             else:
                 self._search(operation, findings)
@@ -73,11 +76,12 @@ class Generation:
         return findings.take(case, exchange)
 
     def _send_valid(self, operation: str, findings: Findings) -> None:
+        most = _most_valid(operation, self.profile, self.settings, surveyed=operation in self.surveyed)
         if operation in READS:
-            for case in _valid_reads(operation, self.profile, self.settings.examples):
+            for case in _valid_reads(operation, self.profile, most):
                 self._send(case, findings)
         elif self.registrar is not None:
-            for case, exchange in _valid_registrations(self.registrar, self.profile, self.settings.examples):
+            for case, exchange in _valid_registrations(self.registrar, self.profile, most):
                 findings.take(case, exchange)
                 if findings.cut:
                     return
@@ -105,12 +109,13 @@ class Generation:
 
 Spelling = Callable[[Any], bytes]
 SPELLINGS: tuple[Spelling, ...] = (
-    lambda body: json.dumps(body).encode(),
     lambda body: json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(),
     lambda body: json.dumps(dict(reversed(body.items())), indent=2).encode(),
     lambda body: re.sub(r'"([A-Za-z])', lambda found: f'"\\u{ord(found[1]):04x}', json.dumps(body)).encode(),
+    lambda body: json.dumps(body).encode(),
 )
-"""The same JSON value as four texts (RFC 8259: white space, order of members, escapes of first letters)."""
+"""The same JSON value as four texts (RFC 8259: white space, order of members, escapes of first letters). The last is the
+one that the targeted tests send."""
 
 
 def _valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
@@ -122,7 +127,7 @@ def _valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
 
 def _valid_registrations(registrar: Registrar, profile: Profile, most: int) -> Iterator[tuple[Case, Exchange]]:
     """Register the profile's keys in turn, in every spelling of JSON, and delete each at once where that is known."""
-    keys = [key for key in profile.pix_keys if key.type != "RANDOM"]
+    keys = given(profile.pix_keys)
     for index, key in enumerate(islice(cycle(keys), most)):
         spelled = SPELLINGS[(index // len(keys)) % len(SPELLINGS)]
         body = spelled(registration(key, registrar.account))
@@ -135,23 +140,33 @@ def _valid_registrations(registrar: Registrar, profile: Profile, most: int) -> I
             yield Case("deletePixKey", "", "valid", registrar.account, deletion.request.body, valid=True), deletion
 
 
-def most_generated(profile: Profile, settings: GenerationSettings, phases: Collection[tuple[str, str]]) -> Counter[str]:
+def most_generated(
+    profile: Profile, settings: GenerationSettings, phases: Collection[tuple[str, str]], surveyed: Collection[str]
+) -> Counter[str]:
     """The requests that `Generation` sends at most in these phases: its cases, and what is drawn, kept and shrunk. Each
     registration may need a look at the list and a deletion."""
     counts: Counter[str] = Counter()
     for operation, phase in phases:
         if "fuzz" in profile.allow and permits(profile, operation):
-            counts[operation] += _most(operation, phase, profile, settings)
+            counts[operation] += _most(operation, phase, profile, settings, surveyed=operation in surveyed)
     for cleaning in PREREQUISITES["registerPixKey"]:
         counts[cleaning] += counts["registerPixKey"] * permits(profile, cleaning)
     return +counts
 
 
-def _most(operation: str, phase: str, profile: Profile, settings: GenerationSettings) -> int:
+def _most(operation: str, phase: str, profile: Profile, settings: GenerationSettings, *, surveyed: bool) -> int:
     if phase == EXAMPLES:
-        return settings.examples
+        return _most_valid(operation, profile, settings, surveyed=surveyed)
     if phase == COVERAGE:
-        return sum(1 for _ in coverage(operation, profile))
+        return sum(1 for _ in coverage(operation, profile, surveyed=surveyed))
     from tests.traffic.generation.search import SHRINKING_SENDS
 
     return 2 * settings.drawn + SHRINKING_SENDS
+
+
+def _most_valid(operation: str, profile: Profile, settings: GenerationSettings, *, surveyed: bool) -> int:
+    """How many valid requests are sent. The targeted tests register the keys of the profile, too."""
+    if operation in READS:
+        return settings.reads
+    targeted = ROUNDS * len(given(profile.pix_keys)) if surveyed else 0
+    return max(settings.drawn, settings.registrations - targeted)
