@@ -68,7 +68,7 @@ class _Capture:
 
 def try_service(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
     """Run the targeted tests against the service. Raises RuntimeError if the run gave no verdict."""
-    with Server(service) as server:
+    with getattr(service, "SERVER", Server)(service) as server:
         return try_target(server.base_url, service.token, *arguments, environment=environment)
 
 

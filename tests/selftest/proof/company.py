@@ -1,0 +1,78 @@
+"""How services are made that answer otherwise while several requests are inside at once."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from environments.sandbox import Request, Response, Service
+
+
+@dataclass(eq=False)
+class Visit:
+    """A request that is inside; `beside` is one that was inside together with it."""
+
+    request: Request
+    operation: str
+    has_token: bool
+    beside: "Visit | None" = None
+    answer: Response | None = None
+
+
+class Company(Service):
+    """The sandbox, which knows of each request whether another one is inside at the same time."""
+
+    HOLD_S = 0.4
+    HOLD_LESS_S = 0.1
+    MOST_IN_VAIN_S = 2.4
+    """How long a request is held until another one comes; and less, once so many seconds were waited in vain."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.changed = threading.Condition()
+        self.inside: list[Visit] = []
+        self._in_vain_s = 0.0
+        self._here = threading.local()
+
+    def are_company(self, one: Visit, other: Visit) -> bool:
+        """Whether the two make a difference to each other."""
+        return True
+
+    def respond(self, request: Request) -> Response:
+        with self._visiting(request) as self._here.visit:
+            return super().respond(request)
+
+    @property
+    def visit(self) -> Visit:
+        """The request that this thread answers."""
+        return self._here.visit
+
+    def in_company(self) -> bool:
+        """Hold the request until another one is inside with it, or long enough. True where there is one."""
+        visit = self.visit
+        with self.changed:
+            hold = self.HOLD_S if self._in_vain_s < self.MOST_IN_VAIN_S else self.HOLD_LESS_S
+            if not self.changed.wait_for(lambda: visit.beside, hold):
+                self._in_vain_s += hold
+            return visit.beside is not None
+
+    @contextmanager
+    def _visiting(self, request: Request) -> Iterator[Visit]:
+        visit = Visit(request, self.operation_of(request), request.header("Authorization") == f"Bearer {self.token}")
+        with self.changed:
+            for other in self.inside:
+                if self.are_company(visit, other):
+                    visit.beside, other.beside = other, visit
+            self.inside.append(visit)
+            self.changed.notify_all()
+        try:
+            yield visit
+        finally:
+            with self.changed:
+                self.inside.remove(visit)
+                self.changed.notify_all()
+
+    def operation_of(self, request: Request) -> str:
+        """The operation that a request is for; empty where there is none."""
+        return next((name for method, name, _ in self.routes_of(request.path) if method == request.method), "")

@@ -1,0 +1,246 @@
+"""Faults that show only while several requests are in flight. Each holds its answer until a second request is inside, so
+that none depends on chance; a request that stays alone is answered as documented."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from environments.sandbox import Request, Response
+from environments.sandbox.double_entry import Ledger
+from environments.sandbox.pix_keys import Registration
+from tests.selftest.proof.company import Company, Visit
+from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed
+from tests.selftest.proof.mutants.robustness_faults import FALLS, JSON
+from tests.selftest.proof.registry import broken, mutant, rows_of
+from tests.selftest.proof.variants.lawful_making import as_json, page
+
+# -- what a valid request gets
+
+
+class AnswersInCompany(OfOperations, Company):
+    """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that is given in company."""
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        meant = operation in self.OPERATIONS and response.status == 200
+        return self.alter(response) if meant and self.in_company() else response
+
+
+def _data(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Response], Response]:
+    def altered(response: Response) -> Response:
+        envelope = json.loads(response.body)
+        content = json.dumps(envelope | {"data": change(envelope["data"])}, ensure_ascii=False)
+        return Response(response.status, content.encode(), response.headers)
+
+    return altered
+
+
+def _without(name: str) -> Callable[[Response], Response]:
+    return _data(lambda data: {field: value for field, value in data.items() if field != name})
+
+
+def _with(name: str, change: Callable[[Any], Any]) -> Callable[[Response], Response]:
+    return _data(lambda data: data | {name: change(data[name])})
+
+
+def _renamed(name: str, other: str) -> Callable[[Response], Response]:
+    return _data(lambda data: {other if field == name else field: value for field, value in data.items()})
+
+
+def _of_status(status: int) -> Callable[[Response], Response]:
+    return lambda response: Response(status, response.body, response.headers)
+
+
+_ACCOUNTS = fixed(lambda response: as_json(200, {"code": 0, "data": {"accounts": []}}))
+_REGISTERED = {"Success": "true", "Message": "The registration request was received.", "Key": None, "DocumentNumber": 7}
+_REGISTRATION = fixed(lambda response: as_json(200, {"code": 0, "data": _REGISTERED}))
+_CODE = (
+    "HasATextCode",
+    "has a code of text",
+    lambda it: Response(200, it.body.replace(b'"code": 0', b'"code": "0"'), it.headers),
+)
+_CUT = ("IsTruncated", "is truncated", lambda it: Response(200, it.body[:-1], it.headers))
+_FAILS = ("Fails", "is a server error", lambda it: Response(500, b"{}", JSON))
+_PAGE = ("IsAPage", "is a page of HTML", lambda it: page(200, "Welcome"))
+_EXECUTION = (
+    "id",
+    "date",
+    "bank",
+    "account",
+    "digit",
+    "branch",
+    "accountType",
+    "document",
+    "name",
+    "type",
+    "value",
+    "status",
+    "error",
+)
+"""The fields of the execution result that a registration result has under no spelling."""
+_OF_RESULT = rows_of("registerPixKey", "Success.*", "Key.*")
+_PRESENT = tuple(f"{field}.present" for field in _EXECUTION)
+
+FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "executePix": (
+        ("IsTheAccounts", "is that of listAccounts", _ACCOUNTS, (*_PRESENT, "key.present", "message.present"), ("fields.extra",)),
+        (
+            "IsARegistration", "is that of a registration", _REGISTRATION,
+            (*_PRESENT, "key.spelling", "message.spelling"), ("fields.extra",),
+        ),
+        ("HasNoDigit", "has no digit", _without("digit"), ("digit.present",)),
+        ("HasATextValue", "has a value of text", _with("value", str), ("value.type",)),
+        (*_CODE, ("envelope.code.type",)),
+        ("ShowsTheDocument", "shows the document", _with("document", lambda _: "529.982.247-25"), ("document.masked",)),
+        ("HasNaN", "has NaN for a value", _with("value", lambda _: float("nan")), ("json",)),
+        ("Is201", "has the status 201", _of_status(201), ("status",)),
+        (*_FAILS, ("serverError",)),
+    ),
+    "registerPixKey": (
+        (
+            "IsTheAccounts", "is that of listAccounts", _ACCOUNTS,
+            tuple(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber")),
+            ("fields.extra",), (*_OF_RESULT, *UNREGISTERED),
+        ),
+        ("HasNoMessage", "has no Message", _without("Message"), ("Message.present",)),
+        (
+            "HasALowerCaseSuccess", "has success for Success", _renamed("Success", "success"),
+            ("Success.spelling", "fields.upperCase"), (), (*_OF_RESULT, *UNREGISTERED),
+        ),
+        (
+            "HasALowerCaseKey", "has key for Key", _renamed("Key", "key"),
+            ("Key.spelling", "fields.upperCase"), (), _OF_RESULT,
+        ),
+        ("HasATextNumber", "has a DocumentNumber of text", _with("DocumentNumber", str), ("DocumentNumber.type",)),
+        (*_CODE, ("envelope.code.type",)),
+        ("HasNaN", "has NaN for a number", _with("DocumentNumber", lambda _: float("nan")), ("json",), (), ("*",)),
+        ("Is201", "has the status 201", _of_status(201), ("status",)),
+        (*_FAILS, ("serverError",), (), ("*",)),
+    ),
+    "deletePixKey": (
+        ("Is202", "has the status 202", _of_status(202), ("status",)),
+        (*_CODE, ("envelope.code.type",)),
+        (*_CUT, ("json",), (), ("deletePixKey.*",)),
+        (*_PAGE, ("json",), (), ("deletePixKey.*",)),
+    ),
+    "listPixKeys": ((*_PAGE, (), ("json",), ("listPixKeys.envelope.*",)),),
+    "getBalance": ((*_CUT, (), ("json",), ("getBalance.envelope.*",)),),
+}  # fmt: skip
+IN_SHORT = ("executePix HasNoDigit", "registerPixKey HasNoMessage", "deletePixKey Is202")
+"""Tried in the default proof, too."""
+_NAMES = {**SUBJECT, "listPixKeys": "KeyList", "getBalance": "Balance"}
+
+
+def _declare(operation: str, name: str, text: str, alter: Any, fails: Any, warns: Any = (), hides: Any = ()) -> None:
+    broken(
+        "answer in parallel", f"{_NAMES[operation]}{name}InParallel", f"With a second request in flight the answer {text}.",
+        AnswersInCompany, *rows_of(operation, *fails), warns=rows_of(operation, *warns),
+        hides=tuple(hides), slow=f"{operation} {name}" not in IN_SHORT, parallel=True, OPERATIONS=(operation,), alter=alter if isinstance(alter, staticmethod) else fixed(alter),
+    )  # fmt: skip
+
+
+for _operation, _faults in FAULTS.items():
+    for _fault in _faults:
+        _declare(_operation, *_fault)
+
+
+@mutant("answer in parallel", warns=("executePix.id.matches",), parallel=True)
+class TwoExecutionsAreMixedUp(Company):
+    """Of two executions in flight each gets the result of the other."""
+
+    def are_company(self, one: Visit, other: Visit) -> bool:
+        both = one.operation == other.operation == "executePix" and one.has_token and other.has_token
+        return both and one.request.path != other.request.path
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        if operation != "executePix" or response.status != 200:
+            return response
+        with self.changed:
+            visit, self.visit.answer = self.visit, response
+            self.changed.notify_all()
+        if not self.in_company():
+            return response
+        with self.changed:
+            self.changed.wait_for(lambda: visit.beside.answer, self.HOLD_S)
+            return visit.beside.answer or response
+
+
+# -- the token
+
+
+class TrustsCompany(OfOperations, Company):
+    """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
+    has it. Both are held."""
+
+    def are_company(self, one: Visit, other: Visit) -> bool:
+        return one.operation == other.operation and one.has_token != other.has_token
+
+    def authorize(self, request: Request, operation: str) -> None:
+        met = operation in self.OPERATIONS and self.in_company()
+        if not (met and self.lets_in(request.header("Authorization"))):
+            super().authorize(request, operation)
+
+
+OPEN = {
+    "NeedsNoToken": ("any request is let in", lambda self, sent: True, ("token.required",), ("token.scheme",)),
+    "NeedsNoHeader": ("a request without the header is let in", lambda self, sent: not sent, ("token.required",), ()),
+    "TakesAnyBearer": (
+        "any bearer token is let in", lambda self, sent: sent.startswith("Bearer "), ("token.required",), (),
+    ),
+    "TakesTheTokenBare": (
+        "the token is let in under another scheme",
+        lambda self, sent: self.token in sent and not sent.startswith("Bearer "), (), ("token.scheme",),
+    ),
+}  # fmt: skip
+for _operation in ("executePix", "registerPixKey"):
+    for _name, (_text, _lets_in, _fails, _warns) in OPEN.items():
+        broken(
+            "token not checked in parallel", f"{SUBJECT[_operation]}{_name}InParallel",
+            f"While a request with the token is in flight, {_text}.", TrustsCompany, *rows_of(_operation, *_fails),
+            warns=rows_of(_operation, *_warns), hides=rows_of(_operation, "token.scheme"), parallel=True,
+            slow=_name != "NeedsNoToken",
+            OPERATIONS=(_operation,), lets_in=_lets_in,
+        )  # fmt: skip
+
+
+# -- what a registration does
+
+
+class LosesRegistrations(Company):
+    """The sandbox, which does not keep a key that is registered while another request is in flight."""
+
+    def authorize(self, request: Request, operation: str) -> None:
+        super().authorize(request, operation)
+        if operation == "registerPixKey":
+            self.in_company()
+
+    def register(self, ledger: Ledger, account_id: str, key_type: str, value: str) -> Registration:
+        registration = super().register(ledger, account_id, key_type, value)
+        if registration.accepted and self.visit.beside:
+            ledger.remove_key(registration.key)
+        return registration
+
+
+# -- invalid requests
+
+
+class FallsInCompany(OfOperations, Company):
+    """The sandbox, which falls over a request that it refuses while another one is in flight."""
+
+    FALL: Response
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        meant = operation in self.OPERATIONS and response.status not in (200, 401)
+        return self.FALL if meant and self.in_company() else response
+
+
+for _operation, _fall in (
+    ("executePix", "Fails"), ("registerPixKey", "ShowsATraceWith400"), ("registerPixKey", "Fails"),
+    ("deletePixKey", "ShowsATrace"), ("getBalance", "ShowsATraceInJson"), ("listEntries", "Fails"),
+):  # fmt: skip
+    _how, _response, _rows = FALLS[_fall]
+    broken(
+        "breaks on an invalid request in parallel", f"{_operation[0].upper()}{_operation[1:]}{_fall}InParallel",
+        f"With a second request in flight, an invalid request {_how}.", FallsInCompany, *rows_of(_operation, *_rows),
+        hides=("*",), parallel=True, slow=(_operation, _fall) != ("registerPixKey", "Fails"), OPERATIONS=(_operation,),
+        FALL=_response,
+    )  # fmt: skip

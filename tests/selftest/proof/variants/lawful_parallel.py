@@ -1,0 +1,307 @@
+"""Services that limit, lock or slow down under parallel requests, in any way. Each request takes a moment, so that
+requests that are in flight together meet."""
+
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+from environments.sandbox import Request, Response, Server, Service
+from tests.selftest.proof.mutants.making_faults import fixed, members_of
+from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.variants.lawful_making import as_json, page, problem, text
+from tests.selftest.proof.variants.lawful_trouble import LocksCallersOut
+
+DROPPED = Response(0, b"")
+SOON = (("Retry-After", "0"),)
+IN_A_SECOND = (("Retry-After", "1"),)
+
+
+class Limited(Service):
+    """The sandbox, which takes `MOST` requests of one `scope` at a time, and answers `TOO_MANY` to all others.
+
+    A request whose scope is None is not counted.
+    """
+
+    MOST, SECONDS = 1, 0.01
+    TOO_MANY: Response = text(429, "slow down")
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.lock = threading.Lock()
+        self.inside: Counter[object] = Counter()
+
+    def serve(self, request: Request, connection: socket.socket) -> Response | None:
+        response = self.respond(request)
+        if response != DROPPED:
+            return response
+        connection.shutdown(socket.SHUT_RDWR)
+        return None
+
+    def respond(self, request: Request) -> Response:
+        scope = self.scope(request)
+        with self.lock:
+            if scope is not None and self.inside[scope] >= self.MOST:
+                return self.TOO_MANY
+            self.inside[scope] += 1
+        try:
+            time.sleep(self.SECONDS)
+            return super().respond(request)
+        finally:
+            with self.lock:
+                self.inside[scope] -= 1
+
+
+def _account(request: Request) -> str | None:
+    """The account of the path, or the one that a body names."""
+    if request.path.startswith(("/v1/pix/keys/", "/v1/accounts/")):
+        return request.path.rsplit("/", 1)[-1]
+    body = members_of(request)
+    return str(body.get("account") or body.get("from") or "") or None
+
+
+def _registration(request: Request) -> str | None:
+    return _account(request) if request.method == "POST" and "/keys/" in request.path else None
+
+
+SCOPES = {
+    "OfAll": ("whatever they are", lambda request: "all"),
+    "OfACaller": ("from one caller", lambda request: request.header("Authorization")),
+    "OfAnAccount": ("to one account", _account),
+    "OfAnOperation": ("to one operation", lambda request: (request.method, request.path.rsplit("/", 1)[0])),
+    "ThatWrite": ("that write", lambda request: None if request.method == "GET" else "writes"),
+    "ThatRead": ("that read", lambda request: "reads" if request.method == "GET" else None),
+    "ThatExecute": ("that execute", lambda request: "execute" if "/execute/" in request.path else None),
+    "ThatRegister": ("that register a key of one account", _registration),
+}
+ANSWERS = {
+    "400": ("a 400 of problem+json", problem(400, "Another request is being processed")),
+    "401": ("a 401 of text", text(401, "one at a time", headers=(("WWW-Authenticate", "Bearer"),))),
+    "403": ("a 403 of problem+json", problem(403, "Too many sessions")),
+    "403Envelope": ("a 403 of the envelope", as_json(403, {"code": 403, "data": {"error": "busy"}})),
+    "409": ("a 409", as_json(409, {"code": 409, "data": {"error": "busy"}})),
+    "422": ("a 422", as_json(422, {"errors": ["busy"]})),
+    "423": ("a 423", text(423, "locked")),
+    "429": ("a 429", text(429, "slow down")),
+    "429AndSoon": ("a 429 with Retry-After: 0", text(429, "slow down", headers=SOON)),
+    "429AndWhen": ("a 429 with Retry-After: 1", text(429, "slow down", headers=IN_A_SECOND)),
+    "502": ("a 502", page(502, "Bad gateway")),
+    "503": ("a 503", page(503, "Busy")),
+    "503AndSoon": ("a 503 with Retry-After: 0", page(503, "Busy", SOON)),
+    "504": ("a 504", page(504, "No answer in time")),
+    "ACode": ("a 200 with code 1042", as_json(200, {"code": 1042, "data": {"error": "busy"}})),
+    "ADrop": ("no answer: the connection is closed", DROPPED),
+}
+LIMITS = {
+    "OfAll": ("401", "ADrop", "400", "403", "429", "503", "ACode"),
+    "OfACaller": ("401", "403Envelope", "409", "429AndSoon", "503AndSoon"),
+    "OfAnAccount": ("409", "422", "423", "429", "403"),
+    "OfAnOperation": ("429AndWhen", "502", "400", "423"),
+    "ThatWrite": ("409", "503", "ADrop", "401"),
+    "ThatRead": ("429", "504", "403", "ADrop"),
+    "ThatExecute": ("409", "429AndSoon", "401", "404"),
+    "ThatRegister": ("409", "400", "422", "ACode", "403"),
+}
+ANSWERS["404"] = ("a 404 of text", text(404, "not found"))
+for _scope, _answers in LIMITS.items():
+    for _answer in _answers:
+        (_which, _of), (_what, _response) = SCOPES[_scope], ANSWERS[_answer]
+        lawful(
+            "one at a time", f"OneAtATime{_scope}OrElse{_answer}",
+            f"Of requests {_which}, one at a time is taken; the others get {_what}.", Limited, parallel=True,
+            TOO_MANY=_response, scope=fixed(_of),
+        )  # fmt: skip
+for _answer in ("409", "429", "503", "ADrop"):
+    lawful(
+        "two at a time", f"TwoAtATimeOrElse{_answer}",
+        f"Two requests at a time are taken; the others get {ANSWERS[_answer][0]}.", Limited, parallel=True, MOST=2,
+        TOO_MANY=ANSWERS[_answer][1], scope=fixed(lambda request: "all"),
+    )  # fmt: skip
+
+
+# -- slow under load
+
+
+class SlowsDown(Limited):
+    """The sandbox, which takes `UNIT_S` times the square of the number of requests that are inside, at most three seconds."""
+
+    MOST, SECONDS, UNIT_S = 1000, 0.0, 0.01
+
+    def scope(self, request: Request) -> str:
+        return "all"
+
+    def authorize(self, request: Request, operation: str) -> None:
+        time.sleep(min(3.0, self.UNIT_S * self.inside["all"] ** 2))
+        super().authorize(request, operation)
+
+
+lawful(
+    "slow under load",
+    "SlowsDownALittle",
+    "Answers take longer the more requests come.",
+    SlowsDown,
+    parallel=True,
+    UNIT_S=0.002,
+)
+lawful("slow under load", "SlowsDownALot", "Sixteen requests take three seconds.", SlowsDown, parallel=True, slow=True)
+
+
+@variant("slow under load", parallel=True)
+class OneAfterTheOther(Service):
+    """Requests wait for each other, and each takes a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = threading.Lock()
+
+    def respond(self, request: Request) -> Response:
+        with self.turn:
+            time.sleep(0.005)
+            return super().respond(request)
+
+
+# -- few connections
+
+
+class FewConnections(Server):
+    """Closes a connection as soon as it is opened, while `service.MOST` are open."""
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        if len(self.connections) < self.service.MOST:
+            return True
+        if self.service.RESETS:
+            request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        return False
+
+
+class TakesFewConnections(Service):
+    """The sandbox behind a server that takes `MOST` connections. `RESETS`: others are reset."""
+
+    SERVER = FewConnections
+    MOST, RESETS = 2, False
+
+
+lawful(
+    "few connections",
+    "TakesTwoConnections",
+    "Two connections are taken, others closed.",
+    TakesFewConnections,
+    parallel=True,
+)
+lawful(
+    "few connections", "TakesTwoConnectionsAndResets", "Two connections are taken, others reset.", TakesFewConnections,
+    parallel=True, RESETS=True,
+)  # fmt: skip
+lawful(
+    "few connections",
+    "TakesOneConnection",
+    "One connection is taken, others closed.",
+    TakesFewConnections,
+    parallel=True,
+    MOST=1,
+)
+
+
+# -- locks, and reads that lag
+
+
+class LocksInCompany(LocksCallersOut):
+    """The sandbox, which counts a wrong token only while other requests are in flight."""
+
+    SECONDS = 0.3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock, self.inside = threading.Lock(), 0
+
+    def respond(self, request: Request) -> Response:
+        with self.lock:
+            self.inside += 1
+        try:
+            time.sleep(0.005)
+            return super().respond(request)
+        finally:
+            with self.lock:
+                self.inside -= 1
+
+    def count(self, scope: str, locked: bool) -> None:
+        if self.inside > 1:
+            super().count(scope, locked)
+
+
+for _status in (423, 403, 429):
+    lawful(
+        "lock in parallel", f"LocksInCompanyWith{_status}",
+        f"Three wrong tokens beside other requests lock the caller out for a moment: {_status}.", LocksInCompany,
+        parallel=True, STATUS=_status,
+    )  # fmt: skip
+lawful(
+    "lock in parallel", "LocksInCompanyAndSaysWhen",
+    "Three wrong tokens beside other requests lock the caller out: 423 with Retry-After.", LocksInCompany,
+    parallel=True, HEADERS=IN_A_SECOND, SECONDS=1.0, slow=True,
+)  # fmt: skip
+
+
+class ListsLag(Limited):
+    """The sandbox, whose lists, balances and entries are as they were before the writes that are in flight."""
+
+    MOST = 1000
+    PATHS = "/keys/"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: dict[str, Response] = {}
+
+    def scope(self, request: Request) -> str:
+        return "read" if request.method == "GET" and "/execute/" not in request.path else "write"
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        if self.scope(request) == "write" or response.status != 200 or self.PATHS not in request.path:
+            return response
+        if self.inside["write"]:
+            return self.seen.get(request.path, response)
+        self.seen[request.path] = response
+        return response
+
+
+lawful(
+    "lags in parallel",
+    "KeyListsLag",
+    "A list of keys is older than the writes that are in flight.",
+    ListsLag,
+    parallel=True,
+)
+lawful(
+    "lags in parallel",
+    "EveryReadLags",
+    "What is read is older than the writes that are in flight.",
+    ListsLag,
+    parallel=True,
+    PATHS="/",
+)
+
+
+@variant("lags in parallel", parallel=True)
+class DeletesOneKeyAtATime(Limited):
+    """While another request to the account is in flight, a key that is there is not found: 404."""
+
+    TOO_MANY = as_json(404, {"code": 404, "data": {"error": "The account has no such key."}})
+
+    def scope(self, request: Request) -> str | None:
+        return "keys" if request.method in ("POST", "DELETE") and "/keys/" in request.path else None
+
+    def respond(self, request: Request) -> Response:
+        return super().respond(request) if request.method == "DELETE" else self.take(request)
+
+    def take(self, request: Request) -> Response:
+        """A registration is always taken, and counted."""
+        with self.lock:
+            self.inside["keys"] += 1
+        try:
+            time.sleep(self.SECONDS)
+            return Service.respond(self, request)
+        finally:
+            with self.lock:
+                self.inside["keys"] -= 1
