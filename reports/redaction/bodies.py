@@ -61,48 +61,54 @@ def _masked(text: str, engine: Engine) -> str:
     return "".join(piece if at % 2 else engine.mask(piece) for at, piece in enumerate(_CDATA.split(text)))
 
 
-_TOKEN = re.compile(
-    r"""(?: (?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))
-          | (?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')
-          | (?P<word>[^\s"'{}\[\],:]++) ) (?P<name>(?=\s*+:))?
-    | (?P<open>[\[{][\[{\s]*+) | (?P<close>[\]}][\]}\s]*+) | (?P<comma>,\s*+)
-    | (?P<space>[\s:]++)
-    | (?P<odd>.)""",
-    re.DOTALL | re.VERBOSE,
-)
-LAYOUT = frozenset(("open", "close", "comma", "space"))
-_LITERALS = ("true", "false", "null")
-_MOST_TOKENS = 400_000
+_STRING = r"""(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))"""
+_SINGLE = r"(?P<single>'[^'\\]*+(?:\\.[^'\\]*+)*+')"
+_WORD = r"""(?P<word>[^\s"'{}\[\],:]++)"""
+_LAYOUT = r"(?P<layout>[\s\[\]{},:]*+)"
+_TOKEN = re.compile(rf"{_LAYOUT}(?:(?:{_STRING}|{_SINGLE}|{_WORD})(?P<name>(?=\s*+:))?|(?P<odd>')|\Z)", re.DOTALL)
+_AFTER_ODD = re.compile(rf"{_LAYOUT}(?:(?:{_STRING}|{_WORD})(?P<name>(?=\s*+:))?|(?P<odd>')|\Z)", re.DOTALL)
+"""Where one single quote is not closed, none after it is: seeking its end for each would take squared time."""
+_RUNS = re.compile(r"[\[{]+|[\]}]+|,+")
 
 
 class Token(NamedTuple):
-    """A token, its kind (a group of the pattern above), and whether a personal member holds it."""
+    """A token, its kind (a group of the pattern above), whether a personal member holds it, and the brackets, commas,
+    colons and blanks before it. The last one has no text."""
 
     kind: str
     text: str
     personal: bool
+    layout: str
 
 
 def tokens(text: str, knowledge: Knowledge) -> Iterator[Token]:
     """The tokens of a text from its start; joined they are the text. Members of personal members are personal."""
     holders = [False]
     personal = False
-    for match in _TOKEN.finditer(text):
-        kind, token = match.lastgroup or "odd", match.group()
+    for match in _matches(text):
+        kind, layout = match.lastgroup or "", match["layout"]
+        token = text[match.start() + len(layout) : match.end()]
+        marks = "".join(layout.split())
+        for run in _RUNS.findall(marks) if marks != ":" else ():
+            if run[0] in "[{":
+                holders += [personal] * len(run)
+            else:
+                del holders[max(1, len(holders) - len(run.strip(","))) :]
+                personal = holders[-1]
         if kind == "name":
             personal = holders[-1] or knowledge.is_personal(content(token))
-        elif kind == "open":
-            holders.extend([personal] * _brackets(token))
-        elif kind == "close":
-            del holders[max(1, len(holders) - _brackets(token)) :]
-            personal = holders[-1]
-        elif kind == "comma":
-            personal = holders[-1]
-        yield Token(kind, token, personal)
+        yield Token(kind, token, personal, layout)
 
 
-def _brackets(token: str) -> int:
-    return sum(map(token.count, "[{]}"))
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    for match in _TOKEN.finditer(text):
+        yield match
+        if match.lastgroup == "odd":
+            yield from _AFTER_ODD.finditer(text, match.end())
+            return
+
+
+_LITERALS = ("true", "false", "null")
 
 
 def content(token: str) -> str:
@@ -117,32 +123,31 @@ def content(token: str) -> str:
         return unescape(inner)
 
 
-def redact_json(text: str, engine: Engine, limit: int) -> Redacted:
-    """A JSON text redacted by member and by value; no more than is needed to show `limit` characters of it."""
+def redact_json(text: str, engine: Engine, limit: int, *, whole: bool = True) -> Redacted:
+    """A JSON text, or its start, redacted by member and by value; no more than is needed to show `limit` characters."""
     pieces: list[str] = []
-    length = 0
-    valid = complete = True
+    length, left = 0, len(text)
+    valid = True
     for token in tokens(text, engine.knowledge):
-        if length > limit + engine.window * (not valid):
-            complete = False
+        if length > limit + engine.margin * (not valid):
+            whole = False
             break
-        if token.kind in LAYOUT:
-            pieces.append(token.text)
-        else:
+        left -= len(token.layout) + len(token.text)
+        if left or whole:
             valid = valid and _is_json(token)
-            pieces.append(redacted(token, engine))
-        length += len(pieces[-1])
+            pieces += (token.layout, redacted(token, engine))
+        else:
+            pieces += (token.layout, _start(token, engine))
+        length += len(pieces[-2]) + len(pieces[-1])
     shown = "".join(pieces)
     if valid:
-        return Redacted(shown, complete)
-    return engine.start(redact_fields(shown, engine), complete)
+        return Redacted(shown, whole)
+    return engine.start(redact_fields(shown, engine), whole)
 
 
 def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
     """The strings and the numbers of five digits or more that personal members hold."""
-    for count, token in enumerate(tokens(text, knowledge)):
-        if count > _MOST_TOKENS:
-            return
+    for token in tokens(text, knowledge):
         if not token.personal:
             continue
         if token.kind in ("string", "single"):
@@ -154,13 +159,13 @@ def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
 def _is_json(token: Token) -> bool:
     if token.kind == "word":
         return token.text in _LITERALS or masks.is_numeric(token.text)
-    return token.kind == "string" or (token.kind == "name" and token.text[0] == '"')
+    return token.kind in ("string", "layout") or (token.kind == "name" and token.text[0] == '"')
 
 
 def redacted(token: Token, engine: Engine) -> str:
     """The token as it is shown."""
     if token.kind != "word":
-        return _string(token, engine)
+        return _string(token, engine) if token.text else ""
     if token.text in _LITERALS:
         return token.text
     if masks.is_numeric(token.text):
@@ -179,6 +184,15 @@ def _string(token: Token, engine: Engine) -> str:
     if token.text[0] != '"':
         return f"'{shown}'" if token.text[0] == "'" else shown
     return masks.printable_json(json.dumps(shown, ensure_ascii=False))
+
+
+def _start(token: Token, engine: Engine) -> str:
+    """What is shown of the last token of a text that goes on: of a string its start."""
+    if token.kind != "string":
+        return ""
+    text = content(token.text)
+    shown = masks.shape(text[:4]) if token.personal else engine.start(text[: engine.window], complete=False).text
+    return masks.printable_json(json.dumps(f"{shown}…", ensure_ascii=False))
 
 
 def _shown(text: str, engine: Engine) -> str:
@@ -206,12 +220,12 @@ def is_json_like(text: str) -> bool:
     return bool(_JSON.match(text))
 
 
-def redact_body(text: str, content_type: str, engine: Engine, limit: int) -> Redacted:
-    """Redact as much of a body as is needed to show `limit` characters of it.
+def redact_body(text: str, content_type: str, engine: Engine, limit: int, *, whole: bool = True) -> Redacted:
+    """Redact as much of a body, or of the start of one, as is needed to show `limit` characters of it.
 
     The cut comes after redaction: what stands near the end of what was looked at is never shown.
     """
     start = text[:100].lstrip(" \t\r\n\ufeff")[:1]
     if is_json_like(text) or ("json" in content_type.lower() and start != "<"):
-        return redact_json(text, engine, limit)
-    return engine.start(redact_fields(text[: engine.window], engine), len(text) <= engine.window)
+        return redact_json(text, engine, limit, whole=whole)
+    return engine.start(redact_fields(text[: engine.window], engine), whole and len(text) <= engine.window)

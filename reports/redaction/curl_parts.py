@@ -9,7 +9,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from reports.curl import ENCODERS, LARGEST, Line, Part, Shell, Value, joined, shown_length, variable
-from reports.redaction.bodies import LAYOUT, Token, content, redact_body, redact_fields, redacted, tokens
+from reports.redaction.bodies import Token, content, redact_body, redact_fields, redacted, tokens
 from reports.redaction.engine import Engine
 from reports.redaction.http_parts import redact_headers, redact_url
 from reports.redaction.masks import printable_json
@@ -66,8 +66,9 @@ class CurlParts:
         for token in tokens(text, self._engine.knowledge):
             if token.kind == "name":
                 names.member = content(token.text)
-            new = [token.text] if token.kind in LAYOUT else list(self._token(token, names))
-            parts += [_with_colon(parts, new[0])] if token.kind == "word" and isinstance(new[0], Value) else new
+            new = list(self._token(token, names))
+            value = new[0] if token.kind == "word" else ""
+            parts += _with_colon(token.layout, value) if isinstance(value, Value) else [token.layout, *new]
         kept = list(joined(parts))
         texts = [part for part in kept if isinstance(part, str)]
         return kept if all(self._engine.redact(redact_fields(text, self._engine)) == text for text in texts) else None
@@ -96,11 +97,12 @@ class CurlParts:
         return len(pieces) > 1 and all(piece in self._engine.knowledge.plain for piece in pieces[1::2])
 
 
-def _with_colon(before: list[Part], value: Value) -> Value:
+def _with_colon(layout: str, value: Value) -> list[Part]:
     """A number takes the colon before it along: a name, a colon and a quotation mark of the shell would be taken for a
     personal member wherever the line is redacted once more."""
-    lead = before.pop() if before and isinstance(before[-1], str) and before[-1].strip() == ":" else ""
-    return replace(value, expression=f"{lead}{value.expression}", plain=f"{lead}{value.plain}")
+    if layout.strip() != ":":
+        return [layout, value]
+    return [replace(value, expression=f"{layout}{value.expression}", plain=f"{layout}{value.plain}")]
 
 
 class _Names:

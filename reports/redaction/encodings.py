@@ -15,11 +15,11 @@ _ESCAPE = re.compile(
     r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});?|&[A-Za-z][A-Za-z0-9]{1,31};"
 )
 _BETWEEN_BYTES = r"(?:[ :-]|, ?)(?:0x)?"
-_LINE_BREAK = r"(?:\r?\n|(?:\\r)?\\n)"
-_IS_APART = re.compile(rf"(?:[0-9a-fA-F]{{2}}{_BETWEEN_BYTES}){{7}}[0-9a-fA-F]{{2}}|[A-Za-z0-9+/_-]{{60}}{_LINE_BREAK}")
+_LINE_BREAK = r"(?=[\r\n\\])(?<=[A-Za-z0-9+/_-]{60})(?:\r?\n|(?:\\r)?\\n)"
+_IS_APART = re.compile(rf"(?:[0-9a-fA-F]{{2}}{_BETWEEN_BYTES}){{7}}[0-9a-fA-F]{{2}}|{_LINE_BREAK}")
 _APART = re.compile(
     rf"(?<=[0-9a-fA-F]{{2}}){_BETWEEN_BYTES}(?=[0-9a-fA-F]{{2}})"
-    rf"|(?<=[A-Za-z0-9+/_-]{{60}}){_LINE_BREAK}(?=[A-Za-z0-9+/_-])"
+    rf"|{_LINE_BREAK}(?=[A-Za-z0-9+/_-])"
 )
 _CONTROL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _DEEPEST = 3
@@ -80,7 +80,9 @@ def readings(text: str) -> Iterator[Reading]:
         for _ in range(_DEEPEST):
             if not _ESCAPE.search(reading.text):
                 break
-            reading = _undone(reading, undo)
+            below, reading = reading, _undone(reading, undo)
+            if reading.text == below.text:
+                break
             if reading.text not in seen:
                 seen.add(reading.text)
                 yield reading

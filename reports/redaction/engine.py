@@ -14,7 +14,7 @@ from reports.redaction.masks import detect, is_within_word, names_nobody
 from reports.redaction.spellings import LEAST
 from spec.interface import MARK
 
-_WINDOW = 8_000
+_WINDOW = 4_500
 """Characters of a long text that are looked at, where only its start is shown; the margin where it is cut apart."""
 
 _PASSES = 4
@@ -67,19 +67,19 @@ class Engine:
         return shown
 
     @property
-    def _margin(self) -> int:
+    def margin(self) -> int:
         """Written with an escape for each character, a value takes at most 12 times its length."""
         return 12 * self.knowledge.spellings.longest
 
     @property
     def window(self) -> int:
         """Characters of a long text that are looked at."""
-        return _WINDOW + self._margin
+        return _WINDOW + self.margin
 
     def start(self, text: str, complete: bool) -> Redacted:
         """The text redacted; of one that was cut, what stands near the cut and could be half a value is left off."""
         shown = self.redact(text)
-        margin = 0 if complete else self._margin
+        margin = 0 if complete else self.margin
         return Redacted(shown[: max(0, len(shown) - margin)], complete)
 
     def whole(self, text: str) -> str:

@@ -138,7 +138,7 @@ _ALPHANUMERIC = re.compile(r"(?<![0-9A-Za-z_])(?:[0-9A-Z]{12}|[0-9a-z]{12})[0-9]
 # Alone: no letter or digit beside it, and no part of a longer decimal number.
 _NUMBERS = re.compile(
     r"""
-    (?= [0-9+(] | [A-Za-z][0-9A-Za-z]\. | [0-9a-fA-F]{8}- )
+    (?<![0-9]) (?= [0-9+(] | [A-Za-z][0-9A-Za-z]\. | [0-9a-fA-F]{8}- )
     (?: (?P<other>  [0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}
               | [0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?
                 (?:[+-][0-9]{2}:?[0-9]{2})? )

@@ -65,6 +65,9 @@ _SHELL = Shell()
 SHOWN = 4_000
 """Characters of a body that are shown."""
 
+_READ = 65_536
+"""Bytes of a body that are looked at for that."""
+
 
 class Redactor:
     """Hides secrets, values of the profile and personal data in everything that leaves the process.
@@ -107,8 +110,9 @@ class Redactor:
         show the words of the vocabulary."""
         self._knowledge.read()
         engine = self._of_refusals if refusal else self._of_known
-        redacted = redact_body(decoded(body, content_type), content_type, engine, SHOWN)
-        shown = masks.printable(redacted.text)
+        text, whole = decoded(body[:_READ], content_type), len(body) <= _READ
+        redacted = redact_body(text, content_type, engine, SHOWN, whole=whole)
+        shown = masks.printable(redacted.text[: SHOWN + 1])
         if redacted.complete and len(shown) <= SHOWN:
             return shown
         return f"{shown[:SHOWN]}… ({len(body)} bytes in all)"

@@ -392,7 +392,7 @@ class TestBodies:
         assert pen.text(shown) is not None
         assert pen.curl("POST", "https://host", [("Content-Type", content_type)], body)
 
-    @pytest.mark.parametrize("lead", [3_970, 3_995, 31_990, 32_000, 32_010])
+    @pytest.mark.parametrize("lead", [3_970, 3_995, 5_440, 5_460, 65_500, 65_530])
     @pytest.mark.parametrize("form", ['["{}"]', "{}"])
     def test_no_half_secret_stands_where_a_body_is_cut(self, form, lead):
         """Redaction comes before the cut."""
@@ -413,6 +413,25 @@ class TestBodies:
 
         assert "Zq7" not in only(value=value).body(body)
 
+    @pytest.mark.parametrize("seen", [1, 20, 39])
+    @pytest.mark.parametrize("member", ['"', "'", "", '"name": "', '"note": '])
+    def test_no_half_secret_stands_where_reading_ends(self, member, seen):
+        """Long personal texts take little room, so the end of what is looked at is in sight: it is left off."""
+        token = "Zq7-" * 10
+        start = json.dumps([{"name": "a" * 900}] * 71)[:-1] + f", {member}"
+        body = f"{start:-<{65_536 - seen}}{token}".encode()
+
+        assert "Zq7" not in only(secret=token).body(body + b" " * 100)
+
+    def test_a_long_text_shows_its_start(self):
+        """So does one whose end was not looked at; of a personal one, four characters."""
+        text = "lorem ipsum " * 10_000
+        shown = redactor().body(json.dumps({"text": text}).encode())
+        personal = redactor().body(json.dumps({"name": text}).encode())
+
+        assert shown == f'{{"text": "{text[:3990]}… (120012 bytes in all)'
+        assert personal == '{"name": "aaaa…"… (120012 bytes in all)'
+
     @pytest.mark.parametrize(
         ("start", "part", "end"),
         [
@@ -425,6 +444,7 @@ class TestBodies:
             (b"", b"a@", b""),
             (b"", b'{"name":"Maria Silva","value":1},', b""),
             (b"", b"<name>", b""),
+            (b'{"name": ', b"'a\\", b""),
         ],
         ids=repr,
     )
