@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import starmap
 from typing import NamedTuple
 
 from reports.redaction import masks
@@ -83,13 +85,17 @@ class Token(NamedTuple):
 
 def tokens(text: str, knowledge: Knowledge) -> Iterator[Token]:
     """The tokens of a text from its start; joined they are the text. Members of personal members are personal."""
+    return starmap(Token, _read(text, knowledge))
+
+
+def _read(text: str, knowledge: Knowledge) -> Iterator[tuple[str, str, bool, str]]:
+    """What a token is made of: most of an answer is only read, and needs none."""
     holders = [False]
     personal = False
     for match in _matches(text):
-        kind, layout = match.lastgroup or "", match["layout"]
-        token = text[match.start() + len(layout) : match.end()]
-        marks = "".join(layout.split())
-        for run in _RUNS.findall(marks) if marks != ":" else ():
+        kind, layout = match.lastgroup or "", match[1]
+        token = match[0][len(layout) :]
+        for run in _runs(layout):
             if run[0] in "[{":
                 holders += [personal] * len(run)
             else:
@@ -97,7 +103,13 @@ def tokens(text: str, knowledge: Knowledge) -> Iterator[Token]:
                 personal = holders[-1]
         if kind == "name":
             personal = holders[-1] or knowledge.is_personal(content(token))
-        yield Token(kind, token, personal, layout)
+        yield kind, token, personal, layout
+
+
+@lru_cache(64)
+def _runs(layout: str) -> tuple[str, ...]:
+    """The brackets of a layout, and its commas, in runs of one sort."""
+    return tuple(_RUNS.findall("".join(layout.split())))
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
@@ -147,13 +159,13 @@ def redact_json(text: str, engine: Engine, limit: int, *, whole: bool = True) ->
 
 def personal_values(text: str, knowledge: Knowledge) -> Iterator[str]:
     """The strings and the numbers of five digits or more that personal members hold."""
-    for token in tokens(text, knowledge):
-        if not token.personal:
+    for kind, token, personal, _ in _read(text, knowledge):
+        if not personal:
             continue
-        if token.kind in ("string", "single"):
-            yield content(token.text)
-        elif token.kind == "word" and sum(map(str.isdigit, token.text[: masks.LONGEST])) >= 5:
-            yield token.text
+        if kind in ("string", "single"):
+            yield content(token)
+        elif kind == "word" and sum(map(str.isdigit, token[: masks.LONGEST])) >= 5:
+            yield token
 
 
 def _is_json(token: Token) -> bool:
