@@ -33,7 +33,7 @@ class Known:
 
 
 class Secrets:
-    """What a run knows of secrets: values in the order in which they became known."""
+    """What a run knows of secrets: values in the order in which they became known. `known` only grows."""
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         self.known: list[Known] = []
@@ -60,11 +60,11 @@ class Secrets:
 
     def learn_token(self, token: str) -> None:
         """Send this token from now on. Redact it, wrong ones made from it, and what it says of a person."""
-        self._token = token
         self.learn_secret(TOKEN, *parts_that_tell(token))
         wrong = wrong_tokens(token).values()
         self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
         self.learn("claim", *personal_claims(token))
+        self._token = token  # last: another thread may send it from now on
 
 
 def listed_secrets(profile: Profile) -> Secrets:

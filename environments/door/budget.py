@@ -92,7 +92,7 @@ class Budget:
             if self._shared is None:
                 yield self._counts
                 return
-            with FileLock(f"{self._shared}.lock", mode=0o600):
+            with FileLock(f"{self._shared}.lock", mode=0o600, poll_interval=0.002):
                 counts = json.loads(self._shared.read_text()) if self._shared.exists() else {}
                 yield counts
                 self._shared.touch(mode=0o600)

@@ -7,6 +7,7 @@ After one failure there, every code gets a fresh connection again.
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -14,10 +15,9 @@ from dataclasses import replace
 import requests
 
 from environments.door.attempt import Result, Wire, WireSettings
+from environments.door.deadline import KEPT_S
 from spec.exchange import Failure, FailureKind, Response
 
-_DIRECTLY_S = 3.0
-"""A connection that was idle for longer may be closed by now: services keep one for seconds."""
 _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
 
@@ -31,20 +31,26 @@ class Memory:
 
     def __init__(self) -> None:
         self._size = 0
+        self._guard = threading.Lock()
 
     def keep(self, result: Response | Failure) -> Response | Failure:
         """The result, or the limit that it exceeds."""
         if not isinstance(result, Response) or not result.kept[1]:
             return result
         size = len(result.kept[0])
-        if self._size + size > MOST_KEPT:
-            return Failure(FailureKind.LIMIT, f"more answers than the suite keeps ({MOST_KEPT} bytes of large ones)")
-        self._size += size
-        return result
+        with self._guard:
+            if self._size + size <= MOST_KEPT:
+                self._size += size
+                return result
+        return Failure(FailureKind.LIMIT, f"more answers than the suite keeps ({MOST_KEPT} bytes of large ones)")
 
 
 class Connections:
-    """The connections of one door. Nothing below it sends a request twice, on whatever connection."""
+    """The connections of one door. Nothing below it sends a request twice, on whatever connection.
+
+    Any thread may send here. Transaction codes come one at a time, each in the turn that the journal gives it, so what
+    is known of them needs no lock.
+    """
 
     def __init__(self, settings: WireSettings, parallel: int = 1) -> None:
         self._settings = settings
@@ -84,4 +90,4 @@ class Connections:
 
     def _may_be_kept(self, code: str) -> bool:
         later = self._first_code not in ("", code)
-        return self._keeps_codes and later and time.monotonic() - self._answered_at < _DIRECTLY_S
+        return self._keeps_codes and later and time.monotonic() - self._answered_at < KEPT_S

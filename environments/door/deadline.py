@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPResponse, IncompleteRead, parse_headers
@@ -17,6 +18,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 _local = threading.local()
+KEPT_S = 3.0
+"""A connection that was idle for longer may be closed by now: services keep one for seconds."""
 
 
 class Deadline:
@@ -96,6 +99,7 @@ class _Watched:
     """A connection whose socket is watched from the start."""
 
     sock: socket.socket | None
+    answered_at = 0.0
 
     def _new_conn(self) -> socket.socket:
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
@@ -112,6 +116,11 @@ class _Watched:
         _watch(self.sock, sending=True)
         super().request(*args, **kwargs)  # type: ignore[misc]
 
+    def getresponse(self) -> Any:
+        response = super().getresponse()  # type: ignore[misc]
+        self.answered_at = time.monotonic()
+        return response
+
 
 class _WatchedConnection(_Watched, HTTPConnection):
     response_class = _FinalResponse
@@ -121,11 +130,21 @@ class _WatchedTlsConnection(_Watched, HTTPSConnection):
     response_class = _FinalResponse
 
 
-class _WatchedPool(HTTPConnectionPool):
+class _Fresh:
+    """A pool whose connections answered a moment ago, or are new. With several in it, some lie idle for long."""
+
+    def _get_conn(self, timeout: float | None = None) -> Any:
+        connection = super()._get_conn(timeout)  # type: ignore[misc]
+        if time.monotonic() - connection.answered_at > KEPT_S:
+            connection.close()
+        return connection
+
+
+class _WatchedPool(_Fresh, HTTPConnectionPool):
     ConnectionCls = _WatchedConnection
 
 
-class _WatchedTlsPool(HTTPSConnectionPool):
+class _WatchedTlsPool(_Fresh, HTTPSConnectionPool):
     ConnectionCls = _WatchedTlsConnection
 
 

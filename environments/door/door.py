@@ -70,7 +70,7 @@ class Door(BaseAdapter):
         self.in_flight = in_flight or InFlight(1)
         self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn)
         self.in_flight.window = lambda: self.congestion.window
-        self.liveness, self.retry_policy = Liveness(), RetryPolicy(self.congestion)
+        self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion)
         self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.left)
         self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted)
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -30,6 +31,9 @@ class ExecutionGuard:
 
     `executed` are the exchanges that confirmed a transfer, `unknown` those whose outcome is unknown, and
     `token_refused` is the first execution that was answered 401. `notes` are said first.
+
+    A real code is sent in the turn that the journal gives, from the question whether it may be sent until its answer
+    is written down. The turn keeps other threads out as well as other processes: what is learned then needs no lock.
     """
 
     def __init__(self, budget: Budget, journal: Journal, token: Callable[[], str]) -> None:
@@ -45,6 +49,7 @@ class ExecutionGuard:
         self._spent: set[str] = set()
         self._once_more: set[str] = set()
         self._asked_twice: set[str] = set()
+        self._guard = threading.Lock()
 
     @property
     def sent(self) -> int:
@@ -105,13 +110,14 @@ class ExecutionGuard:
     def permit_once_more(self, code: str) -> bool:
         """Let a code be executed a second time, to see whether money moves again. False where that is not permitted:
         only at a loopback target, only after an answer. The caller sees to it that the run prepared the code itself."""
-        answered = code in self._spent and code not in self._asked_twice and not self.unknown
-        if self._journal.across_runs or not answered:
-            return False
-        self._asked_twice.add(code)
-        self._once_more.add(code)
-        self._spent.discard(code)
-        return True
+        with self._guard:
+            answered = code in self._spent and code not in self._asked_twice and not self.unknown
+            if self._journal.across_runs or not answered:
+                return False
+            self._asked_twice.add(code)
+            self._once_more.add(code)
+            self._spent.discard(code)
+            return True
 
     # -- while it is sent -------------------------------------------------------------------------------------
 

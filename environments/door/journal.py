@@ -29,7 +29,10 @@ class JournalError(Exception):
 
 
 class Record:
-    """Events of one environment. `run` tells the events of this run from those of earlier ones."""
+    """Events of one environment. `run` tells the events of this run from those of earlier ones.
+
+    The lock of the file excludes other threads as well as other processes: each thread has a descriptor of its own.
+    """
 
     def __init__(self, path: Path, *, origin: str, run: str) -> None:
         self._path, self._origin, self._run = path, origin, run
@@ -132,7 +135,8 @@ class Journal(Record):
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """While a real code is sent, no other process sends one. OSError where the folder cannot be written."""
+        """While a real code is sent, no other thread or process sends one. OSError where the folder cannot be
+        written."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._turn:
             yield
@@ -163,7 +167,9 @@ class Journal(Record):
     def unanswered(self) -> int:
         """How many codes this run sent without an answer that was written down."""
         last: dict[str, str] = {}
-        for event in self._events(self._run):
+        with self._lock:
+            events = list(self._events(self._run)) if self._path.exists() else []
+        for event in events:
             if event["run"] == self._run:
                 last[event["digest"]] = event["event"]
         return sum(event in (SENT, TRIED, UNKNOWN) for event in last.values())

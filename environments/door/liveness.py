@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from environments.door.outgoing import LimitError, Sending
 from spec.answers import is_refusal
-from spec.exchange import FailureKind, Response
+from spec.exchange import Failure, FailureKind, Response
 
 if TYPE_CHECKING:
     import requests
@@ -25,10 +28,11 @@ class UnreachableError(Exception):
 
 class Liveness:
     """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
-    the target is gone; empty while it is there."""
+    the target is gone; empty while it is there. What is asked of the target then is asked `alone`."""
 
-    def __init__(self) -> None:
+    def __init__(self, alone: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         self.unreachable = ""
+        self._alone, self._guard = alone, threading.Lock()
         self._timeouts: Counter[str] = Counter()
         self._failed_in_a_row = 0
         self._answered: tuple[requests.PreparedRequest, Intent] | None = None
@@ -45,19 +49,30 @@ class Liveness:
     def notice(self, sending: Sending) -> None:
         """Take note of an answer, or of none. After several of none, send a request that was answered before."""
         failure, response = sending.exchange.failure, sending.exchange.response
-        if response is not None:
-            self._failed_in_a_row = self._timeouts[sending.intent.operation] = 0
-            self._remember(sending, response)
+        with self._guard:
+            self._count(sending.intent.operation, failure)
+            if response is not None:
+                self._remember(sending, response)
+        if failure is not None and failure.kind in (FailureKind.NO_CONNECTION, FailureKind.TLS):
+            self.unreachable = failure.message
+        elif failure is not None and self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
+            self._see_whether_it_is_there(sending, failure)
+
+    def _count(self, operation: str, failure: Failure | None) -> None:
         if failure is None:
+            self._failed_in_a_row = self._timeouts[operation] = 0
             return
         self._failed_in_a_row += 1
-        self._timeouts[sending.intent.operation] += failure.kind is FailureKind.TIMEOUT
-        gone = failure.kind in (FailureKind.NO_CONNECTION, FailureKind.TLS)
-        if not gone and self._failed_in_a_row < _MOST_FAILED_IN_A_ROW:
-            return
-        if gone or not self._resend_answered(sending):
-            self.unreachable = failure.message
-        self._failed_in_a_row = 0
+        self._timeouts[operation] += failure.kind is FailureKind.TIMEOUT
+
+    def _see_whether_it_is_there(self, sending: Sending, failure: Failure) -> None:
+        with self._alone():
+            if self._failed_in_a_row < _MOST_FAILED_IN_A_ROW:
+                return  # another thread has asked meanwhile
+            if not self._resend_answered(sending):
+                self.unreachable = failure.message
+            with self._guard:
+                self._failed_in_a_row = 0
 
     def _remember(self, sending: Sending, response: Response) -> None:
         """Keep the last request that was answered and changes nothing: it only reads, or was refused."""

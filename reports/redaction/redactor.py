@@ -5,7 +5,10 @@ request of a run again: the options of curl and the variables, as the profile ha
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from environments.profiles.profile import Header, Profile, shown
 from environments.profiles.target import is_secret
@@ -69,13 +72,30 @@ _READ = 65_536
 """Bytes of a body that are looked at for that."""
 
 
+_Sent = ParamSpec("_Sent")
+_Given = TypeVar("_Given")
+
+
+def _one_at_a_time(
+    method: Callable[Concatenate[Redactor, _Sent], _Given],
+) -> Callable[Concatenate[Redactor, _Sent], _Given]:
+    """What is known is read before each text, by one thread at a time."""
+
+    @wraps(method)
+    def held(redactor: Redactor, /, *args: _Sent.args, **kwargs: _Sent.kwargs) -> _Given:
+        with redactor._pen:
+            return method(redactor, *args, **kwargs)
+
+    return held
+
+
 class Redactor:
     """Hides secrets, values of the profile and personal data in everything that leaves the process.
 
     `secrets` is the registry of what is known, also of what becomes known later, `fields` are the names of personal
     members, and `shell` says how a person sends a request again. Results are safe to print: control
     characters, bidi overrides and lone surrogates are escaped. No input makes a method raise, and none takes more
-    than time in proportion to its length.
+    than time in proportion to its length. Any thread may call it.
     """
 
     def __init__(self, secrets: Secrets, fields: Iterable[str], shell: Shell = _SHELL) -> None:
@@ -83,6 +103,7 @@ class Redactor:
         self._of_known = Engine(self._knowledge)
         self._of_refusals = Engine(self._knowledge, mask_others)
         self.shell = shell
+        self._pen = threading.RLock()
 
     @property
     def _engine(self) -> Engine:
@@ -90,6 +111,7 @@ class Redactor:
         self._knowledge.read()
         return self._of_known
 
+    @_one_at_a_time
     def learn_from(self, body: bytes) -> None:
         """Hide what the personal members of a JSON body hold wherever else it turns up.
 
@@ -101,10 +123,12 @@ class Redactor:
             for value in personal_values(text, self._knowledge):
                 self._knowledge.add_personal(value)
 
+    @_one_at_a_time
     def text(self, text: str) -> str:
         """Free text; doing it twice changes nothing more."""
         return masks.printable(self._engine.redact(text))
 
+    @_one_at_a_time
     def body(self, body: bytes, content_type: str = "", *, refusal: bool = False) -> str:
         """A body for people: redacted in its own layout, then cut after 4,000 characters. Personal texts of a refusal
         show the words of the vocabulary."""
@@ -117,10 +141,12 @@ class Redactor:
             return shown
         return f"{shown[:SHOWN]}… ({len(body)} bytes in all)"
 
+    @_one_at_a_time
     def url(self, url: str) -> str:
         """An address without known values in its path, query and user information."""
         return masks.printable(http_parts.redact_url(url, self._engine))
 
+    @_one_at_a_time
     def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Headers; credentials and cookies are replaced whole, their scheme stays."""
         return tuple(
@@ -128,6 +154,7 @@ class Redactor:
             for name, value in http_parts.redact_headers(headers, self._engine)
         )
 
+    @_one_at_a_time
     def curl(
         self,
         method: str,

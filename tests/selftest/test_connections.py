@@ -35,9 +35,10 @@ def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
 
 
 @served_by(closing.Closes)
-def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", ["connections", "deadline"], ids=["of all of them", "of this one"])
+def test_a_connection_is_kept_only_directly_after_an_answer(place, service, tmp_path, monkeypatch):
     """What was answered a while ago may be closed: then a code has a fresh connection."""
-    monkeypatch.setattr("environments.door.connections._DIRECTLY_S", 0.0)
+    monkeypatch.setattr(f"environments.door.{place}.KEPT_S", 0.0)
     a_run = Run(service, tmp_path)
     a_run.secrets.learn("code", *CODES)
     executed_after_an_answer(a_run)

@@ -1,0 +1,265 @@
+"""What several threads share in a process holds: each lock is there, and taken away it is missed.
+
+Two threads meet in the middle of what the lock guards (`services/meeting.py`): no clock and no luck decides.
+"""
+
+import json
+import os
+import secrets
+import threading
+
+import pytest
+
+from environments.door import budget as budget_module
+from environments.door import connections
+from environments.door.budget import Budget
+from environments.door.connections import Memory
+from environments.door.execution_guard import ExecutionGuard
+from environments.door.journal import AlreadySentError, Journal, JournalError
+from environments.door.liveness import Liveness
+from environments.door.outgoing import Intent, LimitError, Sending
+from environments.secrets import Secrets
+from reports.redaction.knowledge import Knowledge
+from reports.redaction.redactor import Redactor
+from spec.exchange import LARGE, Exchange, Failure, FailureKind, Request, Response
+from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
+from tests.selftest.services.one_run import CODE, OTHER, Run
+
+TOKEN = "Tok-3n.Of-The_Service"
+DROPPED = Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
+LATE = Failure(FailureKind.TIMEOUT, "no complete answer")
+
+
+@pytest.fixture
+def meeting(monkeypatch):
+    return Meeting(monkeypatch)
+
+
+def kinds(found):
+    """What two threads gave: a value, or the kind of what they raised."""
+    return [type(one) if isinstance(one, BaseException) else one for one in found]
+
+
+# -- budget -----------------------------------------------------------------------------------------------------
+
+
+class Counts(dict):
+    """Whoever has read a count stops."""
+
+    def __init__(self, meeting):
+        super().__init__()
+        self._meeting = meeting
+
+    def get(self, *args):
+        value = super().get(*args)
+        self._meeting.stop()
+        return value
+
+
+@pytest.mark.parametrize("limit", ["requests", "executions"])
+@with_and_without_a_lock
+def test_two_threads_do_not_take_the_last_room(locked, limit, meeting):
+    """Neither limits.requests nor limits.executions is exceeded."""
+    budget = Budget(requests=1, executions=1, rate=None)
+    budget._counts = Counts(meeting)
+    meeting.lock(budget, "_guard", locked=locked)
+    take = budget.reserve_execution if limit == "executions" else lambda: budget.take_request(None)
+
+    assert kinds(meeting.of(take, take)) == [None, LimitError if locked else None]
+
+
+@with_and_without_a_lock
+def test_two_processes_do_not_take_the_last_room(locked, meeting, monkeypatch, tmp_path):
+    """They count in one file, whose lock keeps them apart."""
+    made = budget_module.FileLock
+    monkeypatch.setattr(
+        budget_module, "FileLock", lambda *args, **named: meeting.around(made(*args, **named), locked=locked)
+    )
+    one, other = (Budget(requests=1, executions=1, rate=None, shared=tmp_path / "budget.json") for _ in range(2))
+    one.mark("the file is there")
+    meeting.stops_after(json, "loads")
+    found = meeting.of(one.reserve_execution, other.reserve_execution)
+
+    assert kinds(found) == [None, LimitError if locked else None]
+
+
+@with_and_without_a_lock
+def test_no_room_is_lost_that_two_threads_give_back(locked, meeting):
+    """Each gives back one."""
+    budget = Budget(requests=1, executions=2, rate=None)
+    budget.reserve_execution()
+    budget.reserve_execution()
+    budget._counts = Releasing(meeting, budget._counts)
+    meeting.lock(budget, "_guard", locked=locked)
+    meeting.of(budget.release_execution, budget.release_execution)
+
+    assert budget.executions_left == (2 if locked else 1)
+
+
+class Releasing(dict):
+    """Whoever has read a count stops."""
+
+    def __init__(self, meeting, counts):
+        super().__init__(counts)
+        self._meeting = meeting
+
+    def __getitem__(self, name):
+        value = super().__getitem__(name)
+        self._meeting.stop()
+        return value
+
+
+# -- connections ------------------------------------------------------------------------------------------------
+
+
+@with_and_without_a_lock
+def test_two_large_answers_do_not_share_the_last_memory(locked, meeting, monkeypatch):
+    """What an answer takes is counted once for each."""
+    answers = [Response(200, (), os.urandom(LARGE + 1)) for _ in range(2)]
+    monkeypatch.setattr(connections, "MOST_KEPT", len(answers[0].kept[0]) + 1000)
+    memory = Memory()
+    meeting.stops_at(Memory, "_size")
+    meeting.lock(memory, "_guard", locked=locked)
+    found = meeting.of(*(lambda answer=answer: memory.keep(answer) for answer in answers))
+
+    assert [isinstance(one, Failure) for one in found] == [False, locked]
+
+
+# -- liveness ---------------------------------------------------------------------------------------------------
+
+
+def ended(result, operation="listAccounts", resend=None):
+    """A sending whose answer stands; `resend` is called where another request is sent beside it."""
+    sending = Sending(None, Intent(operation), resend or (lambda other: None), with_token=True)
+    answer = {"response": result} if isinstance(result, Response) else {"failure": result}
+    sending.exchange = Exchange(1, operation, Request("GET", "http://127.0.0.1/", ()), **answer)
+    return sending
+
+
+@with_and_without_a_lock
+def test_two_operations_that_time_out_are_both_counted(locked, meeting):
+    """A failure that is lost would let a target that is gone go on for longer."""
+    liveness = Liveness()
+    meeting.stops_at(Liveness, "_failed_in_a_row")
+    meeting.lock(liveness, "_guard", locked=locked)
+    meeting.of(lambda: liveness.notice(ended(LATE)), lambda: liveness.notice(ended(LATE, "getBalance")))
+
+    assert liveness._failed_in_a_row == (2 if locked else 1)
+
+
+@with_and_without_a_lock
+def test_a_silent_target_is_asked_once(locked, meeting):
+    """Two threads see the same row of failures: one of them asks, alone; the other one knows the answer then."""
+    liveness, asked = Liveness(), []
+
+    def answered(other):
+        asked.append(other)
+        meeting.stop()
+        other.exchange = ended(Response(200, (), b"{}")).exchange
+
+    liveness._answered = None, Intent("listAccounts")
+    liveness._failed_in_a_row = 4
+    alone = meeting.around(threading.Lock(), locked=locked)
+    liveness._alone = lambda: alone
+    found = meeting.of(*(lambda: liveness.notice(ended(DROPPED, resend=answered)) for _ in range(2)))
+
+    assert (found, liveness.unreachable) == ([None, None], "")
+    assert len(asked) == (1 if locked else 2)
+
+
+# -- journal and codes ------------------------------------------------------------------------------------------
+
+
+def journal_of(folder, run="one", **options):
+    return Journal(folder / "journal.jsonl", origin="http://127.0.0.1", run=run, **options)
+
+
+def events_in(journal):
+    return [json.loads(line)["event"] for line in journal._path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["one journal", "a journal each"])
+@with_and_without_a_lock
+def test_two_threads_do_not_claim_the_same_code(locked, shared, meeting, tmp_path):
+    """To look whether a code was sent and to write it down is one step."""
+    journal = journal_of(tmp_path)
+    other = journal if shared else journal_of(tmp_path)
+    meeting.stops_after(journal, "_refusal")
+    for each in dict.fromkeys((journal, other)):
+        meeting.lock(each, "_lock", locked=locked)
+    found = meeting.of(lambda: journal.claim(CODE), lambda: other.claim(CODE))
+
+    assert kinds(found) == [None, AlreadySentError if locked else None]
+    assert events_in(journal) == ["sent"] * (1 if locked else 2)
+
+
+@with_and_without_a_lock
+def test_the_key_of_the_journal_is_whole_before_it_is_used(locked, meeting, tmp_path):
+    """Two threads write the first events at the same time; without the lock one of them takes an empty key."""
+    journal = journal_of(tmp_path)
+    meeting.stops_after(secrets, "token_bytes")
+    meeting.lock(journal, "_lock", locked=locked)
+    meeting.of(lambda: journal.write(CODE, "sent"), lambda: journal.write(OTHER, "sent"))
+
+    if locked:
+        assert (journal.unanswered(), len(events_in(journal))) == (2, 2)
+    else:
+        with pytest.raises(JournalError, match="not the key"):
+            journal.unanswered()
+
+
+@pytest.mark.parametrize("codes", [(CODE, CODE), (CODE, OTHER)], ids=["the same code", "two codes"])
+@pytest.mark.parametrize("doors", [1, 2], ids=["two threads", "two processes"])
+@with_and_without_a_lock
+def test_a_code_has_its_turn_to_itself(locked, doors, codes, meeting, service, tmp_path):
+    """From the question whether it may be sent until its answer is written down: no code is sent twice, and executions
+    do not overlap. Without the turn another code is sent in the middle of it."""
+    runs = [Run(service, tmp_path) for _ in range(doors)]
+    first, second = runs[0], runs[-1]
+    meeting.stops_after(first.door.guard, "refuse")
+    for run in runs:
+        meeting.lock(run.door.guard._journal, "_turn", locked=locked)
+    found = meeting.of(lambda: first.execute(codes[0]), lambda: second.execute(codes[1]))
+
+    assert service.executions == list(dict.fromkeys(codes if locked else reversed(codes)))
+    assert [one.number > 0 for one in (found if locked else reversed(found))] == [True, codes[0] != codes[1]]
+
+
+@with_and_without_a_lock
+def test_two_threads_do_not_both_send_a_code_once_more(locked, meeting, tmp_path):
+    """It is permitted once."""
+    guard = ExecutionGuard(Budget(requests=9, executions=9, rate=None), journal_of(tmp_path, across_runs=False), str)
+    guard._spent.add(CODE)
+    meeting.stops_at(ExecutionGuard, "unknown")
+    meeting.lock(guard, "_guard", locked=locked)
+    found = meeting.of(*(lambda: guard.permit_once_more(CODE) for _ in range(2)))
+
+    assert found == [True, not locked]
+
+
+# -- secrets ----------------------------------------------------------------------------------------------------
+
+
+@with_and_without_a_lock
+def test_what_becomes_known_while_two_threads_redact_is_redacted(locked, meeting):
+    """Without the lock both count what they have read, and what is learned after it is passed over."""
+    known = Secrets()
+    redactor = Redactor(known, ())
+    known.learn("account", "ac-0001-77", "ac-0002-88")
+    meeting.stops_at(Knowledge, "_read")
+    meeting.lock(redactor, "_pen", locked=locked)
+    meeting.of(lambda: redactor.text("one"), lambda: redactor.text("two"))
+    known.learn("key", "qa@example.com", "other@example.com")
+
+    shown = [redactor.text(value) for value in ("ac-0001-77", "qa@example.com", "other@example.com")]
+    assert (shown == ["<account>", "<key>", "<key 2>"]) is locked
+
+
+def test_a_token_is_redacted_before_it_is_sent(monkeypatch):
+    """Another thread sends it as soon as it is the token of the run."""
+    known, then = Secrets(), []
+    learn = known.learn_secret
+    monkeypatch.setattr(known, "learn_secret", lambda *values: (then.append(known.token()), learn(*values)))
+    known.learn_token(TOKEN)
+
+    assert (then, known.token()) == (["", ""], TOKEN)
