@@ -1,6 +1,14 @@
 """How many requests of a run are on the wire at once, and which of them are alone there.
 
-Within a process a condition counts them. The processes of a run share one lock file for each place on the wire.
+Within a process a condition counts them. The processes of a run share one lock file for each place on the wire, and one
+for the gate before the places: who wants to be alone keeps it, so that the places become free.
+
+What keeps the threads of the door from waiting for each other in a ring:
+
+- Whoever needs several of these takes them in this order: the turn of the journal, `alone()`, the lock of one policy.
+- A thread that is on the wire waits for no other thread: only for its answer, and for the pace.
+- No lock of a policy is held while a request is sent. What has to send and to be undisturbed is alone.
+- No policy takes a lock of another one, and `window` takes none that is held while `InFlight` is called.
 """
 
 from __future__ import annotations
@@ -18,7 +26,7 @@ _LOOK_S = 0.002
 """How often a process looks for a free place, where others of the run share them."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Presence:
     """One request on the wire. `beside` counts the others that were there at any time of it."""
 
@@ -26,67 +34,80 @@ class Presence:
 
 
 class InFlight:
-    """Bounds the requests on the wire to `most`, and to `window()` where that is fewer.
+    """Bounds the requests on the wire to `most`, and to `window()` where that is fewer; one is always let through.
 
     `shared` is a folder in which the processes of a run keep the places that they take.
     """
 
     def __init__(self, most: int, window: Callable[[], int] | None = None, shared: Path | None = None) -> None:
-        self.most, self.window, self._shared = most, window or (lambda: most), shared
+        self.most, self.window = most, window or (lambda: most)
         self._changed = threading.Condition()
         self._present: list[Presence] = []
         self._alone_in: int | None = None
         self._wanting_to_be_alone = self._urgent = 0
         self._local = threading.local()
+        self._gate: list[FileLock] = []
+        self._places: list[FileLock] = []
+        if shared:
+            self.share(shared)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else can be on the wire while this thread sends."""
+        return self._alone_in == threading.get_ident()
 
     @contextmanager
     def on_the_wire(self) -> Iterator[Presence]:
         """Wait for a place, and keep it."""
-        if self._alone_in == threading.get_ident():
-            yield Presence()
+        present = Presence()
+        if self.is_alone:
+            yield present
             return
-        present = self._enter()
         try:
+            self._enter(present)
             with self._place() as others:
                 present.beside += others
                 yield present
         finally:
-            with self._changed:
-                self._present.remove(present)
-                self._changed.notify_all()
+            self._leave(present)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Wait until nothing of the run is on the wire. Until the end, only this thread sends."""
-        if self._alone_in == threading.get_ident():
+        if self.is_alone:
             yield
             return
-        self._clear_the_wire()
         try:
-            with ExitStack() as places:
-                for number in range(self.most if self._shared else 0):
-                    places.enter_context(FileLock(self._name(number), mode=0o600))
+            self._clear_the_wire()
+            with ExitStack() as held:
+                for lock in (*self._gate, *self._places):
+                    held.enter_context(lock)
                 yield
         finally:
-            with self._changed:
-                self._alone_in = None
-                self._changed.notify_all()
+            self._let_others_in()
 
     @contextmanager
     def background(self) -> Iterator[None]:
         """What this thread sends gives way to what other threads send: nobody waits for it."""
-        self._local.background = True
+        before, self._local.background = self._in_background, True
         try:
             yield
         finally:
-            self._local.background = False
+            self._local.background = before
 
     def share(self, folder: Path) -> None:
         """Share the places with other processes."""
-        self._shared = folder
+        self._gate = [_lock_file(folder / "gate.lock")]
+        self._places = [_lock_file(folder / f"place-{number}.lock") for number in range(self.most)]
 
-    def _enter(self) -> Presence:
-        urgent, present = not getattr(self._local, "background", False), Presence()
+    # -- within the process -----------------------------------------------------------------------------------
+
+    @property
+    def _in_background(self) -> bool:
+        return getattr(self._local, "background", False)
+
+    def _enter(self, present: Presence) -> None:
+        urgent = not self._in_background
         with self._changed:
             self._urgent += urgent
             try:
@@ -97,12 +118,18 @@ class InFlight:
                 other.beside += 1
             present.beside = len(self._present)
             self._present.append(present)
-        return present
+            self._changed.notify_all()  # there may be room for those in the background, too
 
     def _has_room(self, *, urgent: bool) -> bool:
         if self._alone_in is not None or self._wanting_to_be_alone or (self._urgent and not urgent):
             return False
-        return len(self._present) < min(self.most, self.window())
+        return len(self._present) < max(1, min(self.most, self.window()))
+
+    def _leave(self, present: Presence) -> None:
+        with self._changed:
+            if present in self._present:  # it was not stopped while it waited
+                self._present.remove(present)
+            self._changed.notify_all()
 
     def _clear_the_wire(self) -> None:
         with self._changed:
@@ -112,29 +139,36 @@ class InFlight:
                 self._alone_in = threading.get_ident()
             finally:
                 self._wanting_to_be_alone -= 1
-                self._changed.notify_all()
+
+    def _let_others_in(self) -> None:
+        with self._changed:
+            if self.is_alone:  # it was not stopped while it waited
+                self._alone_in = None
+            self._changed.notify_all()
+
+    # -- among the processes ----------------------------------------------------------------------------------
 
     @contextmanager
     def _place(self) -> Iterator[int]:
         """Take a place that the processes share; how many others may be there meanwhile."""
-        if self._shared is None:
-            yield 0
-            return
-        while (place := self._free_place()) is None:
-            time.sleep(_LOOK_S)
         try:
-            yield self.most - 1
+            for gate in self._gate:
+                self._take_place(gate)
+            yield self.most - 1 if self._gate else 0
         finally:
-            place.release()
+            for place in self._places:  # a thread releases what it has taken, and nothing else
+                place.release()
 
-    def _free_place(self) -> FileLock | None:
-        for number in range(self.most):
-            place = FileLock(self._name(number), mode=0o600)
-            with suppress(Timeout):
-                place.acquire(blocking=False)
-                return place
-        return None
+    def _take_place(self, gate: FileLock) -> None:
+        while True:
+            with gate:
+                for place in self._places:
+                    with suppress(Timeout):
+                        place.acquire(blocking=False)
+                        return
+            time.sleep(_LOOK_S)
 
-    def _name(self, number: int) -> str:
-        assert self._shared is not None
-        return str(self._shared / f"place-{number}.lock")
+
+def _lock_file(path: Path) -> FileLock:
+    """It excludes threads as well as processes: each thread has a descriptor of its own."""
+    return FileLock(path, mode=0o600, poll_interval=_LOOK_S)

@@ -1,0 +1,362 @@
+"""So many requests are on the wire at once and no more, some are alone there, and nobody waits for ever."""
+
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+from filelock import Timeout
+
+from environments.door.in_flight import InFlight
+from tests.selftest.services.meeting import Meeting, NoLock, Tells, with_and_without_a_lock
+
+HANGS_S = 60
+
+
+class Waiting(threading.Condition):
+    """Counts who waits: the semaphore is free once for each, and the lock is held until it really waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun = threading.Semaphore(0)
+
+    def wait(self, timeout=None):
+        self.begun.release()
+        return super().wait(timeout)
+
+    def somebody(self):
+        """Go on when one more thread waits."""
+        assert self.begun.acquire(timeout=HANGS_S), "nobody waits"
+
+
+class Thread(threading.Thread):
+    """Runs at once, and keeps what was raised."""
+
+    def __init__(self, act):
+        super().__init__(daemon=True)
+        self._act, self.error = act, None
+        self.start()
+
+    def run(self):
+        try:
+            self._act()
+        except BaseException as error:
+            self.error = error
+
+    def ended(self):
+        self.join(HANGS_S)
+        assert not self.is_alive(), "it waits for ever"
+        return self
+
+
+class Last:
+    """Stands behind the places and tells when somebody has found them taken."""
+
+    def __init__(self, looked):
+        self._looked = looked
+
+    def acquire(self, blocking=True):
+        self._looked.set()
+        raise Timeout("behind the last place")
+
+    def release(self):
+        return None
+
+
+def in_flight_of(most, **options):
+    """With a condition that tells who waits."""
+    in_flight = InFlight(most, **options)
+    in_flight._changed = Waiting()
+    return in_flight
+
+
+@contextmanager
+def held(in_flight, times=1):
+    """Requests on the wire, each of a thread of its own, until the end."""
+    there, end = threading.Semaphore(0), threading.Event()
+
+    def hold():
+        with in_flight.on_the_wire():
+            there.release()
+            end.wait(HANGS_S)
+
+    threads = [Thread(hold) for _ in range(times)]
+    for _ in threads:
+        assert there.acquire(timeout=HANGS_S)
+    try:
+        yield end
+    finally:
+        end.set()
+        for thread in threads:
+            thread.ended()
+
+
+def entering(in_flight, name, entered, within=None):
+    """A thread that wants to enter, and says that it did."""
+
+    def enter():
+        with (within or in_flight.on_the_wire)():
+            entered.append(name)
+
+    return Thread(enter)
+
+
+def in_background(in_flight):
+    @contextmanager
+    def within():
+        with in_flight.background(), in_flight.on_the_wire():
+            yield
+
+    return within
+
+
+@pytest.mark.parametrize(("most", "window", "room"), [(2, 5, 2), (5, 2, 2), (1, 1, 1), (3, 0, 1)])
+def test_no_more_are_on_the_wire_than_there_is_room(most, window, room):
+    """Neither more than `most` nor more than the window; one is always let through."""
+    entered = []
+    in_flight = in_flight_of(most, window=lambda: window)
+    with held(in_flight, room):
+        late = entering(in_flight, "late", entered)
+        in_flight._changed.somebody()
+        before = list(entered)
+    late.ended()
+
+    assert (before, entered) == ([], ["late"])
+
+
+@with_and_without_a_lock
+def test_two_threads_do_not_take_the_same_room(locked, monkeypatch):
+    """The first has found room and stops before it takes it."""
+    meeting, first_is_in, most_at_once = Meeting(monkeypatch), threading.Event(), []
+    in_flight = InFlight(1)
+    meeting.stops_after(in_flight, "window")
+    in_flight._changed = threading.Condition(meeting.around(threading.Lock(), locked=locked))
+
+    def first():
+        with in_flight.on_the_wire():
+            most_at_once.append(len(in_flight._present))
+            first_is_in.set()
+
+    def second():
+        with in_flight.on_the_wire():
+            meeting.go_on()
+            first_is_in.wait(HANGS_S)
+
+    assert meeting.of(first, second) == [None, None]
+    assert most_at_once == [1 if locked else 2]
+
+
+def test_who_is_alone_waits_for_the_others_and_keeps_them_out():
+    """The wire is clear first; nobody enters before, even if there is room, nor meanwhile."""
+    entered, done = [], threading.Event()
+    in_flight = in_flight_of(4)
+
+    def alone():
+        with in_flight.alone():
+            entered.append("alone")
+            in_flight._changed.somebody()
+            done.wait(HANGS_S)
+            entered.append("alone still")
+
+    with held(in_flight, 2):
+        first = Thread(alone)
+        in_flight._changed.somebody()
+        second = entering(in_flight, "beside", entered)
+        in_flight._changed.somebody()
+        before = list(entered)
+    third = entering(in_flight, "later", entered)
+    done.set()
+    for thread in (first, second, third):
+        thread.ended()
+
+    assert before == []
+    assert entered[:2] == ["alone", "alone still"]
+    assert sorted(entered[2:]) == ["beside", "later"]
+
+
+def test_who_is_alone_may_send_and_be_alone_once_more():
+    """It does not wait for itself, and is alone until the outer end."""
+    in_flight = InFlight(2)
+    with in_flight.alone():
+        with in_flight.alone(), in_flight.on_the_wire() as present:
+            pass
+        still = in_flight.is_alone
+
+    assert (still, in_flight.is_alone, present.beside) == (True, False, 0)
+
+
+def test_what_is_in_the_background_gives_way():
+    """It waited first, and comes last; another thread of the background does not count as urgent."""
+    entered = []
+    in_flight = in_flight_of(1)
+    with held(in_flight):
+        threads = [entering(in_flight, "background", entered, in_background(in_flight))]
+        in_flight._changed.somebody()
+        threads.append(entering(in_flight, "urgent", entered))
+        in_flight._changed.somebody()
+    for thread in threads:
+        thread.ended()
+
+    assert entered == ["urgent", "background"]
+
+
+def test_what_is_in_the_background_goes_beside_what_is_urgent():
+    """Where there is room for both, it does not wait until the urgent one has its answer."""
+    entered, background_is_in = [], threading.Event()
+    in_flight = in_flight_of(2)
+
+    @contextmanager
+    def until_the_other_is_in():
+        with in_flight.on_the_wire():
+            yield
+            assert background_is_in.wait(HANGS_S)
+
+    with in_flight.alone():
+        background = entering(in_flight, "background", entered, in_background(in_flight))
+        in_flight._changed.somebody()
+        urgent = entering(in_flight, "urgent", entered, until_the_other_is_in)
+        in_flight._changed.somebody()
+    background.ended()
+    background_is_in.set()
+    urgent.ended()
+
+    assert sorted(entered) == ["background", "urgent"]
+
+
+def test_the_background_ends_where_it_began():
+    """Also within another one."""
+    in_flight = InFlight(1)
+    with in_flight.background():
+        with in_flight.background():
+            pass
+        within = in_flight._in_background
+
+    assert (within, in_flight._in_background) == (True, False)
+
+
+def interrupted(in_flight, within, meanwhile=lambda: None):
+    """Wait for the wire, and be stopped while waiting, as by a signal."""
+    waits = in_flight._changed.wait
+
+    def stopped(timeout=None):
+        in_flight._changed.wait = waits
+        meanwhile()
+        raise KeyboardInterrupt
+
+    in_flight._changed.wait = stopped
+    with suppress(KeyboardInterrupt), within():
+        raise AssertionError("it was not stopped")
+
+
+@pytest.mark.parametrize("within", ["on_the_wire", "alone"])
+def test_who_is_stopped_while_waiting_leaves_nothing_behind(within):
+    """The others do not wait for the one that is gone."""
+    entered = []
+    in_flight = in_flight_of(1)
+    with held(in_flight):
+        interrupted(in_flight, getattr(in_flight, within))
+    entering(in_flight, "background", entered, in_background(in_flight)).ended()
+    entering(in_flight, "alone", entered, in_flight.alone).ended()
+
+    assert entered == ["background", "alone"]
+
+
+def test_who_is_stopped_does_not_end_what_another_is_alone_for():
+    """That one goes on alone."""
+    in_flight = in_flight_of(1)
+    stopped = []
+    with in_flight.alone():
+        Thread(lambda: stopped.append(interrupted(in_flight, in_flight.alone))).ended()
+        still = in_flight.is_alone
+
+    assert (stopped, still) == ([None], True)
+
+
+@pytest.mark.parametrize("within", ["on_the_wire", "alone"])
+def test_who_waits_for_the_one_that_is_stopped_is_told(within):
+    """There is room by then for what gave way, and nothing else tells it so."""
+    entered, window = [], [1]
+    in_flight = in_flight_of(2, window=lambda: window[0])
+    with held(in_flight):
+        background = entering(in_flight, "background", entered, in_background(in_flight))
+        in_flight._changed.somebody()
+        interrupted(in_flight, getattr(in_flight, within), meanwhile=lambda: window.insert(0, 2))
+        background.ended()
+
+    assert entered == ["background"]
+
+
+def test_what_fails_on_the_wire_frees_its_place(tmp_path):
+    """Alone, too, and among processes."""
+    in_flight, other = InFlight(1, shared=tmp_path), InFlight(1, shared=tmp_path)
+    for within in (in_flight.on_the_wire, in_flight.alone):
+        with suppress(ZeroDivisionError), within():
+            raise ZeroDivisionError
+    entered = []
+    entering(other, "other", entered).ended()
+
+    assert entered == ["other"]
+
+
+def test_every_request_knows_how_many_were_beside_it():
+    """Those that were there at any time of it. Two that have the same count are two."""
+    in_flight = InFlight(3)
+    first, second, third = (in_flight.on_the_wire() for _ in range(3))
+    one = first.__enter__()
+    two = second.__enter__()
+    second.__exit__(None, None, None)
+    three = third.__enter__()
+    first.__exit__(None, None, None)
+    third.__exit__(None, None, None)
+
+    assert (one.beside, two.beside, three.beside) == (2, 1, 1)
+
+
+# -- among processes: two objects that share a folder stand for two of them ---------------------------------------
+
+
+def test_the_places_are_shared(tmp_path):
+    """One process fills them; the other one's request waits until a place is free."""
+    entered, looked = [], threading.Event()
+    one, other = InFlight(2, shared=tmp_path), InFlight(2, shared=tmp_path)
+    other._places.append(Last(looked))
+    with held(one, 2):
+        late = entering(other, "late", entered)
+        assert looked.wait(HANGS_S)
+        before = list(entered)
+    late.ended()
+
+    assert (before, entered) == ([], ["late"])
+
+
+@pytest.mark.parametrize("gate", [True, False], ids=["with the gate", "without a gate"])
+def test_who_wants_to_be_alone_is_not_passed_by(gate, tmp_path):
+    """A process that wants to be alone waits for what is on the wire, and not for what another process sends then."""
+    entered, waits = [], threading.Event()
+    one, other = InFlight(2, shared=tmp_path), InFlight(2, shared=tmp_path)
+    other._gate = [Tells(other._gate[0], waits.set) if gate else NoLock()]
+    takes_a_place = threading.Event()
+    one._places[0] = Tells(one._places[0], takes_a_place.set)
+    with held(other):
+        alone = entering(one, "alone", entered, one.alone)
+        assert takes_a_place.wait(HANGS_S)
+        beside = entering(other, "beside", entered)
+        waits.wait(HANGS_S) if gate else beside.ended()
+    alone.ended()
+    beside.ended()
+
+    assert entered == (["alone", "beside"] if gate else ["beside", "alone"])
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "each its own"])
+def test_alone_is_alone_among_all_processes(shared, tmp_path):
+    """What another process sends waits until the end; without the lock files it does not."""
+    entered, waits = [], threading.Event()
+    one, other = InFlight(2, shared=tmp_path), InFlight(2, shared=tmp_path)
+    other._gate = [Tells(other._gate[0], waits.set)] if shared else []
+    with one.alone():
+        beside = entering(other, "beside", entered)
+        waits.wait(HANGS_S) if shared else beside.ended()
+        entered.append("alone")
+    beside.ended()
+
+    assert entered == (["alone", "beside"] if shared else ["beside", "alone"])
