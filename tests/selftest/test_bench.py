@@ -1,6 +1,5 @@
 """What `make bench` makes of its measurements, with made-up ones, and the service that it measures against."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ import requests
 
 from environments.sandbox import Server
 from tests.selftest import bench
-from tests.selftest.services.paced import Pace, Paced, Window, apart
+from tests.selftest.services.paced import Pace, Paced, Window, apart, meeting_of
 from tests.selftest.timings import Measured, Row, least, ratio, table
 
 RUN = Measured(seconds=4.0, cpu=3.0, megabytes=120.0, requests=900)
@@ -65,13 +64,12 @@ def test_a_window_lets_so_many_through_in_any_second():
 
 def asked(base_url, token):
     """The answer to a valid read."""
-    return requests.get(f"{base_url}/v1/accounts", headers={"Authorization": f"Bearer {token}"}, timeout=10)
+    return requests.get(f"{base_url}/v1/accounts", headers={"Authorization": f"Bearer {token}"})
 
 
 def test_answers_are_delayed_side_by_side():
     """Two connections wait at the same time: a service that served one after the other would answer neither."""
-    both = threading.Barrier(2, timeout=10)
-    service = Paced(Pace(delay=0.1), wait=lambda seconds: both.wait())
+    service = Paced(Pace(delay=0.1), wait=meeting_of(2))
     with Server(service) as server, ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda _: asked(server.base_url, service.token), range(2)))
 

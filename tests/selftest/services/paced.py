@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from threading import Lock
+from threading import Barrier, Lock
 
 from environments.sandbox import Request, Response, Server
 from tests.selftest.generated_runs import Logs
@@ -44,6 +44,12 @@ class Window:
                 return False
             passed.append(now)
             return True
+
+
+def meeting_of(requests: int) -> Callable[[float], object]:
+    """Instead of a delay: nobody is answered before so many are asking, and nobody at all if they do not come."""
+    everybody = Barrier(requests, timeout=10)
+    return lambda seconds: everybody.wait()
 
 
 class Paced(Logs):
