@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import ssl
-import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 from environments.door.deadline import Deadline, use_watched_pools
+from environments.door.watchdog import Timer, Watch
 from environments.profiles.profile import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
@@ -136,7 +136,7 @@ class WireSettings:
     client_key: str | None = None
     client_key_passphrase: str | None = None
     proxy: str | None = None
-    timer: Callable[..., threading.Timer] = field(default=threading.Timer, repr=False)
+    timer: Callable[..., Timer] = field(default=Watch, repr=False)
 
 
 class Wire(HTTPAdapter):

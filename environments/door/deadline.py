@@ -17,6 +17,8 @@ from typing import Any
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from environments.door.watchdog import Timer, Watch
+
 _local = threading.local()
 KEPT_S = 3.0
 """A connection that was idle for longer may be closed by now: services keep one for seconds."""
@@ -28,12 +30,11 @@ class Deadline:
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
     `timer` counts the seconds."""
 
-    def __init__(self, seconds: float, timer: Callable[..., threading.Timer] = threading.Timer) -> None:
+    def __init__(self, seconds: float, timer: Callable[..., Timer] = Watch) -> None:
         self.expired = False
         self.sending = False
         self.sock: socket.socket | None = None
         self._timer = timer(seconds, self._expire)
-        self._timer.daemon = True
 
     def _expire(self) -> None:
         self.expired = True

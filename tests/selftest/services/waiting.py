@@ -31,6 +31,7 @@ class RunsOutWhen(threading.Timer):
 
     def __init__(self, event: threading.Event, function: Callable[[], None]) -> None:
         super().__init__(_LOOKS_AFTER_S, function)
+        self.daemon = True
         self._event = event
 
     def run(self) -> None:
@@ -39,6 +40,11 @@ class RunsOutWhen(threading.Timer):
                 self._event.clear()
                 self.finished.set()
                 self.function()
+
+
+def comes(event: threading.Event) -> bool:
+    """Whether an event is set in a time that no machine exceeds."""
+    return event.wait(30)
 
 
 def await_event(event: threading.Event, process: Popen[str]) -> None:
