@@ -46,6 +46,7 @@ class Feedback:
         if session.items:  # with workers, this process collects no tests
             self._most = min(self._planned(session.items).together, self._run.profile.limits.requests)
         try:
+            self._pace.rate(time.monotonic(), self._budget.requests_sent)
             self._screen.start()
             return (yield)
         finally:

@@ -45,7 +45,7 @@ class Screen:
         """Print the line from now on."""
         self._file.flush()
         self._out = os.fdopen(os.dup(self._file.fileno()), "w", encoding=self._file.encoding, errors="replace")
-        self._begin()
+        self._begin(self._line())
         self._started = True
         self._thread = threading.Thread(target=self._keep_showing, name="pix-progress", daemon=True)
         self._thread.start()
@@ -67,7 +67,7 @@ class Screen:
             with self._lock, suppress(OSError):  # nobody looks any more
                 self._show(line)
 
-    def _begin(self) -> None:
+    def _begin(self, line: str) -> None:
         """Prepare for the line."""
 
     def _print(self, text: str, finished: str) -> None:
@@ -104,8 +104,8 @@ class Terminal(Screen):
 
     every_s = 0.25
 
-    def _begin(self) -> None:
-        self._text = ""
+    def _begin(self, line: str) -> None:
+        self._text = line
         self._console = Console(file=self._out, force_terminal=True, force_interactive=True)
         self._live = Live(
             get_renderable=self._both,

@@ -8,7 +8,7 @@ import pytest
 
 from reports.progress import Pace, Progress
 from reports.verdicts import Verdict
-from tests.selftest.services.running import write_profile
+from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.screens import Watched, on_terminal, seen_on
 
 FOUND = {Verdict.OBSERVED: 12, Verdict.PASS: 61, Verdict.FAIL: 2}
@@ -57,6 +57,21 @@ def test_the_rate_of_rare_looks():
     pace = Pace()
 
     assert [pace.rate(at, sent) for at, sent in ((0.0, 5), (15.0, 155), (30.0, 455))] == [None, 10, 20]
+
+
+def sent_by(folder, option):
+    """What a run with a seed sends of generated requests, without the random part of synthetic identifiers."""
+    with Watched(0, "") as service:
+        selected = ("-m", "property", "-k", "fuzzing or coverage")
+        run(write_profile(folder, service.base_url), *selected, "--seed=5", "--parallel=1", option)
+        return [(one.method, re.sub("pixconf-[^/?]*", "", one.path), one.body) for one in service.seen]
+
+
+def test_the_estimate_changes_no_request(tmp_path):
+    """With a seed the same requests are sent whether it is made, or with -q is not."""
+    shown, quiet = sent_by(tmp_path, "-v"), sent_by(tmp_path, "-qq")
+
+    assert shown == quiet
 
 
 def without_times(lines):
