@@ -2,6 +2,6 @@
 
 `phases` says which phases an operation has and sends them, valid requests among them: `classes` and `schema` give the
 cases of each class of invalid ones, `drawn` what Hypothesis draws; `search` runs Hypothesis, `collecting` gathers the
-findings. Only `drawn`, `schema` and `search` import Hypothesis or Schemathesis, and nothing imports those three before a
+findings. Only `drawn`, `schema`, `search` and `tuning` import Hypothesis or Schemathesis, and nothing imports them before a
 property test runs.
 """

@@ -26,6 +26,7 @@ from schemathesis.schemas import APIOperation
 
 from spec.interface import OPENAPI, operations
 from tests.traffic.case import JSON, Case, as_bytes, harmless, synthetic_text
+from tests.traffic.generation.tuning import tune
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
@@ -34,6 +35,7 @@ Form = Mapping[str, Any] | None
 
 @cache
 def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
+    tune()
     schema = schemathesis.openapi.from_path(OPENAPI)
     schema.config.generation.with_security_parameters = False
     gc.freeze()  # what was imported stays: a garbage collection need not walk it each time

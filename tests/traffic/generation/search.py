@@ -20,10 +20,11 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
-from reports.writing import RUNS, make_writable
+from reports.writing import make_writable
 from tests.traffic.case import Case
 from tests.traffic.generation.collecting import Sign
 from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.generation.tuning import tune
 
 PROFILE = "conformance"
 SHRINKING_SENDS = 40
@@ -111,8 +112,8 @@ def derived(seed: int, name: str) -> int:
 
 
 def register_profile() -> None:
-    """A profile of our own, in place of the `ci` profile, which always tries the same; and files where runs are."""
-    hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
+    """A profile of our own, in place of the `ci` profile, which always tries the same."""
+    tune()
     if hasattr(providers, "_get_local_constants"):  # else which modules are loaded would decide what a seed gives
         providers._get_local_constants = Constants
     settings.register_profile(
