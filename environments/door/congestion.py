@@ -36,9 +36,10 @@ class Congestion:
         self._guard = threading.Lock()
         self._pace = Pace()
         self._paused_until = self._slept_until = 0.0
+        self._pauses = 0
         self._left = self._left_when_halved = 0
         self._fine = 0
-        self._halved_at_window, self._patience = 0, 1
+        self._too_many, self._patience = 0, 1
 
     # -- before a request leaves ------------------------------------------------------------------------------
 
@@ -46,10 +47,11 @@ class Congestion:
         """Wait until no pause is on, and both the learned rate and limits.rate permit the next request."""
         while True:
             self.wait_out_pause()
-            self._sleep_until(self._take_turn())
+            pauses, turn = self._take_turn()
+            self._sleep_until(turn)
             self._turn(sending)
             with self._guard:
-                if self._paused_until <= self._now():
+                if self._pauses == pauses:
                     self._left += 1
                     sending.place = self._left
                     return
@@ -64,9 +66,10 @@ class Congestion:
         """How many requests left so far; each has its place among them."""
         return self._left
 
-    def _take_turn(self) -> float:
+    def _take_turn(self) -> tuple[int, float]:
+        """How many pauses there were, and the next turn, which the next pause makes void."""
         with self._guard:
-            return self._pace.turn(self._now())
+            return self._pauses, self._pace.turn(self._now())
 
     def _sleep_until(self, end: float) -> bool:
         """Whether that took time."""
@@ -93,6 +96,7 @@ class Congestion:
             if self.paused_s + added > most_s:
                 return False
             self.paused_s += added
+            self._pauses += added > 0
             self._paused_until = max(self._paused_until, now + seconds)
             self._pace.stand_still(added, self._paused_until)
             return True
@@ -115,21 +119,26 @@ class Congestion:
             if sending.place <= self._left_when_halved:
                 return
             self._left_when_halved = self._left
-            self._patience = 2 * self._patience if self.window == self._halved_at_window else 1
-            self._halved_at_window, self._fine = self.window, 0
-            self.window = max(1, self.window // 2)
+            self._halve()
             if by_rate:
                 self._pace.slow_down(self._now())
 
+    def _halve(self) -> None:
+        """A window that was too large twice is tried more and more seldom."""
+        again = 0 < self._too_many <= self.window
+        self._patience = 2 * self._patience if again else 1
+        self._too_many = self._too_many if again else self.window
+        self.window, self._fine = max(1, self.window // 2), 0
+
     def _grow(self) -> None:
-        """One more request at once after a window's worth of answers; more of them where the last one was too many."""
+        """One more request at once after a window's worth of answers, and after more of them where that was too many
+        before."""
         with self._guard:
             self.let_in += 1
             self._pace.let_in(self._now())
             self._fine += 1
-            too_many_before = self.window + 1 == self._halved_at_window
-            if self._fine < self.window * (self._patience if too_many_before else 1) or self.window == self._most:
-                return
-            self.window, self._fine = self.window + 1, 0
-            if self.window > self._halved_at_window:
-                self._halved_at_window, self._patience = 0, 1
+            patience = self._patience if self.window + 1 >= self._too_many else 1
+            if self._fine >= self.window * patience and self.window < self._most:
+                self.window, self._fine = self.window + 1, 0
+            if self.window >= 2 * self._too_many:
+                self._too_many = 0

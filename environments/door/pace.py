@@ -13,11 +13,11 @@ _LOOK_BACK_S = 1.0
 """The stretch of time whose answers show what the service lets in."""
 _FIRST_GUESS = 10.0
 """Requests a second that are let in, where less was seen: a service with a small allowance shows little at first."""
-_SLOWEST = 2.0
+_SLOWEST = 4.0
 """Below this many requests a second, only the pauses slow a run down."""
-_MOST_DROP = 0.7
-_MARGIN = 0.1
-_FIRST_STRETCH_S, _LONGEST_STRETCH_S = 0.5, 8.0
+_MOST_DROP, _LEAST_DROP = 0.8, 0.95
+_MARGIN = 0.05
+_FIRST_STRETCH_S, _LONGEST_STRETCH_S = 0.5, 16.0
 
 
 class Pace:
@@ -41,7 +41,7 @@ class Pace:
         if rate is None:
             self._limit = max(seen, _FIRST_GUESS)
         else:
-            self._limit = max(_SLOWEST, min(max(seen, rate * _MOST_DROP), rate))
+            self._limit = max(_SLOWEST, min(max(seen, rate * _MOST_DROP), rate * _LEAST_DROP))
             self._stretch_s = min(2 * self._stretch_s, _LONGEST_STRETCH_S)
         self._slowed_at = now
 

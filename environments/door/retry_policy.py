@@ -13,7 +13,7 @@ from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 
 ATTEMPTS = 8
-MOST_SENT = 3 * ATTEMPTS
+MOST_SENT = 2 * ATTEMPTS
 """How often a request is sent, with the attempts whose room other requests of the run took."""
 _FEW_ATTEMPTS = 6
 """For a 429 or a gateway: the service does not say that the caller is locked out."""
@@ -77,7 +77,7 @@ class RetryPolicy:
             if not sending.send_again():
                 break
             sent += 1
-            attempt += not (self._congestion.let_in > let_in and _is_kept_out(sending.exchange))
+            attempt += not (self._congestion.let_in > let_in and _is_put_off(sending.exchange))
         if sending.exchange.response is not None:
             self._learn(sending.exchange, sending.exchange.response, waited=sent > 0)
 
@@ -176,10 +176,11 @@ def _after_a_failure(exchange: Exchange, attempt: int, repeatable: bool) -> floa
     return 0.0 if kind is FailureKind.DROPPED and attempt == 0 and repeatable else None
 
 
-def _is_kept_out(exchange: Exchange) -> bool:
-    """Whether the right token was told to come back later."""
-    later = exchange.response is not None and refusal_kind(exchange.response) in LATER
-    return later and exchange.credential == VALID
+def _is_put_off(exchange: Exchange) -> bool:
+    """Whether a request with the right token was told to come back later, or a valid one got no further than a gateway:
+    a gateway may give up on an invalid one for what it is."""
+    refusal = refusal_kind(exchange.response) if exchange.response else None
+    return exchange.credential == VALID and (refusal in LATER or (refusal is RefusalKind.GATEWAY and exchange.valid))
 
 
 def retry_after(response: Response) -> float | None:

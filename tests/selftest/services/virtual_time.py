@@ -1,0 +1,54 @@
+"""Threads in virtual time: one of them runs at a time, and a sleep takes none."""
+
+import heapq
+import threading
+from itertools import count
+
+
+class VirtualTime:
+    """A clock that stands at the end of the earliest sleep. The same threads always run in the same order."""
+
+    def __init__(self):
+        self.now = 0.0
+        self._sleepers, self._order = [], count()
+
+    def clock(self):
+        return self.now
+
+    def sleep(self, seconds):
+        """Give way to whoever wakes first, and come back when the time has come."""
+        woken = self._line_up(seconds)
+        self._wake_first()
+        woken.wait()
+
+    def run(self, *acts):
+        """Run each act in a thread of its own, until all have ended. What one raises is raised."""
+        errors = []
+        self._errors = errors
+        threads = [threading.Thread(target=self._perform, args=(act, self._line_up(0.0))) for act in acts]
+        for thread in threads:
+            thread.start()
+        self._wake_first()
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+
+    def _line_up(self, seconds):
+        woken = threading.Event()
+        heapq.heappush(self._sleepers, (self.now + max(0.0, seconds), next(self._order), woken))
+        return woken
+
+    def _wake_first(self):
+        if self._sleepers:
+            self.now, _, woken = heapq.heappop(self._sleepers)
+            woken.set()
+
+    def _perform(self, act, woken):
+        woken.wait()
+        try:
+            act()
+        except BaseException as error:
+            self._errors.append(error)
+        finally:
+            self._wake_first()
