@@ -72,7 +72,7 @@ class Door(BaseAdapter):
         self.in_flight.window = lambda: self.congestion.window
         self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion)
         self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.left)
-        self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted)
+        self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted, alone=self.in_flight.alone)
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
         self._before, self._around, self._after = self._policies()
 
@@ -158,6 +158,7 @@ class Door(BaseAdapter):
     def _attempt(self, sending: Sending) -> None:
         with self.in_flight.on_the_wire() as present:
             self.congestion.wait_for_turn(sending)
+            self.token_monitor.renew(sending)
             with self.lockout.watching(sending):
                 self._send_and_record(sending, present)
             self.congestion.notice(sending)
@@ -208,6 +209,6 @@ class Door(BaseAdapter):
         sending.exchange = self._recorded(0, sending.intent, sending.sent, failure, time.time())
 
     def _has_token(self, request: requests.PreparedRequest) -> bool:
-        """Whether the request carries the access token, under whatever scheme."""
+        """Whether the request carries the access token, or one that the run had before, under whatever scheme."""
         sent = str(request.headers.get("Authorization", "")).strip()
-        return self.secrets.token() in (sent, sent.partition(" ")[2].strip())
+        return any(token in (sent, sent.partition(" ")[2].strip()) for token in self.token_monitor.tokens)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -54,15 +56,27 @@ _NEXT = {
 
 class TokenMonitor:
     """Watches how the access token is received. `witness` is a harmless request that was accepted: sent again, it shows
-    whether the token still is. `excused` has the numbers of the exchanges that were refused for the token."""
+    whether the token still is. `excused` has the numbers of the exchanges that were refused for the token.
 
-    def __init__(self, token: Callable[[], str], refresh: Callable[[], bool], *, accepted: bool = False) -> None:
+    The witness is sent, and another token fetched, `alone`: nothing is on the wire that carries the token of before.
+    """
+
+    def __init__(
+        self,
+        token: Callable[[], str],
+        refresh: Callable[[], bool],
+        *,
+        accepted: bool = False,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self.state = TokenState.ACCEPTED if accepted else TokenState.UNTRIED
         self.witness: tuple[requests.PreparedRequest, Intent] | None = None
         self.excused: set[int] = set()
-        self._token, self._refresh = token, refresh
+        self._token, self._refresh, self._alone = token, refresh, alone
+        self._guard = threading.Lock()
+        self._before: list[str] = []
         self._questions: Counter[str] = Counter()
-        self._fetched_after = self._expired_at = 0
+        self._fetched_after = self._expired_at = self._lost_at = 0
         self._fetch_error = ""
         self._wrong_token_gets_a_page = False
 
@@ -78,6 +92,17 @@ class TokenMonitor:
         notes += [self._fetch_error] if self._fetch_error else []
         return notes + ([EXPIRED.format(self._expired_at)] if self.state is TokenState.EXPIRED else [])
 
+    @property
+    def tokens(self) -> list[str]:
+        """The access tokens that the run had, with the one that it has."""
+        return [*self._before, self._token()]
+
+    def renew(self, sending: Sending) -> None:
+        """Have a request that was made, or waited, while another token was fetched carry that one."""
+        carried, now = _token_in(sending), self._token()
+        if sending.with_token and carried in self._before and carried != now:
+            sending.replace_token(carried, now)
+
     def watch(self, sending: Sending) -> None:
         """See how a request was received. Where the token seems to be refused, send the witness; where that is refused,
         too, fetch the token again, once, and send the request again."""
@@ -85,9 +110,12 @@ class TokenMonitor:
             response = sending.exchange.response
             self._wrong_token_gets_a_page |= response is not None and is_page(response)
             return
-        self._learn(sending)
-        if self._seems_refused(sending.exchange):
-            self._send_witness(sending)
+        with self._guard:
+            self._learn(sending)
+        if sending.with_token and self._is_another_now(sending):
+            self.excused.add(sending.exchange.number)
+            if not sending.code:
+                sending.send_again()
         if self._is_to_blame(sending.exchange):
             self.excused.add(sending.exchange.number)
 
@@ -99,7 +127,8 @@ class TokenMonitor:
         if refusal_kind(exchange.response) not in (None, *ABOUT_THE_REQUEST):
             return
         granted = not turns_away(exchange.response)
-        self._take(TokenSign.GRANTED if granted else TokenSign.ACCEPTED)
+        if exchange.number > self._lost_at:  # what left before says nothing of the token by now
+            self._take(TokenSign.GRANTED if granted else TokenSign.ACCEPTED)
         names_nobody = exchange.operation == "executePix" and exchange.request.last_segment.startswith(MARK)
         if (granted and exchange.operation in READS) or (names_nobody and self.witness is None):
             self.witness = sending.request.copy(), Intent(exchange.operation)
@@ -114,19 +143,30 @@ class TokenMonitor:
         refused = refusal_kind(exchange.response) is RefusalKind.TOKEN
         return refused or (exchange.valid and turns_away(exchange.response))
 
+    def _is_another_now(self, sending: Sending) -> bool:
+        """Whether the request was refused and the token is another one than it had: another thread has fetched one, or
+        this one does now."""
+        refused, carried = sending.exchange, _token_in(sending)
+        if not self._seems_refused(refused):
+            return False
+        if self._token() == carried and self._may_ask(sending):
+            with self._alone():
+                if self._token() == carried and self._seems_refused(refused):  # nobody has found out meanwhile
+                    self._send_witness(sending)
+        return self._token() != carried
+
+    def _may_ask(self, sending: Sending) -> bool:
+        return self.witness is None or self._questions[_about(sending)] < _MOST_QUESTIONS
+
     def _send_witness(self, sending: Sending) -> None:
-        """Send the witness. Where it is refused, too, fetch another token and send the request again with it."""
+        """Send the witness. Where it is refused, too, fetch another token."""
         refused, answer = sending.exchange, self._answer_to_witness(sending)
-        if not self._confirms(refused, answer):
+        if not self._confirms(refused, answer) or self._fetch_again(refused):
             return
-        before = self._token()
-        if self._fetch_again(refused):
-            sending.replace_token(before, self._token())
-            if not sending.code:
-                sending.send_again()
-        elif answer:
-            self._expired_at = refused.number
-            self._take(TokenSign.LOST)
+        if answer:
+            with self._guard:
+                self._expired_at, self._lost_at = refused.number, answer.number
+                self._take(TokenSign.LOST)
 
     def _confirms(self, refused: Exchange, answer: Exchange | None) -> bool:
         """Whether the token is refused: the witness was granted before, or there is none and the status is 401."""
@@ -137,9 +177,8 @@ class TokenMonitor:
 
     def _answer_to_witness(self, sending: Sending) -> Exchange | None:
         """Send the witness at most twice for each operation."""
-        about = sending.intent.operation if sending.intent.valid else ""
-        self._questions[about] += 1
-        if self.witness is None or self._questions[about] > _MOST_QUESTIONS:
+        self._questions[_about(sending)] += 1
+        if self.witness is None or self._questions[_about(sending)] > _MOST_QUESTIONS:
             return None
         request, intent = self.witness
         request.headers["Authorization"] = f"Bearer {self._token()}"
@@ -147,6 +186,8 @@ class TokenMonitor:
 
     def _fetch_again(self, refused: Exchange) -> bool:
         """Fetch the token again where its source allows it, once. False where there is no other one now."""
+        if self._token() not in self._before:  # before it is fetched: a request may be made with either from then on
+            self._before.append(self._token())
         try:
             if not self._refresh():
                 return False
@@ -164,6 +205,16 @@ class TokenMonitor:
         if self.state is TokenState.EXPIRED:
             return turns_away(exchange.response)
         return self.state is not TokenState.GRANTED and self._wrong_token_gets_a_page and is_page(exchange.response)
+
+
+def _token_in(sending: Sending) -> str:
+    """What a request was sent with, without its scheme."""
+    return str(sending.request.headers.get("Authorization", "")).strip().rpartition(" ")[2]
+
+
+def _about(sending: Sending) -> str:
+    """What a question is about: all invalid requests count together."""
+    return sending.intent.operation if sending.intent.valid else ""
 
 
 def _refuses_the_token(operation: str, response: Response) -> bool:

@@ -7,8 +7,12 @@ import json
 import os
 import secrets
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import count
 
 import pytest
+import requests
 
 from environments.door import budget as budget_module
 from environments.door import connections
@@ -18,14 +22,16 @@ from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import AlreadySentError, Journal, JournalError
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, LimitError, Sending
+from environments.door.token_monitor import TokenMonitor, TokenState
 from environments.secrets import Secrets
 from reports.redaction.knowledge import Knowledge
 from reports.redaction.redactor import Redactor
-from spec.exchange import LARGE, Exchange, Failure, FailureKind, Request, Response
+from spec.exchange import LARGE, Exchange, Failure, FailureKind, Response
 from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
 from tests.selftest.services.one_run import CODE, OTHER, Run
+from tests.selftest.services.serving import Raw
 
-TOKEN = "Tok-3n.Of-The_Service"
+TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 DROPPED = Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
 LATE = Failure(FailureKind.TIMEOUT, "no complete answer")
 
@@ -128,11 +134,17 @@ def test_two_large_answers_do_not_share_the_last_memory(locked, meeting, monkeyp
 # -- liveness ---------------------------------------------------------------------------------------------------
 
 
-def ended(result, operation="listAccounts", resend=None):
+def prepared():
+    """A request with the token."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    return requests.Request("GET", "http://127.0.0.1/v1/accounts", headers=headers).prepare()
+
+
+def ended(result, operation="listAccounts", resend=None, number=1):
     """A sending whose answer stands; `resend` is called where another request is sent beside it."""
-    sending = Sending(None, Intent(operation), resend or (lambda other: None), with_token=True)
+    sending = Sending(prepared(), Intent(operation), resend or (lambda other: None), with_token=True)
     answer = {"response": result} if isinstance(result, Response) else {"failure": result}
-    sending.exchange = Exchange(1, operation, Request("GET", "http://127.0.0.1/", ()), **answer)
+    sending.exchange = Exchange(number, operation, sending.sent, **answer)
     return sending
 
 
@@ -263,3 +275,139 @@ def test_a_token_is_redacted_before_it_is_sent(monkeypatch):
     known.learn_token(TOKEN)
 
     assert (then, known.token()) == (["", ""], TOKEN)
+
+
+# -- token ------------------------------------------------------------------------------------------------------
+
+
+class ExpiresUnderWay(Raw):
+    """After the first request, the token expires while so many others are on the wire, which are refused."""
+
+    def __init__(self, many):
+        super().__init__()
+        self._count, self._many = count(), many
+        self._together = threading.Barrier(many, action=self.expire)
+
+    def expire(self):
+        self.service.token = LATER
+
+    def answer(self, connection, request):
+        if 0 < next(self._count) <= self._many:
+            self._together.wait()
+        super().answer(connection, request)
+
+
+def read_together(a_run, many):
+    """The answers to so many reads that are on the wire at the same time."""
+    with ThreadPoolExecutor(many) as pool:
+        sent = [pool.submit(a_run.client.send, "listAccounts", valid=True) for _ in range(many)]
+        return [one.result() for one in sent]
+
+
+def statuses(exchanges):
+    return [exchange.response.status for exchange in exchanges]
+
+
+def test_a_token_that_expires_under_many_requests_is_fetched_once(tmp_path):
+    """One of them asks, alone, and fetches. All of them are sent again, with the new one, and none is held against the
+    service."""
+    with ExpiresUnderWay(8) as service:
+        fetched = []
+        a_run = Run(service, tmp_path, parallel=8, refresh=lambda: fetch(a_run, fetched))
+        first = a_run.client.send("listAccounts", valid=True)
+        answers = read_together(a_run, 8)
+        refused = [seen for seen in a_run.door.exchanges if seen.response.status == 401]
+        asked = [seen for seen in refused if not seen.valid]
+
+    assert (len(fetched), len(asked), len(service.seen)) == (1, 1, 1 + 8 + 1 + 8)
+    assert (first.response.status, statuses(answers)) == (200, [200] * 8)
+    assert [seen.number for seen in refused if seen.expects_success] == []
+    assert a_run.door.token_monitor.excused == {seen.number for seen in refused if seen.valid}
+
+
+def fetch(a_run, fetched):
+    fetched.append(LATER)
+    a_run.secrets.learn_token(LATER)
+    return True
+
+
+def test_a_token_that_expires_under_many_requests_is_asked_about_once(tmp_path):
+    """Where no other one can be fetched: all that were refused are excused, and it is said once."""
+    with ExpiresUnderWay(8) as service:
+        a_run = Run(service, tmp_path, parallel=8)
+        a_run.client.send("listAccounts", valid=True)
+        answers = read_together(a_run, 8)
+
+    assert len(service.seen) == 1 + 8 + 1
+    assert [one.expects_success for one in answers] == [False] * 8
+    assert a_run.door.token_monitor.state is TokenState.EXPIRED
+    assert len(a_run.door.token_monitor.notes) == 1
+
+
+@with_and_without_a_lock
+def test_two_threads_do_not_both_fetch_a_token(locked, meeting, service, tmp_path, monkeypatch):
+    """Who fetches one is alone: the other request waits, and goes with the new token. Else it is fetched twice."""
+    fetched = []
+
+    def refresh():
+        fetched.append(LATER)
+        meeting.stop()
+        a_run.secrets.learn_token(LATER)
+        return True
+
+    a_run = Run(service, tmp_path, parallel=2, refresh=refresh)
+    meeting.condition(a_run.door.in_flight, "_changed")
+    if not locked:
+        monkeypatch.setattr(a_run.door.token_monitor, "_alone", nullcontext)
+    a_run.client.send("listAccounts", valid=True)
+    service.service.token = LATER
+    answers = meeting.of(*(lambda: a_run.client.send("listAccounts", valid=True) for _ in range(2)))
+
+    assert len(fetched) == (1 if locked else 2)
+    assert statuses(answers) == [200, 200]
+
+
+@pytest.mark.parametrize("renewed", [True, False], ids=["renewed", "as it was made"])
+def test_a_request_that_was_made_before_carries_the_token_of_now(renewed, service, tmp_path, monkeypatch):
+    """A code that waited while another token was fetched is executed with that one; else it would be lost."""
+    a_run = Run(service, tmp_path, refresh=lambda: fetch(a_run, []))
+    if not renewed:
+        monkeypatch.setattr(a_run.door.token_monitor, "renew", lambda sending: None)
+    a_run.client.send("listAccounts", valid=True)
+    waiting = a_run.client._request("GET", f"/v1/execute/pix/{CODE}")
+    service.service.token = LATER
+    a_run.client.send("listAccounts", valid=True)
+    executed = a_run.door.exchange(waiting, Intent("executePix", valid=True))
+
+    assert executed.response.status == (200 if renewed else 401)
+    assert service.executions == ([CODE] if renewed else [])
+    assert a_run.events[0] == "sent"
+
+
+@with_and_without_a_lock
+def test_a_token_that_is_lost_stays_lost(locked, meeting, monkeypatch):
+    """A thread has seen that it was granted, and stops; meanwhile another one finds out that it is refused."""
+    monitor = TokenMonitor(lambda: TOKEN, lambda: False, accepted=True)
+    monitor.witness = prepared(), Intent("listAccounts")
+    meeting.stops_at(TokenMonitor, "state")
+    meeting.lock(monitor, "_guard", locked=locked)
+    granted, refused = ended(Response(200, (), b"{}")), ended(Response(401, (), b"{}"), resend=is_refused)
+    meeting.of(lambda: monitor.watch(granted), lambda: monitor.watch(refused))
+
+    assert monitor.state is (TokenState.EXPIRED if locked else TokenState.GRANTED)
+
+
+def is_refused(sending):
+    """The witness is refused."""
+    sending.exchange = Exchange(5, "listAccounts", sending.sent, Response(401, (), b"{}"))
+
+
+@pytest.mark.parametrize(("number", "state"), [(4, TokenState.EXPIRED), (6, TokenState.GRANTED)])
+def test_what_left_before_the_token_was_lost_does_not_find_it_again(number, state):
+    """Its answer may be looked at later than that of the witness."""
+    monitor = TokenMonitor(lambda: TOKEN, lambda: False, accepted=True)
+    monitor.witness = prepared(), Intent("listAccounts")
+    monitor.watch(ended(Response(401, (), b"{}"), resend=is_refused))
+    monitor.watch(ended(Response(200, (), b"{}"), number=number))
+
+    assert monitor.state is state

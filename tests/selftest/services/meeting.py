@@ -55,6 +55,18 @@ class Meeting:
         """Have a lock tell who waits for it, or take it away."""
         self._patch.setattr(holder, name, self.around(getattr(holder, name), locked=locked))
 
+    def condition(self, holder: Any, name: str) -> None:
+        """Have a condition tell who waits for it."""
+        waiting = threading.Condition()
+        waits = waiting.wait
+
+        def tell(timeout: float | None = None) -> bool:
+            self.go_on()
+            return waits(timeout)
+
+        self._patch.setattr(waiting, "wait", tell)
+        self._patch.setattr(holder, name, waiting)
+
     def around(self, lock: Any, *, locked: bool) -> Any:
         """A lock that tells who waits for it, or none."""
         return Tells(lock, self.go_on) if locked else NoLock()

@@ -8,6 +8,7 @@ from environments.door.authorization import VALID
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
+from environments.door.in_flight import InFlight
 from environments.door.journal import TRIED, TURNED_AWAY, Journal
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile
@@ -28,7 +29,7 @@ class Run:
 
     def __init__(
         self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, token=None,
-        verify=True, correlation_header=None, **limits,
+        verify=True, correlation_header=None, parallel=1, refresh=lambda: False, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = "http://bank.example" if proxied else service.base_url
@@ -45,7 +46,10 @@ class Run:
         )
         self.secrets = Secrets({"code": (CODE, OTHER)})
         self.secrets.learn_token(token or service.service.token)
-        self.door = Door(base_url, allow=allow, wire=wire, budget=budget, journal=journal, secrets=self.secrets)
+        self.door = Door(
+            base_url, allow=allow, wire=wire, budget=budget, journal=journal, secrets=self.secrets,
+            refresh=refresh, in_flight=InFlight(parallel),
+        )  # fmt: skip
         self.client = Client(self.door, correlation_header=correlation_header)
 
     def execute(self, code=CODE, credential=VALID):
