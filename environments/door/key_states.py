@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from enum import Enum
 from environments.door.journal import JournalError
 from environments.door.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
 from environments.door.outgoing import Sending
+from environments.door.overlaps import Overlaps, changes_a_key
 from environments.door.request_texts import member, names, texts_of
 from environments.profiles.profile import PixKey
 from spec.answers import is_refusal, may_be_registered, registered
@@ -58,16 +60,18 @@ class Keys:
 
     `before` is the list as it was before the first registration, `references` how accepted keys stood in it afterwards;
     `lagging`: a list did not show a key that was accepted just before. `started`: the run has registered keys, other
-    than the synthetic ones of invalid requests, so a list is no longer the one before the run.
+    than the synthetic ones of invalid requests, so a list is no longer the one before the run. `account` is the one at
+    which the run registers. Any thread may send, and ask.
     """
 
-    def __init__(self, owned: tuple[PixKey, ...] = (), record: KeyRecord | None = None) -> None:
+    def __init__(self, owned: tuple[PixKey, ...] = (), record: KeyRecord | None = None, account: str = "") -> None:
         self.before: Listing | None = None
         self.references: dict[str, frozenset[Place]] = {}
         self.lagging = False
         self._owned = {key.key: place for place, key in reversed(list(enumerate(owned))) if key.key}
         self._profile_keys = owned
-        self._record = record
+        self._record, self._account = record, account
+        self._overlaps, self._guard = Overlaps(), threading.RLock()
         self._keys: dict[str, RunKey] = {}
         self._shown_before: dict[str, bool] = {}
         self.started = False
@@ -75,7 +79,8 @@ class Keys:
 
     def not_cleaned_up(self) -> list[RunKey]:
         """The keys that the run registered, or may have, and that may still be there."""
-        return [key for key in self._keys.values() if key.state in NOT_CLEANED_UP]
+        with self._guard:
+            return [key for key in self._keys.values() if key.state in NOT_CLEANED_UP]
 
     def was_there_before(self, value: str) -> bool:
         """Whether the list showed the key before the run sent its first registration."""
@@ -88,7 +93,8 @@ class Keys:
     @property
     def values(self) -> frozenset[str]:
         """The keys that the run sent or was given, as far as they are known."""
-        return frozenset(key.value for key in self._keys.values() if key.value)
+        with self._guard:
+            return frozenset(key.value for key in self._keys.values() if key.value)
 
     def state(self, value: str) -> KeyState:
         """What became of a key."""
@@ -96,33 +102,40 @@ class Keys:
 
     def learn_value(self, exchange: Exchange, value: str) -> None:
         """The value of a key that the service made in that exchange."""
-        if made := self._keys.pop(_made_in(exchange.number), None):
-            made.value = value
-            self._keys[value] = made
+        with self._guard:
+            if made := self._keys.pop(_made_in(exchange.number), None):
+                made.value = value
+                self._keys[value] = made
 
     def learn_effect(self, exchange: Exchange, value: str) -> None:
         """A refused registration has registered its key, which the list shows. JournalError or OSError."""
-        key = self._keys.get(value) or self._new(exchange, value)
-        key.state = KeyState.LISTED
-        key.exchanges = list(dict.fromkeys([*key.exchanges, exchange.number]))
-        self._write(key, REGISTERED)
+        with self._guard:
+            key = self._keys.get(value) or self._new(exchange, value)
+            key.state = KeyState.LISTED
+            key.exchanges = list(dict.fromkeys([*key.exchanges, exchange.number]))
+            self._write(key, REGISTERED)
 
     # -- what the door sees -----------------------------------------------------------------------------------
 
     @contextmanager
     def watching(self, sending: Sending) -> Iterator[None]:
-        """While a request is on the wire. A registration is written down before it; JournalError or OSError."""
-        registers = sending.intent.operation == "registerPixKey"
-        owned = self._owned_key(sending.sent) if registers else None
-        if owned is not None:
-            self._claim(owned)
-        try:
-            yield
-        except BaseException:
-            if owned is not None and owned.state not in (*NOT_CLEANED_UP, KeyState.THERE_BEFORE):
-                owned.state = KeyState.MAYBE
-            raise
-        self._take(sending.exchange, owned)
+        """While a request is on the wire. A registration is written down before it; JournalError or OSError. What was
+        listed while a key was changed is not looked at."""
+        with self._guard:
+            owned = self._owned_key(sending.sent) if sending.intent.operation == "registerPixKey" else None
+            if owned is not None:
+                self._claim(owned)
+            change = owned is not None or changes_a_key(sending, {*self.values, *self._owned})
+        with self._overlaps.during(change=change) as undisturbed:
+            try:
+                yield
+            except BaseException:
+                if owned is not None and owned.state not in (*NOT_CLEANED_UP, KeyState.THERE_BEFORE):
+                    owned.state = KeyState.MAYBE
+                raise
+            with self._guard:
+                if sending.intent.operation != "listPixKeys" or undisturbed():
+                    self._take(sending.exchange, owned)
 
     def _claim(self, key: RunKey) -> None:
         self.started = True
@@ -167,7 +180,8 @@ class Keys:
 
     def _take_list(self, listing: Listing, account: str) -> None:
         if not self.started:
-            self.before = listing
+            if account == self._account or not self._account:
+                self.before = listing
             self._close_what_is_gone(listing, account)
         for key in self._keys.values():
             if key.value and key.account == account and key.state is not KeyState.THERE_BEFORE:

@@ -62,7 +62,7 @@ def open_door(
         refresh=target.refresh,
         token_accepted=share.token_accepted,
         first_number=share.first_number,
-        keys=Keys(profile.pix_keys, record),
+        keys=Keys(profile.pix_keys, record, account=next(iter(profile.accounts), "")),
         in_flight=InFlight(limits.parallel, shared=None if share.worker is None else share.folder),
     )
 

@@ -20,9 +20,12 @@ from environments.door.budget import Budget
 from environments.door.connections import Memory
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import AlreadySentError, Journal, JournalError
+from environments.door.key_states import Keys, KeyState
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, LimitError, Sending
+from environments.door.overlaps import Overlaps
 from environments.door.token_monitor import TokenMonitor, TokenState
+from environments.profiles.profile import PixKey
 from environments.secrets import Secrets
 from reports.redaction.knowledge import Knowledge
 from reports.redaction.redactor import Redactor
@@ -411,3 +414,134 @@ def test_what_left_before_the_token_was_lost_does_not_find_it_again(number, stat
     monitor.watch(ended(Response(200, (), b"{}"), number=number))
 
     assert monitor.state is state
+
+
+# -- keys -------------------------------------------------------------------------------------------------------
+
+KEY, ACCOUNT = "qa@example.com", "ac-0001"
+OWNED = (PixKey("EMAIL", KEY),)
+
+
+def watched(keys, operation, *shown, key=KEY, account=ACCOUNT):
+    """A request on keys that is on the wire: enter it, and leave it when it is answered. A list shows some keys."""
+    body = b"" if operation == "listPixKeys" else json.dumps({"pixKey": key, "pixKeyType": "EMAIL"}).encode()
+    request = requests.Request("POST", f"http://127.0.0.1/v1/pix/keys/{account}", data=body).prepare()
+    sending = Sending(request, Intent(operation, valid=True), lambda other: None, with_token=True)
+    listed = {"code": 0, "data": [{"pixKey": one, "pixKeyType": "EMAIL"} for one in shown]}
+    done = {"code": 0, "data": {"Success": "true"}}
+    answer = Response(200, (), json.dumps(listed if operation == "listPixKeys" else done).encode())
+    sending.exchange = Exchange(1, operation, sending.sent, answer, valid=True)
+    return keys.watching(sending)
+
+
+def pass_by(keys, *request, **options):
+    """A request that is answered."""
+    with watched(keys, *request, **options):
+        pass
+
+
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_a_list_that_was_read_while_a_key_was_registered_says_nothing_of_it(overlaps):
+    """It may show the key or not: the service does not lag, and the key is not gone."""
+    keys = Keys(OWNED)
+    pass_by(keys, "listPixKeys")
+    reading = watched(keys, "listPixKeys")
+    reading.__enter__() if overlaps else None
+    pass_by(keys, "registerPixKey")
+    reading.__exit__(None, None, None) if overlaps else pass_by(keys, "listPixKeys")
+
+    assert (keys.state(KEY), keys.lagging) == (KeyState.REGISTERED, not overlaps)
+
+
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_a_list_that_was_read_while_a_key_was_deleted_says_nothing_of_it(overlaps):
+    """It may still show the key, which is deleted all the same."""
+    keys = Keys(OWNED)
+    pass_by(keys, "listPixKeys")
+    pass_by(keys, "registerPixKey")
+    pass_by(keys, "listPixKeys", KEY)
+    deleting = watched(keys, "deletePixKey")
+    deleting.__enter__()
+    reading = watched(keys, "listPixKeys", KEY)
+    if overlaps:
+        reading.__enter__()
+    deleting.__exit__(None, None, None)
+    if not overlaps:
+        reading.__enter__()
+    reading.__exit__(None, None, None)
+
+    assert keys.state(KEY) is (KeyState.DELETED if overlaps else KeyState.STILL_LISTED)
+
+
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_the_list_before_the_run_is_not_one_that_overlapped_a_registration(overlaps):
+    """A key that the run registered would count as one that was there, and stay."""
+    keys = Keys(OWNED)
+    reading = watched(keys, "listPixKeys", KEY)
+    reading.__enter__()
+    if overlaps:
+        pass_by(keys, "registerPixKey")
+        keys.started = False
+    reading.__exit__(None, None, None)
+
+    assert keys.was_there_before(KEY) is not overlaps
+
+
+def test_the_list_before_the_run_is_that_of_the_account_of_the_run():
+    """Another thread reads lists of accounts that nobody has: a key of the operator would count as one of the run."""
+    keys = Keys(OWNED, account=ACCOUNT)
+    pass_by(keys, "listPixKeys", KEY)
+    pass_by(keys, "listPixKeys", account="pixconf-account")
+
+    assert keys.was_there_before(KEY)
+
+
+@with_and_without_a_lock
+def test_a_list_is_looked_at_while_another_thread_registers(locked, meeting):
+    """Without the lock there is one more key in the middle of looking at each."""
+    keys = Keys(OWNED)
+    pass_by(keys, "registerPixKey", key="pixconf-one")
+    meeting.stops_after(keys, "_see")
+    meeting.lock(keys, "_guard", locked=locked)
+    found = meeting.of(lambda: pass_by(keys, "listPixKeys"), lambda: pass_by(keys, "registerPixKey", key="pixconf-two"))
+
+    assert kinds(found) == [None if locked else RuntimeError, None]
+    assert keys.state("pixconf-two") is KeyState.REGISTERED
+
+
+@with_and_without_a_lock
+def test_a_change_that_begins_together_with_a_list_disturbs_it(locked, meeting):
+    """The list has seen that no change is on the wire, and stops before it counts those that there were."""
+    overlaps, changing, asked = Overlaps(), threading.Event(), threading.Event()
+    meeting.stops_at(Overlaps, "_changing")
+    meeting.lock(overlaps, "_guard", locked=locked)
+
+    def read():
+        with overlaps.during(change=False) as undisturbed:
+            changing.wait()
+            try:
+                return undisturbed()
+            finally:
+                asked.set()
+
+    def change():
+        with overlaps.during(change=True):
+            changing.set()
+            meeting.go_on()
+            asked.wait()
+
+    assert meeting.of(read, change)[0] is not locked
+
+
+def test_a_change_disturbs_until_it_is_answered():
+    """Also where another one was answered meanwhile."""
+    overlaps = Overlaps()
+    with overlaps.during(change=True):
+        with overlaps.during(change=True):
+            pass
+        with overlaps.during(change=False) as undisturbed:
+            in_the_middle = undisturbed()
+    with overlaps.during(change=False) as undisturbed:
+        afterwards = undisturbed()
+
+    assert (in_the_middle, afterwards) == (False, True)
