@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import secrets
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 from urllib.parse import quote
 
@@ -34,7 +35,14 @@ class Client:
     ) -> None:
         self.door = door
         self._headers, self._correlation_header = tuple(headers), correlation_header
+        self._part = ""
         door.lockout.harmless = self._harmless
+
+    def of_part(self, name: str) -> Client:
+        """The same client for a part of the generated traffic."""
+        client = copy(self)
+        client._part = name
+        return client
 
     def send(
         self,
@@ -46,18 +54,16 @@ class Client:
         safe: str = "",
         valid: bool = False,
         alone: bool = False,
-        part: str = "",
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path; `sent` is what else `_request` takes:
         `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid`, `alone` and `part` are those of
-        Intent.
+        Characters in `safe` stay as they are in the path. `valid` and `alone` are those of Intent.
         """
         method, path = operations()[operation].method, _path(operation, path_parameter, safe) + query
         request = self._request(method, path, credential=credential, **sent)
-        return self.door.exchange(request, Intent(operation, credential, valid, alone, part))
+        return self.door.exchange(request, Intent(operation, credential, valid, alone, self._part))
 
     def send_to_sibling(self, operation: str, path_parameter: str | None = None, **sent: Any) -> Exchange:
         """Send the same request to an undocumented path beside the documented one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -40,6 +40,7 @@ class Collector:
         self.robustness = Robustness()
         door.listeners.append(self.robustness.listen)
         self._collected = 0
+        self._held: list[Exchange] = []
 
     def handover(self) -> Handover:
         """What this process sent, when its tests are over."""
@@ -57,12 +58,12 @@ class Collector:
             generated=self.generated,
             grants=Grants.of_exchanges(door.exchanges),
             unsent={why: sorted(names) for why, names in {**door.unsent, **door.retry_policy.given_up}.items()},
-            exchanges=tuple(self._shown(exchange) for exchange in self._new()),
+            exchanges=tuple(self._shown(exchange) for exchange in [*self._new(), *self._held]),
         )
 
     def found(self, recording: Recording) -> FoundByTest:
         """What the test found, and what every exchange shows that was sent since the last test."""
-        redact, new = self.redactor.text, self._new()
+        redact, new = self.redactor.text, self._new(recording.cited | recording.judged)
         for exchange in new:
             self._learn(exchange)
         unjudged = [exchange for exchange in new if exchange.number not in recording.judged]
@@ -96,11 +97,14 @@ class Collector:
         first = next(prepared, None)
         return Preparation(first, plan.code_at) if first else None
 
-    def _new(self) -> list[Exchange]:
-        """The exchanges that were not collected yet."""
-        new = self.door.exchanges[self._collected :]
-        self._collected += len(new)
-        return new
+    def _new(self, judged: Collection[int] = ()) -> list[Exchange]:
+        """The exchanges that were not collected yet. Those of generated traffic are held until their part is judged."""
+        sent = self.door.exchanges[self._collected :]
+        self._collected += len(sent)
+        waiting = [*self._held, *sent]
+        parts = {""} | {exchange.part for exchange in waiting if exchange.number in judged}
+        self._held = [exchange for exchange in waiting if exchange.part not in parts]
+        return [exchange for exchange in waiting if exchange.part in parts]
 
     def _by_number(self) -> dict[int, Exchange]:
         return {exchange.number: exchange for exchange in self.door.exchanges}

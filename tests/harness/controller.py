@@ -115,6 +115,7 @@ class Controller:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Take over what this process sent, before the reports are written."""
         run = self._run
+        self._session.lanes.close()
         run.add(self._session.collector.handover())
         run.said += unknown_to_all(self._session.door.guard.unanswered(), run.said)
         self._reporter.finish(session, exitstatus)

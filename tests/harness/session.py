@@ -14,13 +14,15 @@ from environments.profiles.profile import Profile
 from environments.profiles.target import Target
 from reports.writing import RUNS
 from tests.harness.collector import Collector
+from tests.harness.lanes import Lanes
 from tests.harness.pen import Pen
 from tests.harness.watcher import Watcher
 
 
 @dataclass(frozen=True)
 class Session:
-    """`share` is what this process has in common with others of the run, `seed` that of generated traffic."""
+    """`share` is what this process has in common with others of the run, `seed` that of generated traffic.
+    `lanes` are its threads."""
 
     profile: Profile
     target: Target
@@ -28,6 +30,7 @@ class Session:
     seed: int
     door: Door
     collector: Collector
+    lanes: Lanes
 
     @property
     def client(self) -> Client:
@@ -43,10 +46,11 @@ def open_session(
 ) -> Session:
     """The session of this process, with a redaction between it and everything that is printed."""
     door = open_door(profile, target, share, kept=RUNS / profile.name, resend=resend)
+    lanes = Lanes(door.in_flight, ahead=share.worker is None)
     collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
     pen = Pen(collector.redactor)
     config.add_cleanup(pen.put_down)
     config.pluginmanager.register(pen, "conformance-pen")
     config.pluginmanager.register(Watcher(profile, collector), "conformance-watcher")
-    session = config.stash[SESSION] = Session(profile, target, share, seed, door, collector)
+    session = config.stash[SESSION] = Session(profile, target, share, seed, door, collector, lanes)
     return session

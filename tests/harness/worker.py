@@ -61,4 +61,5 @@ class Worker:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
+        self._session.lanes.close()
         self._output[HANDOVER] = packed(self._session.collector.handover())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from environments.door.authorization import VALID
 from environments.door.client import NOTHING
@@ -16,6 +16,7 @@ from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from spec.rules import Judgement, Outcome, inconclusive
 from tests.harness.judging import NotExercised
+from tests.harness.lanes import Part
 from tests.traffic import invalid
 from tests.traffic.classes import malformed
 from tests.traffic.existence import (
@@ -46,6 +47,7 @@ class Endpoints:
         self.traffic, self._client, self._profile = traffic, traffic.client, traffic.profile
         self._findings: dict[str, Judgement] = {}
         self._left_open: set[str] = set()
+        self._malformed = {operation: self._parts_of(operation) for operation in traffic.reach.subjects}
         self.send_everything = cache(self._send_everything)
 
     def find_out_existence(self, operation: str) -> Judgement:
@@ -60,18 +62,27 @@ class Endpoints:
         return self._findings[operation]
 
     def _send_everything(self) -> list[Exchange]:
-        """Send everything to the operations that the selection is about, and give every exchange of the run."""
+        """Send everything to the operations that the selection is about, and give every exchange of the run that is not
+        generated traffic."""
         for operation in operations():
             if operation in self.traffic.reach.subjects:
                 self._send_all(operation)
         self.traffic.delete_synthetic_keys()
-        return self._client.door.exchanges
+        return [seen for seen in self._client.door.exchanges if not seen.part]
+
+    @property
+    def surveys(self) -> list[Part[Exchange]]:
+        """The malformed requests to all operations that the selection is about, where it looks at everything."""
+        return [part for parts in self._malformed.values() for part in parts] if self.traffic.reach.surveys else []
+
+    def _parts_of(self, operation: str) -> list[Part[Exchange]]:
+        return [Part(partial(case.send, self._client)) for case in malformed(operation, self._profile)]
 
     def _send_all(self, operation: str) -> None:
         try:
             self.find_out_existence(operation)
-            for case in malformed(operation, self._profile):
-                case.send(self._client)
+            for send_malformed in self._malformed[operation]:
+                send_malformed()
             if operation == "registerPixKey" and "fuzz" in self._profile.allow:
                 self.traffic.send_incomplete_registrations()
         except NotExercised:  # an account is missing: the tests of the operation say so

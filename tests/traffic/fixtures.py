@@ -9,31 +9,42 @@ from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from tests.harness.judging import NotExercised
 from tests.harness.reproduction import Robustness
-from tests.harness.selection import requirements
 from tests.harness.session import Session
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
-from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.phases import Generation
 from tests.traffic.generation.settings import GenerationSettings, settings_of
 from tests.traffic.generation.world import World
 from tests.traffic.operations import Traffic
-from tests.traffic.reach import permits, reach_of
-from tests.traffic.registrar import Registrar, Registrations
+from tests.traffic.registrar import Registrations
 from tests.traffic.registrations import NOTHING_TO_DELETE
+from tests.traffic.run_traffic import RunTraffic
 
 
 @pytest.fixture(scope="session")
-def traffic(request: pytest.FixtureRequest, session: Session, token: str) -> Traffic:
+def run_traffic(
+    request: pytest.FixtureRequest,
+    session: Session,
+    token: str,
+    robustness: Robustness,
+    generation_settings: GenerationSettings,
+) -> RunTraffic:
+    """All that this run sends. Parts of it are begun now, before the tests ask for them."""
+    found = RunTraffic(session, token, robustness, generation_settings, request.session.items)
+    found.start(request.session.items)
+    return found
+
+
+@pytest.fixture(scope="session")
+def traffic(run_traffic: RunTraffic) -> Traffic:
     """What this run sends for the selected requirements, each part once."""
-    reach = reach_of(requirements(request.session.items, "traffic"), session.profile)
-    return Traffic(session.client, session.profile, token, reach)
+    return run_traffic.traffic
 
 
 @pytest.fixture(scope="session")
-def endpoints(traffic: Traffic) -> Endpoints:
+def endpoints(run_traffic: RunTraffic) -> Endpoints:
     """What shows whether an endpoint exists, and every exchange of the run."""
-    return Endpoints(traffic)
+    return run_traffic.endpoints
 
 
 @pytest.fixture(scope="session")
@@ -77,29 +88,12 @@ def generation_settings(pytestconfig: pytest.Config, session: Session) -> Genera
 
 
 @pytest.fixture(scope="session")
-def generation(
-    request: pytest.FixtureRequest, session: Session, generation_settings: GenerationSettings, robustness: Robustness
-) -> Generation:
+def generation(run_traffic: RunTraffic) -> Generation:
     """Sends generated traffic."""
-    client, profile = session.client, session.profile
-    may_register = permits(profile, "registerPixKey") and profile.accounts
-    registrar = Registrar(client, profile) if may_register else None
-    targeted = reach_of(requirements(request.session.items, "traffic"), profile)
-    return Generation(client, profile, registrar, generation_settings, robustness, targeted.surveyed)
+    return run_traffic.generation
 
 
 @pytest.fixture(scope="session")
-def world(
-    request: pytest.FixtureRequest, session: Session, robustness: Robustness, generation_settings: GenerationSettings
-) -> World:
+def world(run_traffic: RunTraffic) -> World:
     """What the state machine saw."""
-    client, profile = session.client, session.profile
-    if not profile.accounts:
-        raise NotExercised("no account: supply accounts")
-    from tests.traffic.generation.machine import run_sequences
-
-    reach = reach_of(requirements(request.session.items, "traffic", "world"), profile)
-    registrar = Registrar(client, profile) if "registerPixKey" in reach.operations else None
-    seen = World(client, profile, registrar, Findings(client.door, robustness), reach)
-    run_sequences(seen, generation_settings)
-    return seen
+    return run_traffic.follow_sequences()

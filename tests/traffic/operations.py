@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property, partial
 
 from environments.door.budget import Spending
 from environments.door.client import Client
@@ -12,6 +13,7 @@ from environments.profiles.profile import Prepare, Profile, RequestBody, Transac
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import NotExercised
+from tests.harness.lanes import Part
 from tests.traffic.classes import incomplete
 from tests.traffic.executions import Executions, execute, spending_of
 from tests.traffic.preparing import codes_of, filled, prepare, prepare_one
@@ -26,10 +28,9 @@ class Traffic:
 
     def __init__(self, client: Client, profile: Profile, token: str, reach: Reach) -> None:
         self.client, self.profile, self.token, self.reach = client, profile, token, reach
-        self._visits: dict[str, list[Exchange]] = {}
-        self._incomplete: dict[str, Exchange] = {}
-        self.prepare_once, self.execute_once = cache(self._prepare), cache(self._execute)
-        self.register_once = cache(self._register)
+        self.prepare_once, self.execute_once = Part(self._prepare), Part(self._execute)
+        self.register_once, self.send_incomplete_registrations = Part(self._register), Part(self._send_incomplete)
+        self._visits = {operation: Part(partial(self._visited, operation)) for operation in (*READS, *PREPARING)}
 
     def permitted(self, operation: str) -> bool:
         """Whether the profile allows the operation, and the selection reaches it."""
@@ -66,14 +67,16 @@ class Traffic:
 
     def visit(self, operation: str) -> list[Exchange]:
         """The requests to an operation whose answer the interface document does not describe, the valid one first."""
-        if operation not in self._visits:
-            self._visits[operation] = list(self._visited(operation))
-        return self._visits[operation]
+        return self._visits[operation]()
+
+    def visits(self, operations: Collection[str]) -> list[Part[list[Exchange]]]:
+        """The parts that visit those of the operations that the selection is about."""
+        return [self._visits[operation] for operation in operations if operation in self.reach.subjects]
 
     def _visited(self, operation: str) -> list[Exchange]:
         if operation in READS:
             path_parameter = self.account if operations()[operation].path_parameter else None
-            sent = [seen for seen in self.client.door.exchanges if seen.operation == operation]
+            sent = [seen for seen in self.client.door.exchanges if (seen.operation, seen.part) == (operation, "")]
             known = [seen for seen in sent if seen.expects_success]
             valid = known[-1] if known else self.client.send(operation, path_parameter, valid=True)
             return [valid, self.client.send(operation, path_parameter, credential="no header")]
@@ -87,13 +90,11 @@ class Traffic:
             return [prepare_one(self.client, self.profile, body)]
         return [self.client.send(operation, json=filled(body.json, self.profile), valid=True)]
 
-    def send_incomplete_registrations(self) -> dict[str, Exchange]:
+    def _send_incomplete(self) -> dict[str, Exchange]:
         """Registrations of a synthetic key, each without one of the documented members, by that member."""
-        if not self._incomplete:
-            cases = incomplete(self.profile, self.account)
-            self._incomplete = {case.where: case.send(self.client) for case in cases}
-            self.delete_synthetic_keys()
-        return self._incomplete
+        sent = {case.where: case.send(self.client) for case in incomplete(self.profile, self.account)}
+        self.delete_synthetic_keys()
+        return sent
 
     def delete_synthetic_keys(self) -> None:
         """Delete the synthetic keys that invalid requests registered after all."""

@@ -11,7 +11,7 @@ from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
 from reports.wording import counted
 from spec.answers import is_refusal, registered
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Request
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
@@ -42,28 +42,32 @@ class Shown:
 
 @dataclass
 class Findings:
-    """Judges exchanges by the rules of their operation, softly: every finding is kept, none ends the run."""
+    """Judges exchanges by the rules of their operation, softly: every finding is kept, none ends the run. `part` names
+    the part of the traffic that is judged."""
 
     door: Door
     robustness: Robustness
+    part: str
     shown: dict[Sign, Shown] = field(default_factory=dict)
     held: dict[str, list[int]] = field(default_factory=dict)
-    numbers: set[int] = field(default_factory=set)
     accepted: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     cut: str = ""
     kept: set[Sign] = field(default_factory=set)
-    _known: int = 0
+    _requests: set[Request] = field(default_factory=set)
 
-    def __post_init__(self) -> None:
-        self._known = len(self.door.exchanges)
+    @property
+    def numbers(self) -> set[int]:
+        """The exchanges that were judged, and those that reproduced them."""
+        mine = (seen for seen in self.door.exchanges if seen.part == self.part)
+        return {seen.number for seen in mine if seen.request in self._requests}
 
     def take(self, case: Case, exchange: Exchange) -> set[Sign]:
         """Judge an exchange. What it shows."""
         if not exchange.number:
             self.cut = self.cut or exchange.summary
             return set()
-        self._count_in(exchange)
+        self._requests.add(exchange.request)
         self._count(exchange)
         signs = set(self._judged(case, exchange))
         for sign in signs:
@@ -107,12 +111,6 @@ class Findings:
         shown = self.shown[sign]
         at = f"{sign.where}, {shown.case.what}: " if sign.where else ""
         return f"{at}{sign.message} ({counted(shown.times, 'time')}, smallest: exchange {shown.exchange.number})"
-
-    def _count_in(self, exchange: Exchange) -> None:
-        """Count the exchange, and the one that reproduced a finding."""
-        new = self.door.exchanges[self._known :]
-        self._known += len(new)
-        self.numbers |= {exchange.number, *(seen.number for seen in new if seen.request == exchange.request)}
 
     def _count(self, exchange: Exchange) -> None:
         response = exchange.response

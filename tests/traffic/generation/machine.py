@@ -1,4 +1,4 @@
-"""The Hypothesis state machine over keys and money. It never fails by itself: what it sees goes into its world."""
+"""The Hypothesis state machine over keys and money. It draws sequences of steps; `world` takes them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from tests.traffic.generation.search import PROFILE, derived, register_profile
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
-from tests.traffic.generation.world import World
+from tests.traffic.generation.world import Step, StepKind
 
 
-def run_sequences(world: World, wanted: GenerationSettings) -> None:
-    """Run the machine. Which step comes when depends on the seed alone, never on an answer."""
+def draw_steps(wanted: GenerationSettings, keys: int) -> list[Step]:
+    """The steps of all sequences over so many keys. Which step comes when depends on the seed alone."""
     register_profile()
-    machine = hypothesis.seed(derived(wanted.seed, "stateful"))(_machine(world))
+    steps: list[Step] = []
+    machine = hypothesis.seed(derived(wanted.seed, "stateful"))(_machine(steps, keys))
     bounds = settings(
         settings.get_profile(PROFILE),
         phases=(Phase.generate,),
@@ -23,42 +24,37 @@ def run_sequences(world: World, wanted: GenerationSettings) -> None:
         max_examples=min(MOST_SEQUENCES, wanted.drawn),
         stateful_step_count=STEPS,
     )
-    for key in world.keys[:1]:  # whatever the machine draws, one key comes and goes
-        world.register(key)
-        world.tidy()
     run_state_machine_as_test(machine, settings=bounds)
-    world.execute_twice()
+    return steps
 
 
-def _machine(world: World) -> type[RuleBasedStateMachine]:
-    places = st.sampled_from(range(len(world.keys) or 1))
+def _machine(steps: list[Step], keys: int) -> type[RuleBasedStateMachine]:
+    places = st.sampled_from(range(keys or 1))
 
     class KeysAndMoney(RuleBasedStateMachine):
         """Register, list, delete, prepare, execute, read the balance, in any order."""
 
         @rule(place=places)
         def register(self, place: int) -> None:
-            for key in world.keys[place : place + 1]:
-                world.register(key)
+            steps.append(Step(StepKind.REGISTER, place))
 
         @rule(place=places)
         def delete(self, place: int) -> None:
-            for key in world.keys[place : place + 1]:
-                world.delete(key)
+            steps.append(Step(StepKind.DELETE, place))
 
         @rule()
         def list_keys(self) -> None:
-            world.list()
+            steps.append(Step(StepKind.LIST))
 
         @rule()
         def read_the_balance(self) -> None:
-            world.read_balance()
+            steps.append(Step(StepKind.READ_BALANCE))
 
         @rule()
         def execute_twice(self) -> None:
-            world.execute_twice()
+            steps.append(Step(StepKind.EXECUTE_TWICE))
 
         def teardown(self) -> None:
-            world.tidy()
+            steps.append(Step(StepKind.TIDY))
 
     return KeysAndMoney

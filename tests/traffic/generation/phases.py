@@ -8,28 +8,33 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from environments.door.client import NOTHING, Client
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import READS, operations
+from tests.harness.lanes import Lanes, Part
 from tests.harness.reproduction import Robustness
 from tests.traffic.case import HARMLESS, Case, as_bytes, form_of, places_of
 from tests.traffic.classes import coverage
 from tests.traffic.extras import registration
-from tests.traffic.generation.collecting import Findings
+from tests.traffic.generation.collecting import Findings, Sign
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import ROUNDS, given
 
+if TYPE_CHECKING:
+    from tests.traffic.generation.search import Search
+
 EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
+REGISTER = "registerPixKey"
 
 
 def items() -> Iterator[tuple[str, str]]:
@@ -41,59 +46,107 @@ def items() -> Iterator[tuple[str, str]]:
 
 
 @dataclass
-class Generation:
-    """Sends the generated traffic of a run."""
+class Batch:
+    """The cases of one phase of an operation, each with the part of the traffic that sends it; `search` drew them."""
 
     client: Client
-    profile: Profile
-    registrar: Registrar | None
-    settings: GenerationSettings
-    robustness: Robustness
-    surveyed: Collection[str] = ()
-    """The operations that the targeted tests send malformed requests to."""
+    sent: list[tuple[Case, Part[Exchange]]]
+    search: Search | None = None
+
+
+class Generation:
+    """Sends the generated traffic of a run: cases are drawn first, sent beside each other, and judged in the order in
+    which they were drawn. `surveyed` are the operations that the targeted tests send malformed requests to."""
+
+    def __init__(
+        self,
+        client: Client,
+        profile: Profile,
+        settings: GenerationSettings,
+        robustness: Robustness,
+        lanes: Lanes,
+        surveyed: Collection[str] = (),
+    ) -> None:
+        self._client, self._profile, self._settings, self._surveyed = client, profile, settings, surveyed
+        self._robustness, self._lanes = robustness, lanes
+        self._batches: dict[str, Batch] = {}
+        self.register = Part(self._register)
+
+    def start(self, operation: str, phase: str) -> Batch:
+        """Draw the cases, and have them sent."""
+        name = f"{operation}.{phase}"
+        if name not in self._batches:
+            client = self._client.of_part(name)
+            search = self._search(operation) if phase == FUZZING else None
+            cases = search.draw() if search else self._cases(operation, phase)
+            sent = [(case, Part(partial(case.send, client))) for case in cases]
+            self._batches[name] = Batch(client, sent, search)
+            self._lanes.start(part for _, part in sent)
+        return self._batches[name]
 
     def run(self, operation: str, phase: str) -> Findings:
-        """Send one phase of one operation, until a budget of the profile is spent."""
-        findings = Findings(self.client.door, self.robustness)
+        """Send one phase of one operation, until a budget of the profile is spent, and judge the answers."""
+        batch = self.start(operation, phase)
+        findings = Findings(self._client.door, self._robustness, f"{operation}.{phase}")
         try:
-            if phase == EXAMPLES:
-                self._send_valid(operation, findings)
-            elif phase == COVERAGE:
-                for case in coverage(operation, self.profile, surveyed=operation in self.surveyed):
-                    self._send(case, findings)
+            if operation == REGISTER and phase == EXAMPLES:
+                for case, exchange in self.register():
+                    findings.take(case, exchange)
+            elif batch.search:
+                self._search_on(batch, batch.search, findings)
             else:
-                self._search(operation, findings)
+                for case, part in batch.sent:
+                    self._take(case, part, findings)
         except UnreachableError as error:  # what was learned until then is judged
             findings.cut = GONE.format(error)
         return findings
 
-    def _send(self, case: Case, findings: Findings) -> set[Any]:
+    def _cases(self, operation: str, phase: str) -> Iterable[Case]:
+        if phase == COVERAGE:
+            return coverage(operation, self._profile, surveyed=operation in self._surveyed)
+        return _valid_reads(operation, self._profile, self._most_valid(operation)) if operation in READS else ()
+
+    def _most_valid(self, operation: str) -> int:
+        return _most_valid(operation, self._profile, self._settings, surveyed=operation in self._surveyed)
+
+    def _register(self) -> list[tuple[Case, Exchange]]:
+        """Register the keys of the profile, with the first request that a budget does not permit as the last."""
+        if not permits(self._profile, REGISTER) or not self._profile.accounts:
+            return []
+        registrar = Registrar(self._client.of_part(f"{REGISTER}.{EXAMPLES}"), self._profile)
+        found = []
+        for case, exchange in _valid_registrations(registrar, self._profile, self._most_valid(REGISTER)):
+            found.append((case, exchange))
+            if not exchange.number:
+                break
+        return found
+
+    def _take(self, case: Case, part: Part[Exchange], findings: Findings) -> set[Sign]:
+        """Judge an answer, and delete a key that an invalid request registered after all."""
         if findings.cut:
             return set()
-        exchange = case.send(self.client)
-        if self.registrar is not None:
-            self.registrar.undo_invalid(exchange)
+        exchange = part()
+        if case.operation == REGISTER and self._profile.accounts:
+            Registrar(self._client.of_part(findings.part), self._profile).undo_invalid(exchange)
         return findings.take(case, exchange)
 
-    def _send_valid(self, operation: str, findings: Findings) -> None:
-        most = _most_valid(operation, self.profile, self.settings, surveyed=operation in self.surveyed)
-        if operation in READS:
-            for case in _valid_reads(operation, self.profile, most):
-                self._send(case, findings)
-        elif self.registrar is not None:
-            for case, exchange in _valid_registrations(self.registrar, self.profile, most):
-                findings.take(case, exchange)
-                if findings.cut:
-                    return
+    def _search_on(self, batch: Batch, search: Search, findings: Findings) -> None:
+        """Judge what was drawn, and search for smaller cases."""
+        drawn = dict(batch.sent)
 
-    def _search(self, operation: str, findings: Findings) -> None:
+        def send(case: Case) -> set[Sign]:
+            return self._take(case, drawn.get(case) or Part(partial(case.send, batch.client)), findings)
+
+        findings.kept = search.judge(drawn, send)
+
+    def _search(self, operation: str) -> Search:
         from hypothesis import strategies as st
 
         from tests.traffic.generation import drawn, schema
         from tests.traffic.generation.search import Search
 
-        places = places_of(operation, self.profile)
-        form = form_of(operation, self.profile)
+        places = places_of(operation, self._profile)
+        form = form_of(operation, self._profile)
         strategies = [schema.fuzzing_cases(operation, places if form else (), form)]
         if operations()[operation].path_parameter:
             strategies.append(drawn.path_parameters(operation, as_bytes(form) if form else None))
@@ -101,10 +154,7 @@ class Generation:
             strategies += [drawn.bodies(operation, places, form)] * 2
         else:
             strategies.append(drawn.queries(operation, places))
-        send = partial(self._send, findings=findings)
-        search = Search(f"{operation}.{FUZZING}", st.one_of(strategies), send, self.settings)
-        search.run()
-        findings.kept = search.kept
+        return Search(f"{operation}.{FUZZING}", st.one_of(strategies), self._settings)
 
 
 Spelling = Callable[[Any], bytes]

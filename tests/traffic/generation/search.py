@@ -6,7 +6,7 @@ bound. It is answered from memory where it asks for a request that was sent alre
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -38,38 +38,44 @@ class Shows(Exception):  # noqa: N818 - how a case says to Hypothesis that it is
 
 @dataclass
 class Search:
-    """Draws the cases of one item. `send` sends a case and gives what it shows."""
+    """Draws the cases of one item, and makes smaller what they show. The same seed draws the same cases, whatever the
+    answers are."""
 
     name: str
     strategy: SearchStrategy[Case]
-    send: Callable[[Case], set[Sign]]
     settings: GenerationSettings
+    _send: Callable[[Case], set[Sign]] = field(init=False)
     _known: dict[Case, set[Sign]] = field(default_factory=dict)
-    _new: set[Sign] = field(default_factory=set)
     _room: int = 0
     _classes: dict[Sign, type[Shows]] = field(default_factory=dict)
 
-    def run(self) -> None:
-        """Send everything."""
+    def draw(self) -> list[Case]:
+        """The cases; nothing is sent."""
         register_profile()
+        drawn: dict[Case, None] = {}
+        self._pass(lambda case: drawn.update({case: None}), (Phase.generate,), None)
+        return list(drawn)
+
+    def judge(self, drawn: Iterable[Case], send: Callable[[Case], set[Sign]]) -> set[Sign]:
+        """Send what failed in earlier runs, then what was drawn, and then smaller cases of what these show. `send` sends
+        a case and gives what it shows. What only the kept examples of earlier runs showed: the seed does not lead to it.
+        """
+        register_profile()
+        self._send = send
         folder = make_writable(self.settings.database) if self.settings.database else None
         store = DirectoryBasedExampleDatabase(folder) if folder else None
         if folder is not None and self.settings.replay:
             self._pass(self._sent_and_shown, (Phase.reuse,), store)
-        self._pass(lambda case: self._new.update(self._sent(case)), (Phase.generate,), None)
+        new = {sign for case in drawn for sign in self._sent(case)}
         found = {sign for signs in self._known.values() for sign in signs}
         self._room = SHRINKING_SENDS
         for sign in sorted(found, key=repr)[:MOST_SHRUNK]:
             self._shrink(sign, store)
-
-    @property
-    def kept(self) -> set[Sign]:
-        """What only the kept examples of earlier runs showed: the seed does not lead to it."""
-        return {sign for signs in self._known.values() for sign in signs} - self._new
+        return {sign for signs in self._known.values() for sign in signs} - new
 
     def _sent(self, case: Case) -> set[Sign]:
         if case not in self._known:
-            self._known[case] = self.send(case)
+            self._known[case] = self._send(case)
         return self._known[case]
 
     def _sent_and_shown(self, case: Case) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from enum import Enum
 from functools import wraps
 from typing import Any
 
@@ -23,13 +24,32 @@ from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
 from tests.traffic.preparing import codes_of, prepare
 from tests.traffic.reach import Reach, may_execute_twice
-from tests.traffic.registrar import RETRY_WAITS_S, Registrar
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar, deletes_keys
 
 MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
 BALANCES = 3
 """Readings around a transfer that is executed twice: before, between and after."""
 Numbers = Mapping[Path, Decimal]
+
+
+class StepKind(Enum):
+    """What the machine does."""
+
+    REGISTER = "register"
+    DELETE = "delete"
+    LIST = "list"
+    READ_BALANCE = "read_balance"
+    EXECUTE_TWICE = "execute_twice"
+    TIDY = "tidy"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step; `place` is that of a key among those of the world."""
+
+    kind: StepKind
+    place: int = 0
 
 
 def _step(act: Callable[..., None]) -> Callable[..., None]:
@@ -66,9 +86,19 @@ class World:
     @property
     def keys(self) -> list[PixKey]:
         """The keys that can be registered and deleted again; none where the profile does not say how."""
-        if self.registrar is None or not self.registrar.deletes:
-            return []
-        return [key for key in self.profile.pix_keys if key.type != "RANDOM"]
+        return keys_to_come_and_go(self.profile) if self.registrar else []
+
+    def follow(self, steps: Iterable[Step]) -> World:
+        """Take these steps. Whatever the machine draws, one key comes and goes, and one transfer is executed twice."""
+        for key in self.keys[:1]:
+            self.register(key)
+            self.tidy()
+        for step in steps:
+            names_a_key = step.kind in (StepKind.REGISTER, StepKind.DELETE)
+            for named in [(key,) for key in self.keys[step.place : step.place + 1]] if names_a_key else [()]:
+                getattr(self, step.kind.value)(*named)
+        self.execute_twice()
+        return self
 
     @_step
     def register(self, key: PixKey) -> None:
@@ -171,6 +201,11 @@ class World:
 
     def _take(self, operation: str, exchange: Exchange, *, valid: bool = True) -> None:
         self.findings.take(Case(operation, "in a sequence", "valid" if valid else "sent again", valid=valid), exchange)
+
+
+def keys_to_come_and_go(profile: Profile) -> list[PixKey]:
+    """The keys that can be registered and deleted again; none where the profile does not say how."""
+    return [key for key in profile.pix_keys if key.type != "RANDOM"] if deletes_keys(profile) else []
 
 
 def _numbers(value: Any) -> Iterator[tuple[Path, Decimal]]:

@@ -1,0 +1,105 @@
+"""All that a run sends: its parts, and in which threads those are sent that need not wait until a test asks for them.
+
+Two chains are sent beside each other: executions, and what touches the keys of the profile. All else is stateless, and is
+sent behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from environments.profiles.profile import Profile
+from spec.interface import PREPARING, READS
+from tests.harness.judging import NotExercised
+from tests.harness.lanes import Part
+from tests.harness.reproduction import Robustness
+from tests.harness.selection import requirements, uses
+from tests.harness.session import Session
+from tests.traffic.endpoints import Endpoints
+from tests.traffic.generation.collecting import Findings
+from tests.traffic.generation.phases import EXAMPLES, REGISTER, Generation
+from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.generation.world import Step, World, keys_to_come_and_go
+from tests.traffic.operations import Traffic
+from tests.traffic.reach import reach_of
+from tests.traffic.registrar import Registrar
+
+_SEQUENCES = "sequences"
+_NEED_KEYS = ("registrations", "endpoints")
+_NEED_EXECUTIONS = ("executions", "endpoints")
+"""Fixtures whose tests judge what a chain sends."""
+
+
+class RunTraffic:
+    """What the selected tests need; nothing is sent before `start`."""
+
+    def __init__(
+        self,
+        session: Session,
+        token: str,
+        robustness: Robustness,
+        settings: GenerationSettings,
+        items: Sequence[pytest.Item],
+    ) -> None:
+        client, profile = session.client, session.profile
+        self.traffic = Traffic(client, profile, token, reach_of(requirements(items, "traffic"), profile))
+        self.endpoints = Endpoints(self.traffic)
+        reach = self.traffic.reach
+        self.generation = Generation(client, profile, settings, robustness, session.lanes, reach.surveyed)
+        self.follow_sequences = Part(self._follow_sequences)
+        self._sequences_reach = reach_of(requirements(items, "traffic", "world"), profile)
+        self._session, self._robustness = session, robustness
+        self._draw_steps = Part(partial(_draw_steps, settings, profile))
+
+    def start(self, items: Sequence[pytest.Item]) -> None:
+        """Begin to send what the tests will ask for, where that may be sent ahead."""
+        lanes, generated = self._session.lanes, [_generated(item) for item in items if uses(item, "generation")]
+        if not lanes.ahead:
+            return
+        lanes.start_chain(self._chain_of_money(items))
+        lanes.start_chain(self._chain_of_keys(items, generated))
+        lanes.start(self.traffic.visits(READS))
+        if any(uses(item, "world") for item in items):
+            self._draw_steps()
+        for operation, phase in generated:
+            self.generation.start(operation, phase)
+        lanes.start(self.endpoints.surveys)
+
+    def _chain_of_money(self, items: Sequence[pytest.Item]) -> Iterator[Part[Any]]:
+        if self.traffic.permitted("executePix") and any(uses(item, *_NEED_EXECUTIONS) for item in items):
+            yield self.traffic.execute_once
+        yield from self.traffic.visits(PREPARING)
+
+    def _chain_of_keys(self, items: Sequence[pytest.Item], generated: list[tuple[str, str]]) -> Iterator[Part[Any]]:
+        if self.traffic.permitted(REGISTER) and any(uses(item, *_NEED_KEYS) for item in items):
+            yield self.traffic.register_once
+        if (REGISTER, EXAMPLES) in generated:
+            yield self.generation.register
+        if any(uses(item, "world") for item in items):
+            yield from self._chain_of_money(items)  # the transfer that is executed twice gets the room that is left
+            yield self.follow_sequences
+
+    def _follow_sequences(self) -> World:
+        profile, client = self._session.profile, self._session.client.of_part(_SEQUENCES)
+        if not profile.accounts:
+            raise NotExercised("no account: supply accounts")
+        reach = self._sequences_reach
+        registrar = Registrar(client, profile) if REGISTER in reach.operations else None
+        world = World(client, profile, registrar, Findings(client.door, self._robustness, _SEQUENCES), reach)
+        return world.follow(self._draw_steps())
+
+
+def _draw_steps(settings: GenerationSettings, profile: Profile) -> list[Step]:
+    from tests.traffic.generation.machine import draw_steps
+
+    return draw_steps(settings, len(keys_to_come_and_go(profile)))
+
+
+def _generated(item: pytest.Item) -> tuple[str, str]:
+    """The operation and the phase of an item of generated traffic."""
+    params = item.callspec.params  # type: ignore[attr-defined]
+    return params["operation"], params["phase"]
