@@ -5,7 +5,8 @@ for the gate before the places: who wants to be alone keeps it, so that the plac
 
 What keeps the threads of the door from waiting for each other in a ring:
 
-- Whoever needs several of these takes them in this order: the turn of the journal, `alone()`, the lock of one policy.
+- A thread that needs several of these takes them in this order: the turn of the journal, `alone()`, the lock of one
+  policy.
 - A thread that is on the wire waits for no other thread: only for its answer, and for the pace.
 - No lock of a policy is held while a request is sent. What has to send and to be undisturbed is alone.
 - No policy takes a lock of another one, and `window` takes none that is held while `InFlight` is called.

@@ -220,16 +220,17 @@ def test_one_wrong_read_in_four_is_mentioned(operation):
 
 
 def test_seed_repeats_the_requests():
-    """The same seed sends the same requests in the same order; another one sends others."""
-    first, again, other = (_sent_with(seed) for seed in ("5", "5", "6"))
+    """The same seed sends the same requests, one after the other in the same order; another one sends others."""
+    first, again, other = (_sent_with(seed, "--parallel=1") for seed in ("5", "5", "6"))
 
     assert first == again
     assert first != other
+    assert sorted(first) == sorted(_sent_with("5", "--parallel=4"))
 
 
-def _sent_with(seed: str) -> list[tuple[str, str, str, bytes]]:
+def _sent_with(seed: str, *options: str) -> list[tuple[str, str, str, bytes]]:
     service = Logs()
-    generate(service, "--seed", seed, "-k", "fuzzing")
+    generate(service, "--seed", seed, "-k", "fuzzing", *options)
     return [(seen.method, seen.path, seen.query, seen.body) for seen in service.requests]
 
 
@@ -299,7 +300,7 @@ def test_failing_example_is_kept_without_data_and_tried_first(profile_file, tmp_
     told = run_apart(service, tmp_path / "told", *arguments, "--examples=1", environment=str(profile_file))
     message = next(row["message"] for row in told["requirements"] if row["id"] == "registerPixKey.serverError")
     again = Logs()
-    run_apart(again, tmp_path / "again", *arguments, environment=str(profile_file))
+    run_apart(again, tmp_path / "again", *arguments, "--parallel=1", environment=str(profile_file))
     profile = load(str(profile_file), folder=ROOT)
     named = [*profile.accounts, *profile.transactions.codes, *(key.key for key in profile.pix_keys if key.key)]
     first = next(seen for seen in again.requests if seen.method == "POST")

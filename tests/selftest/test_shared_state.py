@@ -53,7 +53,7 @@ def kinds(found):
 
 
 class Counts(dict):
-    """Whoever has read a count stops."""
+    """A thread that has read a count stops."""
 
     def __init__(self, meeting):
         super().__init__()
@@ -106,7 +106,7 @@ def test_no_room_is_lost_that_two_threads_give_back(locked, meeting):
 
 
 class Releasing(dict):
-    """Whoever has read a count stops."""
+    """A thread that has read a count stops."""
 
     def __init__(self, meeting, counts):
         super().__init__(counts)

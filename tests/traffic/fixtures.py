@@ -42,8 +42,8 @@ def traffic(run_traffic: RunTraffic) -> Traffic:
 
 
 @pytest.fixture(scope="session")
-def endpoints(run_traffic: RunTraffic) -> Endpoints:
-    """What shows whether an endpoint exists, and every exchange of the run."""
+def endpoints(run_traffic: RunTraffic, traffic: Traffic) -> Endpoints:
+    """What shows whether an endpoint exists, and every exchange of the run; of the `traffic` of the selected tests."""
     return run_traffic.endpoints
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import wraps
-from typing import Any
 
 from environments.door.client import Client
 from environments.door.key_states import KeyState
@@ -17,9 +14,9 @@ from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
-from spec.json_text import Path, leaves_of
-from spec.rules import Judgement, Outcome, inconclusive
+from spec.rules import Judgement
 from tests.traffic.case import Case
+from tests.traffic.generation.balances import Numbers, changes, numbers, second_execution
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
 from tests.traffic.preparing import codes_of, prepare
@@ -30,7 +27,6 @@ MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
 BALANCES = 3
 """Readings around a transfer that is executed twice: before, between and after."""
-Numbers = Mapping[Path, Decimal]
 
 
 class StepKind(Enum):
@@ -94,11 +90,23 @@ class World:
             self.register(key)
             self.tidy()
         for step in steps:
-            names_a_key = step.kind in (StepKind.REGISTER, StepKind.DELETE)
-            for named in [(key,) for key in self.keys[step.place : step.place + 1]] if names_a_key else [()]:
-                getattr(self, step.kind.value)(*named)
+            self._take_step(step)
         self.execute_twice()
         return self
+
+    def _take_step(self, step: Step) -> None:
+        of_a_key = {StepKind.REGISTER: self.register, StepKind.DELETE: self.delete}
+        others = {
+            StepKind.LIST: self.list,
+            StepKind.READ_BALANCE: self.read_balance,
+            StepKind.EXECUTE_TWICE: self.execute_twice,
+            StepKind.TIDY: self.tidy,
+        }
+        if step.kind in others:
+            others[step.kind]()
+            return
+        for key in self.keys[step.place : step.place + 1]:
+            of_a_key[step.kind](key)
 
     @_step
     def register(self, key: PixKey) -> None:
@@ -158,12 +166,12 @@ class World:
         if first is None or not succeeded(first):
             return
         between = self._balances()
-        moved = _changes(before, between)
+        moved = changes(before, between)
         self.followed["follows" if moved else "does not follow"] = first
         if self.client.door.guard.permit_once_more(code):
             second = self._execute(code, valid=False)
             if second is not None:
-                self.twice = _second_execution(first, second, moved, _changes(between, self._balances()))
+                self.twice = second_execution(first, second, moved, changes(between, self._balances()))
 
     @_step
     def tidy(self) -> None:
@@ -196,7 +204,7 @@ class World:
             (account, *path): number
             for account, exchange in read.items()
             if exchange is not None and exchange.response is not None and not is_refusal(exchange.response)
-            for path, number in _numbers(exchange.response.json.value)
+            for path, number in numbers(exchange.response.json.value)
         }
 
     def _take(self, operation: str, exchange: Exchange, *, valid: bool = True) -> None:
@@ -206,33 +214,6 @@ class World:
 def keys_to_come_and_go(profile: Profile) -> list[PixKey]:
     """The keys that can be registered and deleted again; none where the profile does not say how."""
     return [key for key in profile.pix_keys if key.type != "RANDOM"] if deletes_keys(profile) else []
-
-
-def _numbers(value: Any) -> Iterator[tuple[Path, Decimal]]:
-    """Every number of a JSON value, as a number or as text, by its place."""
-    for path, item in leaves_of(value):
-        if isinstance(item, Decimal | str):
-            with suppress(InvalidOperation):
-                yield path, Decimal(item)
-
-
-def _changes(before: Numbers, after: Numbers) -> Numbers:
-    """What changed, and by how much."""
-    return {
-        place: number - before[place]
-        for place, number in after.items()
-        if place in before and number.is_finite() and before[place].is_finite() and number != before[place]
-    }
-
-
-def _second_execution(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> Judgement:
-    """What the second execution of a code did. It deviates from nothing; HOLDS says that money moved twice."""
-    twice = any(again.get(place) == amount for place, amount in moved.items())
-    answer = f"a second execution of a code is answered with {second.summary}"
-    if twice:
-        return Judgement(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
-    seen = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
-    return inconclusive(f"{answer}, {seen}", first, second)
 
 
 def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:
