@@ -45,7 +45,7 @@ class Screen:
         """Print the line from now on."""
         self._file.flush()
         self._out = os.fdopen(os.dup(self._file.fileno()), "w", encoding=self._file.encoding, errors="replace")
-        self._begin(self._line())
+        self._begin(self._look())
         self._started = True
         self._thread = threading.Thread(target=self._keep_showing, name="pix-progress", daemon=True)
         self._thread.start()
@@ -63,9 +63,16 @@ class Screen:
 
     def _keep_showing(self) -> None:
         while not self._stopped.wait(self.every_s):
-            line = self._line()
+            line = self._look()
             with self._lock, suppress(OSError):  # nobody looks any more
                 self._show(line)
+
+    def _look(self) -> str:
+        """The line. What only shows how a run goes must not end it: a line that cannot be made is empty."""
+        try:
+            return self._line()
+        except Exception:
+            return ""
 
     def _begin(self, line: str) -> None:
         """Prepare for the line."""
@@ -96,7 +103,8 @@ class Log(Screen):
 
     def _show(self, line: str) -> None:
         column = len(self._unfinished)
-        self._print(f"\n{line}\n{' ' * column}" if column else f"{line}\n", "")
+        if line:
+            self._print(f"\n{line}\n{' ' * column}" if column else f"{line}\n", "")
 
 
 class Terminal(Screen):

@@ -3,14 +3,21 @@
 import os
 import re
 import signal
+import threading
 
 import pytest
 
 from reports.progress import Pace, Progress
 from reports.verdicts import Verdict
+from tests.harness.screen import Log
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.screens import Watched, on_terminal, seen_on
+from tests.selftest.services.screens import Watched, in_log, on_terminal, seen_on
 
+PROGRESS = re.compile(r"\d+ (of at most \d+ )?requests?(,|;|$)", re.MULTILINE)
+AT = 9
+"""The request whose answer waits for the line."""
+DRAWN = "\x1b[?25l"
+"""Rich hides the cursor once, when it begins to draw."""
 FOUND = {Verdict.OBSERVED: 12, Verdict.PASS: 61, Verdict.FAIL: 2}
 
 
@@ -74,30 +81,153 @@ def test_the_estimate_changes_no_request(tmp_path):
     assert shown == quiet
 
 
-def without_times(lines):
-    """Lines of pytest without what changes from run to run."""
-    return [re.sub(r"127\.0\.0\.1:\d+|in \d+\.\d+s|=+", "", line) for line in lines]
+def without_times(text):
+    """What pytest prints without what changes from run to run."""
+    return re.sub(r"127\.0\.0\.1:\d+|in \d+\.\d+s|=+", "", text)
 
 
-@pytest.mark.parametrize(("columns", "options"), [(80, []), (40, ["-v"]), (80, ["-rA"]), (80, ["-n", "2"])])
+def without_progress(log):
+    """What stands around the lines of progress: where one is in the middle of a line, the line goes on below it."""
+    kept, was_progress = "", False
+    for line in log.splitlines(keepends=True):
+        before = kept.removesuffix("\n").rpartition("\n")[2]
+        if was_progress and before and line.startswith(" " * len(before)):
+            kept, line = kept.removesuffix("\n"), line[len(before) :]
+        was_progress = bool(PROGRESS.match(line))
+        kept += "" if was_progress else line
+    return kept
+
+
+def plain(print_to, folder, *options, **more):
+    """The output of a run without a line of progress."""
+    with Watched(0, "") as service:
+        profile = write_profile(folder, service.base_url)
+        return print_to(service, profile, *options, "-p", "no:conformance-feedback", **more)[1]
+
+
+TERMINALS = [(80, []), (40, ["-v"]), (80, ["-rA"]), (80, ["-n", "2"])]
+
+
+@pytest.mark.parametrize(("columns", "options"), TERMINALS)
 def test_nothing_of_it_stays(columns, options, tmp_path):
     """What stands on the terminal in the end is the same as without it."""
-    with Watched(20, " requests") as held:
-        shown = on_terminal(held, write_profile(tmp_path, held.base_url), *options, columns=columns)
-    with Watched(0, "") as service:
+    with Watched(AT, " requests") as service:
         profile = write_profile(tmp_path, service.base_url)
-        plain = on_terminal(service, profile, *options, "-p", "no:conformance-feedback", columns=columns)
+        status, output = on_terminal(service, profile, *options, columns=columns)
+    expected = plain(on_terminal, tmp_path, *options, columns=columns)
 
-    assert without_times(seen_on(columns, shown[1])) == without_times(seen_on(columns, plain[1]))
-    assert (shown[0], held.shown.is_set(), "[?25l" in plain[1]) == (0, True, False)
+    assert (status, service.shown.is_set()) == (0, True)
+    assert without_times("\n".join(seen_on(columns, output))) == without_times("\n".join(seen_on(columns, expected)))
+    assert DRAWN not in expected
 
 
-def test_a_stopped_run_leaves_the_terminal_as_it_was(tmp_path):
+@pytest.mark.parametrize("options", [["-v"], ["-s"], ["-n", "2"]], ids=" ".join)
+def test_a_log_has_it_in_lines_of_its_own(options, tmp_path):
+    """There are no control codes, and what pytest prints goes on below as if nothing had been between."""
+    with Watched(AT, " requests") as service:
+        status, output = in_log(service, write_profile(tmp_path, service.base_url), *options)
+
+    assert (status, service.shown.is_set(), "\x1b" in output, "\r" in output) == (0, True, False, False)
+    assert without_times(without_progress(output)) == without_times(plain(in_log, tmp_path, *options))
+
+
+@pytest.mark.parametrize("print_to", [on_terminal, in_log])
+def test_quiet_is_quiet(print_to, tmp_path):
+    """With -q there is none, neither on a terminal nor in a log."""
+    with Watched(0, "") as service:
+        _, output = print_to(service, write_profile(tmp_path, service.base_url), "-q")
+
+    assert without_times(output) == without_times(plain(print_to, tmp_path, "-q"))
+
+
+@pytest.mark.parametrize(
+    ("option", "variables"), [("-s", {}), ("-v", {"TERM": "dumb"}), ("-v", {"CI": "true"})], ids=str
+)
+def test_a_terminal_that_is_not_to_be_drawn_on(option, variables, tmp_path):
+    """It gets the lines of a log: where tests print, where the terminal cannot do it, where CI keeps what is printed."""
+    with Watched(AT, " requests") as service:
+        _, output = on_terminal(service, write_profile(tmp_path, service.base_url), option, **variables)
+
+    assert (service.shown.is_set(), DRAWN in output) == (True, False)
+    assert [line for line in output.splitlines() if PROGRESS.match(line)]
+
+
+def test_a_run_without_colours(tmp_path):
+    """NO_COLOR is about colours: the line is there."""
+    with Watched(AT, " requests") as service:
+        _, output = on_terminal(service, write_profile(tmp_path, service.base_url), NO_COLOR="1")
+
+    assert (DRAWN in output, re.search(r"\x1b\[[\d;]*m", output)) == (True, None)
+
+
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, []), (signal.SIGTERM, ["-n", "2"])])
+def test_a_stopped_run_leaves_the_terminal_as_it_was(number, workers, tmp_path):
     """After Ctrl-C the line is gone and the cursor is there."""
-    with Watched(20, "20 of at most", lambda pid: os.kill(pid, signal.SIGINT)) as service:
-        status, output = on_terminal(service, write_profile(tmp_path, service.base_url))
-    lines = seen_on(80, output)
+    with Watched(AT, " requests", lambda pid: os.kill(pid, number)) as service:
+        status, output = on_terminal(service, write_profile(tmp_path, service.base_url), *workers)
 
     assert (status, "INTERRUPTED" in output) == (2, True)
-    assert not [line for line in lines if "of at most" in line]
-    assert output.rfind("\x1b[?25h") > output.rfind("\x1b[?25l")
+    assert_is_gone(output)
+
+
+def test_a_run_that_is_killed_leaves_the_cursor(tmp_path):
+    """It can bring nothing back."""
+    with Watched(AT, " requests", lambda pid: os.kill(pid, signal.SIGKILL)) as service:
+        status, output = on_terminal(service, write_profile(tmp_path, service.base_url))
+
+    assert (status, output.rfind("\x1b[?25h") > output.rfind(DRAWN) > 0) == (-signal.SIGKILL, True)
+
+
+@pytest.mark.parametrize("print_to", [on_terminal, in_log])
+def test_what_pytest_prints_beside_it_is_redacted(print_to, tmp_path):
+    """The line stands below the pen, and pytest writes above it."""
+    with Watched(AT, " requests") as service:
+        profile = write_profile(tmp_path, service.base_url)
+        _, output = print_to(service, profile, SAYS=f"the token is {service.service.token}")
+
+    assert "the token is <token>" in output
+    assert service.service.token not in output
+
+
+class Often(Log):
+    """A log with a line all the time."""
+
+    every_s = 0.001
+
+
+def test_a_line_that_cannot_be_made_is_none(tmp_path):
+    """The run goes on without."""
+    asked = threading.Semaphore(0)
+
+    def fails():
+        asked.release()
+        raise ZeroDivisionError
+
+    with open(tmp_path / "log", "w", encoding="ascii") as file:
+        screen = Often(file, fails)
+        screen.start()
+        screen.write("a line\n")
+        for _ in range(3):
+            asked.acquire()
+        screen.stop()
+        screen.write("the last line\n")
+
+    assert (tmp_path / "log").read_text() == "a line\nthe last line\n"
+
+
+@pytest.mark.parametrize("ends", ["pytest.exit", "an internal error"])
+def test_however_a_run_ends_the_line_is_gone(ends, tmp_path):
+    """Nothing is printed into what pytest says of it."""
+    with Watched(AT, " requests") as service:
+        status, output = on_terminal(service, write_profile(tmp_path, service.base_url), ENDS=ends)
+
+    assert (status, DRAWN in output) == (3, True)
+    assert_is_gone(output)
+
+
+def assert_is_gone(output):
+    """No line of progress stands on the terminal, nothing was drawn after the heading of the summary, and the cursor
+    is there."""
+    assert not [line for line in seen_on(80, output) if PROGRESS.match(line)]
+    assert "\x1b[2K" not in output.partition(" conformance =")[2]
+    assert output.rfind("\x1b[?25h") > output.rfind(DRAWN)

@@ -61,27 +61,39 @@ def on_terminal(service: Watched, profile: Path, *options: str, columns: int = 8
     """The exit status of a run on a terminal so wide, and all that it printed."""
     terminal, its_end = pty.openpty()
     fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, columns, 0, 0))
+    return _watched(service, terminal, its_end, profile, options, variables)
+
+
+def in_log(service: Watched, profile: Path, *options: str, **variables: str) -> tuple[int, str]:
+    """The exit status of a run whose output goes elsewhere, and all that it printed."""
+    return _watched(service, *os.pipe(), profile, options, variables)
+
+
+def _watched(
+    service: Watched, ours: int, its: int, profile: Path, options: tuple[str, ...], variables: dict[str, str]
+) -> tuple[int, str]:
+    always = ("-v", "-k", "executePix", "-p", "tests.selftest.services.impatient")
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *arguments(profile, "-v", *options)],
+        [sys.executable, "-m", "pytest", *arguments(profile, *always, *options)],
         cwd=ROOT,
-        env=_of_a_terminal() | TOKEN | variables,
-        stdin=its_end,
-        stdout=its_end,
-        stderr=its_end,
+        env=_of_a_user() | TOKEN | variables,
+        stdin=its if os.isatty(its) else subprocess.DEVNULL,
+        stdout=its,
+        stderr=its,
         start_new_session=True,
     )
-    os.close(its_end)
+    os.close(its)
     output = b""
-    while piece := _read(terminal):
+    while piece := _read(ours):
         output += piece
         if service.text.encode() in output and not service.shown.is_set():
             service.then(process.pid)
             service.shown.set()
-    os.close(terminal)
+    os.close(ours)
     return process.wait(), output.decode()
 
 
-def _of_a_terminal() -> dict[str, str]:
+def _of_a_user() -> dict[str, str]:
     left_out = ("CI", "BUILD_NUMBER", "COLUMNS", "NO_COLOR")
     return {name: value for name, value in environment(TERM="xterm").items() if name not in left_out}
 
