@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from threading import local
@@ -72,11 +72,21 @@ def _pytest(environment: dict[str, str], *options: str) -> Measured:
 
 
 def schemathesis(service: Apart, seed: int, *options: str) -> Measured:
-    """`st run` with all of its phases but the stateful one."""
+    """`st run` with all of its phases but the stateful one, in a folder where it ran before, as the suite did here."""
     phases = ["--phases=examples,coverage,fuzzing", "-n", "20", "--continue-on-failure"]
     command = [str(SCHEMATHESIS), "run", str(ROOT / "spec/openapi.yaml"), "--url", service.base_url, f"--seed={seed}"]
     with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(_tables().name, folder, dirs_exist_ok=True)
         return _run([*command, *phases, *options, "-H", f"Authorization: Bearer {service.token}"], Path(folder), {})
+
+
+@cache
+def _tables() -> tempfile.TemporaryDirectory[str]:
+    """The tables of Unicode that Hypothesis makes in the first run of a folder, in a second and 200 MB."""
+    folder = tempfile.TemporaryDirectory()
+    make = "from hypothesis.internal.charmap import charmap, intervals_from_codec; charmap(), intervals_from_codec('utf-8')"
+    subprocess.run([sys.executable, "-c", make], cwd=folder.name, check=True)
+    return folder
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str]) -> Measured:
