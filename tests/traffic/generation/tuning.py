@@ -1,6 +1,6 @@
-"""What Hypothesis and Schemathesis would find out at length, told to them before they draw anything.
+"""What Hypothesis would find out at length, told to it before it draws anything.
 
-The names are private ones: where a version does not have one, it finds out by itself.
+The name is a private one: a version that does not have it finds out by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import hypothesis
 from hypothesis.internal import charmap
 from hypothesis.internal.intervalsets import IntervalSet
-from schemathesis.specs.openapi.coverage import _schema
 
 from reports.writing import RUNS
 
@@ -22,11 +21,9 @@ UTF_8 = IntervalSet([(0, 0xD7FF), (0xE000, sys.maxunicode)])
 
 @cache
 def tune() -> None:
-    """Name the folder of their files, and answer what takes a fresh checkout 200 MB, or any run a quarter of a second."""
+    """Name the folder of its files, and answer what takes the first run in a checkout 200 MB and a second."""
     hypothesis.configuration.set_hypothesis_home_dir(RUNS / ".hypothesis")
     _answer_for_utf_8()
-    if hasattr(_schema, "_invalid_enum_candidates"):  # it draws 1375 values to take the first
-        _schema._invalid_enum_candidates = tuple  # type: ignore[assignment]
 
 
 def _answer_for_utf_8() -> None:
