@@ -102,7 +102,9 @@ def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | 
     if response is not None:
         shown["response"] |= {
             "headers": [list(header) for header in redactor.headers(response.headers[:50])],
-            "body": redactor.body(response.body, response.header("Content-Type"), refusal=is_refusal(response)),
+            "body": redactor.body(
+                response.start, response.header("Content-Type"), refusal=is_refusal(response), size=response.size
+            ),
             "cut": response.cut,
         }
     if failure is not None:

@@ -77,7 +77,7 @@ def refusal_kind(response: Response) -> RefusalKind | None:
         return RefusalKind.ENVELOPE if refuses else None
     if status == 403 and response.header("Retry-After"):
         return RefusalKind.LOCK
-    if status == 400 and b"SSL certificate" in response.body[:2_000]:
+    if status == 400 and b"SSL certificate" in response.start[:2_000]:
         return RefusalKind.CERTIFICATE
     return next(kind for kind in RefusalKind if status in kind.value)
 
@@ -105,7 +105,7 @@ def turns_away(response: Response) -> bool:
 @kept_beside
 def is_page(response: Response) -> bool:
     """Whether a 200 is a page for people, such as one to log in, and no answer of the service."""
-    markup = response.media_type in _MARKUP or response.body[:200].lstrip().startswith(b"<")
+    markup = response.media_type in _MARKUP or response.start[:200].lstrip().startswith(b"<")
     return response.status == 200 and markup and bool(response.json.error)
 
 
@@ -142,11 +142,16 @@ def _carries_result(exchange: Exchange) -> bool:
 def grants_protected_result(exchange: Exchange) -> bool:
     """Whether the answer grants what only a valid token may get, whatever the request was."""
     response = exchange.response
-    if response is None or is_refusal(response) or not response.json.readable:
+    if response is None or is_refusal(response):
         return False
     if exchange.operation == "executePix":
-        return any(_is_execution_result(item) for item in _objects(response.json.value))
+        return _has_an_execution_result(response)
     return _success_is_true(response)
+
+
+@kept_beside
+def _has_an_execution_result(response: Response) -> bool:
+    return any(_is_execution_result(item) for item in _objects(response.json.value))
 
 
 def registered(exchange: Exchange) -> bool:
@@ -184,6 +189,7 @@ def _says_success(response: Response) -> bool:
     return any(_text_of(members, "status") == "DONE" for members in said) or _success_is_true(response)
 
 
+@kept_beside
 def _success_is_true(response: Response) -> bool:
     """Whether `Success` in data says true. Elsewhere a member counts only where it is spelled as documented."""
     said = _text_of(data_of(response), "Success")

@@ -14,7 +14,7 @@ from spec.json_text import JsonText, read_json
 
 Headers = tuple[tuple[str, str], ...]
 LARGE = 65_536
-"""Bytes from which a body is kept compressed."""
+"""Bytes from which a body is kept compressed. What is only looked at, and not read as JSON, is no more of it."""
 _READ_AT_ONCE = 8
 """Large bodies whose JSON is held at a time: as many as the responses that one requirement is judged by."""
 _COMMON_TYPES = """
@@ -78,7 +78,7 @@ class Packed:
 
     def __set__(self, instance: object, value: bytes) -> None:
         large = len(value) > LARGE
-        vars(instance)[self._name] = (zlib.compress(value, 1) if large else value, large)
+        vars(instance)[self._name] = (zlib.compress(value, 1), len(value)) if large else (value, 0)
 
 
 @lru_cache(maxsize=_READ_AT_ONCE)
@@ -99,10 +99,22 @@ class Response:
         return f"Response(status={self.status!r}, cut={self.cut!r})"
 
     @property
-    def kept(self) -> tuple[bytes, bool]:
-        """The body as it is kept, and whether it is compressed."""
-        kept: tuple[bytes, bool] = vars(self)["body"]
+    def kept(self) -> tuple[bytes, int]:
+        """The body as it is kept, and its size where it is compressed."""
+        kept: tuple[bytes, int] = vars(self)["body"]
         return kept
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body."""
+        kept, large = self.kept
+        return large or len(kept)
+
+    @property
+    def start(self) -> bytes:
+        """The first LARGE bytes of the body: of a large one, no more is unpacked."""
+        kept, large = self.kept
+        return zlib.decompressobj().decompress(kept, LARGE) if large else kept
 
     def header(self, name: str) -> str:
         """The first header of that name, or the empty string."""

@@ -143,6 +143,8 @@ def _number(text: str) -> Decimal | HugeNumber:
 
 def _exceeded(text: str) -> str:
     """The limit that a text exceeds, found before the text is parsed; empty where there is none."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH and text.count('"') + text.count(",") <= MAX_VALUES:
+        return ""
     depth, many = 0, f"more than {MAX_VALUES} values"
     for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
         mark = match.group()

@@ -20,6 +20,7 @@ from reports.redaction.curl_parts import CurlParts
 from reports.redaction.engine import Engine
 from reports.redaction.knowledge import Knowledge
 from reports.redaction.masks import mask_others
+from spec.exchange import LARGE
 from spec.interface import personal_fields
 
 
@@ -67,9 +68,6 @@ def _options(profile: Profile) -> Iterator[str]:
 _SHELL = Shell()
 SHOWN = 4_000
 """Characters of a body that are shown."""
-
-_READ = 65_536
-"""Bytes of a body that are looked at for that."""
 
 
 _Sent = ParamSpec("_Sent")
@@ -129,17 +127,18 @@ class Redactor:
         return masks.printable(self._engine.redact(text))
 
     @_one_at_a_time
-    def body(self, body: bytes, content_type: str = "", *, refusal: bool = False) -> str:
+    def body(self, body: bytes, content_type: str = "", *, refusal: bool = False, size: int = 0) -> str:
         """A body for people: redacted in its own layout, then cut after 4,000 characters. Personal texts of a refusal
-        show the words of the vocabulary."""
+        show the words of the vocabulary. `size`: bytes of the whole, where `body` is its start."""
         self._knowledge.read()
         engine = self._of_refusals if refusal else self._of_known
-        text, whole = decoded(body[:_READ], content_type), len(body) <= _READ
+        size = max(size, len(body))
+        text, whole = decoded(body[:LARGE], content_type), size <= LARGE
         redacted = redact_body(text, content_type, engine, SHOWN, whole=whole)
         shown = masks.printable(redacted.text[: SHOWN + 1])
         if redacted.complete and len(shown) <= SHOWN:
             return shown
-        return f"{shown[:SHOWN]}… ({len(body)} bytes in all)"
+        return f"{shown[:SHOWN]}… ({size} bytes in all)"
 
     @_one_at_a_time
     def url(self, url: str) -> str:

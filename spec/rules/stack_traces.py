@@ -10,8 +10,6 @@ import re
 
 from spec.exchange import Response, kept_beside
 
-_LOOKED_AT = 65_536  # bytes of a body
-
 _SPACE = r"[ \t\xa0]*"
 _TRACES = (
     # Python
@@ -60,7 +58,7 @@ _CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 @kept_beside
 def shows_a_trace(response: Response) -> bool:
     """Whether a response shows a stack trace or a debug page: as text, within JSON, or as HTML."""
-    text = response.body[:_LOOKED_AT].decode("utf-8", "replace")
+    text = response.start.decode("utf-8", "replace")
     readings = {text, _unescaped(text)}
     if "<" in text:
         readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}

@@ -16,13 +16,12 @@ from reports.handover import Evidence, FoundByTest, Handover, LeftKey
 from reports.redaction import redactor_of
 from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
-from spec.exchange import Exchange
+from spec.exchange import LARGE, Exchange
 from spec.requirements import ledger
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
 from tests.harness.reproduction import Robustness, robustness_of
 
-_LEARNED_FROM = 65_536
 _MOST_CODES = 50
 """In one answer: each has to be sought in all that is written."""
 _MOST_TARGETED, _MOST_GENERATED = 3, 12
@@ -123,13 +122,13 @@ class Collector:
 
     def _learn(self, exchange: Exchange) -> None:
         """Redact the personal values and the transaction codes of an answer wherever else they stand."""
-        if exchange.response is None:
+        response, plan = exchange.response, self._profile.transactions.prepare
+        if response is None:
             return
-        body, plan = exchange.response.body, self._profile.transactions.prepare
-        if len(body) <= _LEARNED_FROM:
+        if response.size <= LARGE:
             codes = codes_told(exchange, plan.code_at if plan else "")
             self._secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
-        self.redactor.learn_from(body[:_LEARNED_FROM])
+        self.redactor.learn_from(response.start)
 
     def _robust(self, exchange: Exchange) -> Iterator[RequirementResult]:
         """The robustness requirements, which every exchange of an operation answers for."""
