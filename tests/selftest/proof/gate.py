@@ -51,6 +51,7 @@ def judge_fault(specimen: Specimen, trial: Trial, plain: Trial) -> Difference:
     plain sandbox."""
     said = trial.failing | (trial.warned - plain.warned)
     declared = specimen.fails | specimen.warns
+    hides = () if specimen.parallel else specimen.hides  # which requests meet is another matter in each run
     swapped = (specimen.fails & trial.warned) | (specimen.warns & trial.failing)
     return Difference(
         died=died(trial),
@@ -58,7 +59,7 @@ def judge_fault(specimen: Specimen, trial: Trial, plain: Trial) -> Difference:
         missing=frozenset((declared - said) | swapped),
         undeclared=frozenset(said - declared),
         lost=_lost(specimen, trial, plain.not_exercised),
-        stale=tuple(pattern for pattern in specimen.hides if not _hides_something(pattern, specimen, trial)),
+        stale=tuple(pattern for pattern in hides if not _hides_something(pattern, specimen, trial)),
     )
 
 

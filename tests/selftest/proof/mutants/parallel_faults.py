@@ -5,12 +5,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from environments.sandbox import Request, Response
+from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.double_entry import Ledger
 from environments.sandbox.pix_keys import Registration
 from tests.selftest.proof.company import Company, Visit
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed
-from tests.selftest.proof.mutants.robustness_faults import FALLS, JSON
+from tests.selftest.proof.mutants.robustness_faults import FALLS
 from tests.selftest.proof.registry import broken, mutant, rows_of
 from tests.selftest.proof.variants.lawful_making import as_json, page
 
@@ -59,7 +59,6 @@ _CODE = (
     lambda it: Response(200, it.body.replace(b'"code": 0', b'"code": "0"'), it.headers),
 )
 _CUT = ("IsTruncated", "is truncated", lambda it: Response(200, it.body[:-1], it.headers))
-_FAILS = ("Fails", "is a server error", lambda it: Response(500, b"{}", JSON))
 _PAGE = ("IsAPage", "is a page of HTML", lambda it: page(200, "Welcome"))
 _EXECUTION = (
     "id",
@@ -82,7 +81,7 @@ _PRESENT = tuple(f"{field}.present" for field in _EXECUTION)
 
 FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "executePix": (
-        ("IsTheAccounts", "is that of listAccounts", _ACCOUNTS, (*_PRESENT, "key.present", "message.present"), ("fields.extra",)),
+        ("IsTheAccounts", "is that of listAccounts", _ACCOUNTS, ("envelope.result", *_PRESENT, "key.present", "message.present"), ("fields.extra",)),
         (
             "IsARegistration", "is that of a registration", _REGISTRATION,
             (*_PRESENT, "key.spelling", "message.spelling"), ("fields.extra",),
@@ -93,13 +92,12 @@ FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("ShowsTheDocument", "shows the document", _with("document", lambda _: "529.982.247-25"), ("document.masked",)),
         ("HasNaN", "has NaN for a value", _with("value", lambda _: float("nan")), ("json",)),
         ("Is201", "has the status 201", _of_status(201), ("status",)),
-        (*_FAILS, ("serverError",)),
     ),
     "registerPixKey": (
         (
             "IsTheAccounts", "is that of listAccounts", _ACCOUNTS,
-            tuple(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber")),
-            ("fields.extra",), (*_OF_RESULT, *UNREGISTERED),
+            ("envelope.result", *(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber"))),
+            ("fields.extra",), ("registerPixKey.*", *UNREGISTERED),
         ),
         ("HasNoMessage", "has no Message", _without("Message"), ("Message.present",)),
         (
@@ -112,9 +110,7 @@ FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ),
         ("HasATextNumber", "has a DocumentNumber of text", _with("DocumentNumber", str), ("DocumentNumber.type",)),
         (*_CODE, ("envelope.code.type",)),
-        ("HasNaN", "has NaN for a number", _with("DocumentNumber", lambda _: float("nan")), ("json",), (), ("*",)),
         ("Is201", "has the status 201", _of_status(201), ("status",)),
-        (*_FAILS, ("serverError",), (), ("*",)),
     ),
     "deletePixKey": (
         ("Is202", "has the status 202", _of_status(202), ("status",)),
@@ -218,6 +214,24 @@ class LosesRegistrations(Company):
         if registration.accepted and self.visit.beside:
             ledger.remove_key(registration.key)
         return registration
+
+
+class FailsInCompany(OfOperations, Company):
+    """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
+
+    def perform(self, operation: str, request: Request, parameter: str | None) -> Data:
+        if operation in self.OPERATIONS and self.in_company():
+            raise Refusal(500, "Internal server error.")
+        return super().perform(operation, request, parameter)
+
+
+for _operation in ("executePix", "registerPixKey", "deletePixKey"):
+    broken(
+        "fails in parallel", f"{SUBJECT[_operation]}FailsInParallel",
+        "With a second request in flight, the request ends in a server error, and nothing is done.", FailsInCompany,
+        f"{_operation}.serverError", hides=(f"{_operation}.*", *UNREGISTERED), parallel=True, slow=_operation != "registerPixKey",
+        OPERATIONS=(_operation,),
+    )  # fmt: skip
 
 
 # -- invalid requests
