@@ -8,7 +8,7 @@ from typing import Any
 from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.double_entry import Ledger
 from environments.sandbox.pix_keys import Registration
-from tests.selftest.proof.company import Company, Visit
+from tests.selftest.proof.meeting import Meets, Visit
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed
 from tests.selftest.proof.mutants.robustness_faults import FALLS
 from tests.selftest.proof.registry import broken, mutant, rows_of
@@ -17,7 +17,7 @@ from tests.selftest.proof.variants.lawful_making import as_json, page
 # -- what a valid request gets
 
 
-class AnswersInCompany(OfOperations, Company):
+class AnswersInCompany(OfOperations, Meets):
     """The sandbox, where `alter` sees every successful answer to `OPERATIONS` that is given in company."""
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
@@ -140,7 +140,7 @@ for _operation, _faults in FAULTS.items():
 
 
 @mutant("answer in parallel", warns=("executePix.id.matches",), parallel=True)
-class TwoExecutionsAreMixedUp(Company):
+class TwoExecutionsAreMixedUp(Meets):
     """Of two executions in flight each gets the result of the other."""
 
     def are_company(self, one: Visit, other: Visit) -> bool:
@@ -163,7 +163,7 @@ class TwoExecutionsAreMixedUp(Company):
 # -- the token
 
 
-class TrustsCompany(OfOperations, Company):
+class TrustsCompany(OfOperations, Meets):
     """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
     has it. Both are held."""
 
@@ -201,7 +201,7 @@ for _operation in ("executePix", "registerPixKey"):
 # -- what a registration does
 
 
-class LosesRegistrations(Company):
+class LosesRegistrations(Meets):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 
     def authorize(self, request: Request, operation: str) -> None:
@@ -216,7 +216,7 @@ class LosesRegistrations(Company):
         return registration
 
 
-class FailsInCompany(OfOperations, Company):
+class FailsInCompany(OfOperations, Meets):
     """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
 
     def perform(self, operation: str, request: Request, parameter: str | None) -> Data:
@@ -237,7 +237,7 @@ for _operation in ("executePix", "registerPixKey", "deletePixKey"):
 # -- invalid requests
 
 
-class FallsInCompany(OfOperations, Company):
+class FallsInCompany(OfOperations, Meets):
     """The sandbox, which falls over a request that it refuses while another one is in flight."""
 
     FALL: Response

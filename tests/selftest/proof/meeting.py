@@ -20,7 +20,7 @@ class Visit:
     answer: Response | None = None
 
 
-class Company(Service):
+class Meets(Service):
     """The sandbox, which knows of each request whether another one is inside at the same time."""
 
     HOLD_S = 0.4
