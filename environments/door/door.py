@@ -14,6 +14,7 @@ from requests.adapters import BaseAdapter
 
 from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
+from environments.door.company import Company
 from environments.door.congestion import Congestion
 from environments.door.connections import Connections
 from environments.door.execution_guard import ExecutionGuard
@@ -71,6 +72,7 @@ class Door(BaseAdapter):
         self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn)
         self.in_flight.window = lambda: self.congestion.window
         self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion)
+        self.company = Company(self.in_flight, self.congestion)
         self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.left)
         self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted, alone=self.in_flight.alone)
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
@@ -94,6 +96,7 @@ class Door(BaseAdapter):
         )
         until_the_answer_stands = (
             self.retry_policy.repeat,  # First: "come back later" says nothing about the token.
+            self.company.doubt,  # Before all who conclude: the answer to a request that is alone stands.
             self.token_monitor.watch,  # Before liveness: an answer to an expired token says nothing about the target.
             self.liveness.notice,  # After retries: only the final answer shows whether the target is up.
             self._tell,  # Last: a listener may ask for the request to be reproduced.

@@ -53,7 +53,8 @@ class Sending:
 
     `code` is the real transaction code in its path, `with_token` says that it carries the access token, under whatever
     scheme. `place` is its place in the order in which requests left the process. `attempt` sends it once, by the
-    policies around one attempt, and sets `exchange`. `held` is closed when the answer stands.
+    policies around one attempt, and sets `exchange`. `in_company` is an answer that other requests on the wire may have
+    caused, where another one stands by now. `held` is closed when the answer stands.
     """
 
     request: requests.PreparedRequest
@@ -65,6 +66,7 @@ class Sending:
     held: ExitStack = field(default_factory=ExitStack)
     claimed: bool = False
     raw: requests.Response | None = None
+    in_company: Exchange | None = None
     exchange: Exchange = field(init=False)
 
     @property

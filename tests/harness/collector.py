@@ -36,7 +36,7 @@ class Collector:
         self.generated = Generated()
         self.door = door
         self._profile, self._secrets, self._shows = profile, secrets, shows
-        self.robustness = Robustness()
+        self.robustness = Robustness(door.in_flight.alone)
         door.listeners.append(self.robustness.listen)
         self._collected = 0
         self._held: list[Exchange] = []

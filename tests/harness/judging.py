@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -73,9 +73,12 @@ class RequirementsFailError(AssertionError):
 @dataclass
 class Recording:
     """What one test found for its requirement. `others` are results of other requirements, `judged` the numbers of
-    exchanges that were judged for all requirements, `error` says what failed in the suite."""
+    exchanges that were judged for all requirements, `error` says what failed in the suite. `judge` and `remark` know
+    what was reproduced."""
 
     requirement: Requirement
+    judge: Callable[[str, Exchange], Judgement] = judge
+    remark: Callable[[Iterable[Exchange]], str] = lambda exchanges: ""
     verdict: Verdict = Verdict.PASS
     message: str = ""
     error: str = ""
@@ -136,7 +139,7 @@ def assert_holds(*exchanges: Exchange) -> None:
     Every deviation is in the message of the AssertionError, not only the first.
     """
     recording = current.get()
-    judged = [judge(recording.requirement.id, exchange) for exchange in exchanges]
+    judged = [recording.judge(recording.requirement.id, exchange) for exchange in exchanges]
     deviating = [judgement for judgement in judged if judgement.deviates]
     for judgement in deviating:
         cite(*judgement.exchanges)
@@ -171,4 +174,4 @@ def assert_found(judgement: Judgement) -> None:
     if judgement.outcome is Outcome.INCONCLUSIVE:
         raise NotExercised(judgement.message)
 
-    assert judgement.holds, judgement.message
+    assert judgement.holds, judgement.message + current.get().remark(judgement.exchanges)

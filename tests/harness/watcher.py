@@ -43,7 +43,8 @@ class Watcher:
         requirement = requirement_of(item)
         if requirement is None:
             return
-        recording = item.stash[RECORDING] = Recording(requirement)
+        known = self._collector.robustness
+        recording = item.stash[RECORDING] = Recording(requirement, judge=known.judge, remark=known.remark)
         current.set(recording)
         if missing := missing_permission(requirement, self._profile.allow):
             raise OutOfScope(missing)

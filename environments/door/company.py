@@ -1,0 +1,63 @@
+"""Whether other requests on the wire may have caused an answer.
+
+A lawful service may lock, limit or slow down while several requests are under way, and say so with any status, or by a
+connection that it drops. What it answers to a request that is alone is what counts.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from environments.door.authorization import VALID
+from environments.door.congestion import Congestion
+from environments.door.in_flight import InFlight
+from environments.door.outgoing import Sending
+from spec.answers import ABOUT_THE_CALLER, is_refusal, refusal_kind
+from spec.exchange import Exchange
+
+_Sign = tuple[str, str, str, object]
+
+
+class Company:
+    """Doubts a failure, the refusal of a valid request, and a refusal of the caller although the token is valid: sends
+    the request once more, alone. What is the same alone is not doubted again."""
+
+    def __init__(self, in_flight: InFlight, congestion: Congestion) -> None:
+        self._in_flight, self._congestion = in_flight, congestion
+        self._same_alone: set[_Sign] = set()
+        self._guard = threading.Lock()
+
+    def doubt(self, sending: Sending) -> None:
+        """Send the request alone, where company may have caused its answer; then that answer stands."""
+        seen, sign = sending.exchange, _sign(sending.exchange)
+        if not (seen.beside and sending.repeatable and _is_doubtful(seen)) or self._is_known(sign):
+            return
+        with self._in_flight.alone():
+            if not sending.send_again():
+                return
+        sending.in_company = seen
+        if _sign(sending.exchange) == sign:
+            with self._guard:
+                self._same_alone.add(sign)
+        else:
+            self._congestion.slow_down(sending)
+
+    def _is_known(self, sign: _Sign) -> bool:
+        with self._guard:
+            return sign in self._same_alone
+
+
+def _is_doubtful(exchange: Exchange) -> bool:
+    response = exchange.response
+    if response is None or not is_refusal(response):
+        return response is None
+    return exchange.valid or (exchange.credential == VALID and refusal_kind(response) in ABOUT_THE_CALLER)
+
+
+def _sign(exchange: Exchange) -> _Sign:
+    """What tells one outcome from another."""
+    named = exchange.request.last_segment if exchange.valid else ""
+    outcome: object = exchange.failure and exchange.failure.kind
+    if exchange.response is not None:
+        outcome = (exchange.response.status, refusal_kind(exchange.response))
+    return exchange.operation, named, exchange.credential, outcome
