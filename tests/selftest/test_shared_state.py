@@ -18,6 +18,7 @@ from environments.door import budget as budget_module
 from environments.door import connections
 from environments.door.budget import Budget
 from environments.door.connections import Memory
+from environments.door.door import Door
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import AlreadySentError, Journal, JournalError
 from environments.door.key_states import Keys, KeyState
@@ -31,8 +32,9 @@ from reports.redaction.knowledge import Knowledge
 from reports.redaction.redactor import Redactor
 from spec.exchange import LARGE, Exchange, Failure, FailureKind, Response
 from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
-from tests.selftest.services.one_run import CODE, OTHER, Run
+from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.serving import Raw
+from tests.traffic.preparing import prepare_one
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 DROPPED = Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
@@ -545,3 +547,25 @@ def test_a_change_disturbs_until_it_is_answered():
         afterwards = undisturbed()
 
     assert (in_the_middle, afterwards) == (False, True)
+
+
+# -- prepared transfers -----------------------------------------------------------------------------------------
+
+
+@with_and_without_a_lock
+def test_what_another_thread_sends_prepares_no_transfer_of_this_one(locked, meeting, service, tmp_path, monkeypatch):
+    """It is granted like the transfer that is prepared, and its code is never one that the run may execute."""
+    body = {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5}
+    plan = {"operation": "createPix", "json": body, "code_at": "/data/transactionId"}
+    a_run, profile = Run(service, tmp_path, parallel=2), profile_of(tmp_path, (), prepare=plan)
+    meeting.condition(a_run.door.in_flight, "_changed")
+    meeting.stops_at(Door, "exchanges")
+    if not locked:
+        monkeypatch.setattr(a_run.door.in_flight, "alone", nullcontext)
+    found = meeting.of(
+        lambda: prepare_one(a_run.client, profile, profile.transactions.prepare),
+        lambda: a_run.client.send("createPix", json=body),
+    )
+
+    assert statuses(found) == [200, 200]
+    assert len(list(a_run.door.guard.prepared.not_executed())) == (1 if locked else 2)

@@ -30,17 +30,23 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
 
 
 def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
-    """Prepare one transfer. The guard of the door remembers it, also where the run is stopped before the answer."""
-    guard, before = client.door.guard, len(client.door.exchanges)
-    try:
-        return client.send(plan.operation, json=filled(plan.json, profile), valid=True)
-    finally:
-        for exchange in client.door.exchanges[before:]:
-            if exchange.operation == plan.operation:
-                code = code_in(exchange, plan.code_at)
-                client.door.secrets.learn(CODE, code or "")
-                guard.prepared.add(exchange, code)
-                guard.notes += _without_a_code(exchange, plan)
+    """Prepare one transfer, alone: what is sent meanwhile prepares this one. The guard of the door remembers it, also
+    where the run is stopped before the answer."""
+    with client.door.in_flight.alone():
+        before = len(client.door.exchanges)
+        try:
+            return client.send(plan.operation, json=filled(plan.json, profile), valid=True)
+        finally:
+            for exchange in client.door.exchanges[before:]:
+                if exchange.operation == plan.operation:
+                    _remember(client, exchange, plan)
+
+
+def _remember(client: Client, exchange: Exchange, plan: Prepare) -> None:
+    code = code_in(exchange, plan.code_at)
+    client.door.secrets.learn(CODE, code or "")
+    client.door.guard.prepared.add(exchange, code)
+    client.door.guard.notes += _without_a_code(exchange, plan)
 
 
 def filled(body: Any, profile: Profile) -> Any:
