@@ -19,8 +19,9 @@ import jsonschema_rs
 import yaml
 
 from environments.profiles.profile import ProfileError, shown
+from spec.requirements import read_yaml
 
-SCHEMA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("profile.yaml").read_text("utf-8"))
+SCHEMA: dict[str, Any] = read_yaml(Path(__file__).with_name("profile.yaml"))
 _VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA, validate_formats=True)
 _TAG = "tag:yaml.org,2002:"
 _JSON_TAGS = (None, *(_TAG + name for name in ("null", "bool", "str", "seq", "map")))  # None: any other tag
