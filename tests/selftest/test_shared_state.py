@@ -18,7 +18,6 @@ from environments.door import budget as budget_module
 from environments.door import connections
 from environments.door.budget import Budget
 from environments.door.connections import Memory
-from environments.door.door import Door
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import AlreadySentError, Journal, JournalError
 from environments.door.key_states import Keys, KeyState
@@ -559,7 +558,7 @@ def test_what_another_thread_sends_prepares_no_transfer_of_this_one(locked, meet
     plan = {"operation": "createPix", "json": body, "code_at": "/data/transactionId"}
     a_run, profile = Run(service, tmp_path, parallel=2), profile_of(tmp_path, (), prepare=plan)
     meeting.condition(a_run.door.in_flight, "_changed")
-    meeting.stops_at(Door, "exchanges")
+    meeting.stops_after(a_run.client, "_request")
     if not locked:
         monkeypatch.setattr(a_run.door.in_flight, "alone", nullcontext)
     found = meeting.of(
