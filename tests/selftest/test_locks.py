@@ -1,10 +1,18 @@
 """A service that locks its callers out after wrong tokens costs no code, and keeps no row from being exercised."""
 
-import pytest
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+import requests
+
+from environments.door.authorization import VALID
+from environments.door.lockout import Lockout
+from environments.door.outgoing import Intent, Sending
 from environments.door.retry_policy import RetryPolicy
 from spec.exchange import Response
+from tests.selftest.exchanges import answer
 from tests.selftest.services.locking import Locks, LocksForGood, refusal
+from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.serving import EXECUTION, Raw
 
@@ -125,3 +133,112 @@ def test_wrong_tokens_take_half_of_the_time_at_most(tmp_path, waits):
 
     assert last.failure.message == "the service locks its callers out: no more wrong tokens are sent"
     assert 150 <= a_run.door.retry_policy.waited_s < 240
+
+
+# -- several threads ----------------------------------------------------------------------------------------------
+
+
+class Attempts:
+    """A lockout and the attempts that it sees, in the order in which they leave."""
+
+    def __init__(self):
+        self._left = 0
+        self.lockout = Lockout(None, lambda: "", lambda *_: None, lambda: self._left)
+
+    def leaves(self, credential=VALID):
+        """One leaves; the rest of it happens when what is given is called with the status of its answer."""
+        self._left += 1
+        request = requests.Request("GET", "http://127.0.0.1:1/v1/execute/pix/pixconf-0").prepare()
+        intent = Intent("executePix", credential)
+        sending = Sending(request, intent, lambda sending: None, with_token=credential == VALID, place=self._left)
+        watching = self.lockout.watching(sending)
+        watching.__enter__()
+
+        def is_answered(status):
+            sending.exchange = answer("executePix", b"", status=status, credential=credential, valid=False)
+            watching.__exit__(None, None, None)
+
+        return is_answered
+
+    @property
+    def asks(self):
+        """Whether the next execution is preceded by a harmless request."""
+        return bool(self.lockout._lets_in and self.lockout._wrong_token)
+
+
+def test_what_left_before_a_wrong_token_was_answered_does_not_show_that_it_locked_nobody_out():
+    """The service may lock its callers out when it answers the wrong token, whoever is answered last."""
+    attempts = Attempts()
+    attempts.leaves()(404)
+    before, wrong = attempts.leaves(), attempts.leaves("a wrong token")
+    beside = attempts.leaves()
+    while_it_is_out = attempts.asks
+    wrong(401)
+    before(404)
+    beside(404)
+    after_it = attempts.asks
+    attempts.leaves()(404)
+
+    assert (while_it_is_out, after_it, attempts.asks) == (True, True, False)
+
+
+def test_a_wrong_token_counts_before_its_answer_was_read():
+    """Its thread may be late: the place on the wire is free, and the service locked."""
+    attempts = Attempts()
+    attempts.leaves()(404)
+    attempts.leaves("a wrong token")
+
+    assert attempts.asks
+
+
+@pytest.fixture
+def meeting(monkeypatch):
+    """Two threads meet in a critical section."""
+    return Meeting(monkeypatch)
+
+
+@with_and_without_a_lock
+def test_a_wrong_token_is_not_forgotten_for_an_answer_beside_it(locked, meeting):
+    """Without the lock it is, and the next execution may find the service locked."""
+    attempts = Attempts()
+    attempts.leaves()(404)
+    let_in = attempts.leaves()
+    meeting.lock(attempts.lockout, "_guard", locked=locked)
+    meeting.stops_at(Lockout, "_wrong_token")
+    meeting.of(lambda: let_in(404), lambda: attempts.leaves("a wrong token"))
+
+    assert attempts.asks is locked
+
+
+@with_and_without_a_lock
+def test_that_the_service_lets_the_token_in_is_not_forgotten(locked, meeting):
+    """Without the lock it is, for a 429 beside it; then no execution is preceded by a harmless request."""
+    attempts = Attempts()
+    attempts.leaves("a wrong token")(401)
+    off, let_in = attempts.leaves(), attempts.leaves()
+    meeting.lock(attempts.lockout, "_guard", locked=locked)
+    meeting.stops_at(Lockout, "_lets_in")
+    meeting.of(lambda: off(429), lambda: let_in(404))
+
+    assert bool(attempts.lockout._lets_in) is locked
+
+
+VALID_ONE, WRONG_ONE = {"valid": True}, {"credential": "a wrong token"}
+
+
+@pytest.mark.parametrize("parallel", [4, 16])
+@pytest.mark.parametrize("locked", LOCKED)
+def test_no_execution_finds_the_service_locked_by_another_thread(locked, parallel, tmp_path):
+    """Wrong tokens and valid requests go side by side. Each code is executed, once, and each valid request let in."""
+    with Locks(locked, most=2) as service:
+        a_run = Run(service, tmp_path, requests=2000, parallel=parallel)
+        a_run.secrets.learn("code", *CODES)
+        a_run.client.send("executePix", "pixconf-0")
+        with ThreadPoolExecutor(parallel) as threads:
+            sent = [threads.submit(a_run.client.send, "listAccounts", **how) for how in (VALID_ONE, WRONG_ONE) * 40]
+            executed = [a_run.execute(code) for code in CODES]
+
+    assert service.locks
+    assert service.refused == []
+    assert service.executions == list(CODES)
+    assert {one.response.status for one in (*executed, *(one.result() for one in sent[::2]))} == {200}

@@ -2,8 +2,10 @@
 
 import pytest
 
-from environments.door.retry_policy import retry_after
+from environments.door.retry_policy import RetryPolicy, retry_after
 from spec.exchange import Response
+from tests.selftest.exchanges import answer
+from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
 
 NOON = "Sat, 01 Jan 2000 12:00:00 GMT"
 A_MINUTE_LATER = "Sat, 01 Jan 2000 12:01:00 GMT"
@@ -24,3 +26,49 @@ A_MINUTE_LATER = "Sat, 01 Jan 2000 12:01:00 GMT"
 def test_a_time_to_come_again_is_read_by_the_clock_of_the_service(headers, seconds):
     """Seconds, or a date that counts from the header Date: the clocks of two machines differ."""
     assert retry_after(Response(429, headers, b"")) == seconds
+
+
+def limited(seconds):
+    return answer("executePix", b"", status=429, headers=(("Retry-After", seconds),))
+
+
+def locked_out(operation):
+    return answer(operation, b"", status=423)
+
+
+@pytest.fixture
+def meeting(monkeypatch):
+    """Two threads meet in a critical section."""
+    return Meeting(monkeypatch)
+
+
+@with_and_without_a_lock
+def test_the_longest_time_that_was_asked_for_is_kept(locked, meeting):
+    """Without the lock the shorter one is, and the next execution comes too early."""
+    policy = RetryPolicy()
+    meeting.lock(policy, "_guard", locked=locked)
+    meeting.stops_at(RetryPolicy, "_between_executions_s")
+    meeting.of(
+        lambda: policy.plan_wait(limited("3"), 0, repeatable=False),
+        lambda: policy.plan_wait(limited("30"), 0, repeatable=False),
+    )
+
+    assert (policy._between_executions_s == 30) is locked
+
+
+@with_and_without_a_lock
+def test_a_lock_that_begins_while_another_proves_none_is_remembered(locked, meeting):
+    """Without the lock it is forgotten, and wrong tokens are sent until the service lets nobody in."""
+    policy = RetryPolicy()
+    policy._learn(locked_out("getBalance"), locked_out("getBalance").response, waited=True)
+    let_in = answer("getBalance", {"code": 0})
+    meeting.lock(policy, "_guard", locked=locked)
+    meeting.stops_at(RetryPolicy, "_plain_refusals")
+    meeting.of(
+        lambda: policy._learn(let_in, let_in.response, waited=False),
+        lambda: policy.plan_wait(
+            answer("listAccounts", b"", status=403, headers=(("Retry-After", "1"),)), 0, repeatable=True
+        ),
+    )
+
+    assert policy._locks is locked

@@ -1,41 +1,41 @@
-"""Threads in virtual time: one of them runs at a time, and a sleep takes none."""
+"""Threads in virtual time: one of them runs at a time, always in the same order, and a sleep takes none."""
 
 import heapq
 import threading
+from collections import deque
 from itertools import count
 
 
 class VirtualTime:
-    """A clock that stands at the end of the earliest sleep. The same threads always run in the same order."""
+    """`now` is where the earliest sleep ends. It changes only when all threads sleep, or wait for a place."""
 
     def __init__(self):
         self.now = 0.0
         self._sleepers, self._order = [], count()
+        self._errors = []
 
     def clock(self):
         return self.now
 
     def sleep(self, seconds):
-        """Give way to whoever wakes first, and come back when the time has come."""
+        """Let the others run until the time has come."""
         woken = self._line_up(seconds)
         self._wake_first()
         woken.wait()
 
     def run(self, *acts):
-        """Run each act in a thread of its own, until all have ended. What one raises is raised."""
-        errors = []
-        self._errors = errors
+        """Run each act in a thread of its own, until all have ended. Raises what one of them raises."""
         threads = [threading.Thread(target=self._perform, args=(act, self._line_up(0.0))) for act in acts]
         for thread in threads:
             thread.start()
         self._wake_first()
         for thread in threads:
             thread.join()
-        if errors:
-            raise errors[0]
+        for error in self._errors:
+            raise error
 
-    def _line_up(self, seconds):
-        woken = threading.Event()
+    def _line_up(self, seconds, woken=None):
+        woken = woken or threading.Event()
         heapq.heappush(self._sleepers, (self.now + max(0.0, seconds), next(self._order), woken))
         return woken
 
@@ -52,3 +52,23 @@ class VirtualTime:
             self._errors.append(error)
         finally:
             self._wake_first()
+
+
+class Places:
+    """As many threads as `room()` says are here at once; the others wait in the order in which they came."""
+
+    def __init__(self, time, room):
+        self._time, self._room = time, room
+        self._taken, self._waiting = 0, deque()
+
+    def __enter__(self):
+        while self._taken >= self._room():
+            self._waiting.append(woken := threading.Event())
+            self._time._wake_first()
+            woken.wait()
+        self._taken += 1
+
+    def __exit__(self, *_):
+        self._taken -= 1
+        for _ in range(min(len(self._waiting), self._room() - self._taken)):
+            self._time._line_up(0.0, self._waiting.popleft())
