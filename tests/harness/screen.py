@@ -11,11 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, ClassVar, TextIO
 
-from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.control import Control
 from rich.live import Live
 from rich.segment import ControlType, Segment
 from rich.text import Text
+
+_COLUMNS, _LINES = 80, 24
+"""Of a terminal that does not know its size."""
 
 
 class Screen:
@@ -116,7 +119,7 @@ class Terminal(Screen):
         self._text = line
         self._console = Console(file=self._out, force_terminal=True, force_interactive=True)
         self._live = Live(
-            get_renderable=self._both,
+            self,
             console=self._console,
             auto_refresh=False,
             transient=True,
@@ -131,9 +134,7 @@ class Terminal(Screen):
 
     def _print(self, text: str, finished: str) -> None:
         if finished:
-            with self._console:
-                self._live.refresh()
-                self._console.print(_AsItIs(finished), crop=False)
+            self._console.print(_AsItIs(finished), crop=False)
 
     def _show(self, line: str) -> None:
         self._text = line
@@ -144,13 +145,15 @@ class Terminal(Screen):
         self._live.stop()
         self._out.write(self._unfinished)
 
-    def _both(self) -> Group:
-        line = Text(self._text, no_wrap=True, overflow="crop")
-        return Group(Text.from_ansi(self._unfinished.rpartition("\r")[2]), line)
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What Rich draws."""
+        yield Text.from_ansi(self._unfinished.rpartition("\r")[2])
+        yield Text(self._text, no_wrap=True, overflow="crop")
 
     def _fit(self) -> None:
         """Take the size of the terminal: Rich asks the standard streams, which pytest has turned aside."""
-        self._console.size = os.get_terminal_size(self._out.fileno())
+        columns, lines = os.get_terminal_size(self._out.fileno())
+        self._console.size = columns or _COLUMNS, lines or _LINES
 
 
 class _AsItIs:

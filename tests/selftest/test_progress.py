@@ -1,17 +1,19 @@
 """What a run says of itself while it runs: true numbers, on a line that leaves no trace."""
 
 import os
+import pty
 import re
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from reports.progress import Pace, Progress
 from reports.verdicts import Verdict
-from tests.harness.screen import Log
+from tests.harness.screen import Log, Terminal
 from tests.selftest.services.running import run, write_profile
-from tests.selftest.services.screens import Watched, in_log, on_terminal, seen_on
+from tests.selftest.services.screens import Watched, in_log, on_terminal, printed_on, seen_on
 
 PROGRESS = re.compile(r"\d+ (of at most \d+ )?requests?(,|;|$)", re.MULTILINE)
 AT = 9
@@ -68,7 +70,7 @@ def test_the_rate_of_rare_looks():
 
 def sent_by(folder, option):
     """What a run with a seed sends of generated requests, without the random part of synthetic identifiers."""
-    with Watched(0, "") as service:
+    with Watched(0) as service:
         selected = ("-m", "property", "-k", "fuzzing or coverage")
         run(write_profile(folder, service.base_url), *selected, "--seed=5", "--parallel=1", option)
         return [(one.method, re.sub("pixconf-[^/?]*", "", one.path), one.body) for one in service.seen]
@@ -100,7 +102,7 @@ def without_progress(log):
 
 def plain(print_to, folder, *options, **more):
     """The output of a run without a line of progress."""
-    with Watched(0, "") as service:
+    with Watched(0) as service:
         profile = write_profile(folder, service.base_url)
         return print_to(service, profile, *options, "-p", "no:conformance-feedback", **more)[1]
 
@@ -111,7 +113,7 @@ TERMINALS = [(80, []), (40, ["-v"]), (80, ["-rA"]), (80, ["-n", "2"])]
 @pytest.mark.parametrize(("columns", "options"), TERMINALS)
 def test_nothing_of_it_stays(columns, options, tmp_path):
     """What stands on the terminal in the end is the same as without it."""
-    with Watched(AT, " requests") as service:
+    with Watched(AT) as service:
         profile = write_profile(tmp_path, service.base_url)
         status, output = on_terminal(service, profile, *options, columns=columns)
     expected = plain(on_terminal, tmp_path, *options, columns=columns)
@@ -124,7 +126,7 @@ def test_nothing_of_it_stays(columns, options, tmp_path):
 @pytest.mark.parametrize("options", [["-v"], ["-s"], ["-n", "2"]], ids=" ".join)
 def test_a_log_has_it_in_lines_of_its_own(options, tmp_path):
     """There are no control codes, and what pytest prints goes on below as if nothing had been between."""
-    with Watched(AT, " requests") as service:
+    with Watched(AT) as service:
         status, output = in_log(service, write_profile(tmp_path, service.base_url), *options)
 
     assert (status, service.shown.is_set(), "\x1b" in output, "\r" in output) == (0, True, False, False)
@@ -134,7 +136,7 @@ def test_a_log_has_it_in_lines_of_its_own(options, tmp_path):
 @pytest.mark.parametrize("print_to", [on_terminal, in_log])
 def test_quiet_is_quiet(print_to, tmp_path):
     """With -q there is none, neither on a terminal nor in a log."""
-    with Watched(0, "") as service:
+    with Watched(0) as service:
         _, output = print_to(service, write_profile(tmp_path, service.base_url), "-q")
 
     assert without_times(output) == without_times(plain(print_to, tmp_path, "-q"))
@@ -145,16 +147,18 @@ def test_quiet_is_quiet(print_to, tmp_path):
 )
 def test_a_terminal_that_is_not_to_be_drawn_on(option, variables, tmp_path):
     """It gets the lines of a log: where tests print, where the terminal cannot do it, where CI keeps what is printed."""
-    with Watched(AT, " requests") as service:
+    with Watched(AT) as service:
         _, output = on_terminal(service, write_profile(tmp_path, service.base_url), option, **variables)
 
+    expected = plain(on_terminal, tmp_path, option, **variables)
+
     assert (service.shown.is_set(), DRAWN in output) == (True, False)
-    assert [line for line in output.splitlines() if PROGRESS.match(line)]
+    assert without_times(without_progress(output.replace("\r", ""))) == without_times(expected.replace("\r", ""))
 
 
 def test_a_run_without_colours(tmp_path):
     """NO_COLOR is about colours: the line is there."""
-    with Watched(AT, " requests") as service:
+    with Watched(AT) as service:
         _, output = on_terminal(service, write_profile(tmp_path, service.base_url), NO_COLOR="1")
 
     assert (DRAWN in output, re.search(r"\x1b\[[\d;]*m", output)) == (True, None)
@@ -163,7 +167,7 @@ def test_a_run_without_colours(tmp_path):
 @pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, []), (signal.SIGTERM, ["-n", "2"])])
 def test_a_stopped_run_leaves_the_terminal_as_it_was(number, workers, tmp_path):
     """After Ctrl-C the line is gone and the cursor is there."""
-    with Watched(AT, " requests", lambda pid: os.kill(pid, number)) as service:
+    with Watched(AT, lambda pid: os.kill(pid, number)) as service:
         status, output = on_terminal(service, write_profile(tmp_path, service.base_url), *workers)
 
     assert (status, "INTERRUPTED" in output) == (2, True)
@@ -172,7 +176,7 @@ def test_a_stopped_run_leaves_the_terminal_as_it_was(number, workers, tmp_path):
 
 def test_a_run_that_is_killed_leaves_the_cursor(tmp_path):
     """It can bring nothing back."""
-    with Watched(AT, " requests", lambda pid: os.kill(pid, signal.SIGKILL)) as service:
+    with Watched(AT, lambda pid: os.kill(pid, signal.SIGKILL)) as service:
         status, output = on_terminal(service, write_profile(tmp_path, service.base_url))
 
     assert (status, output.rfind("\x1b[?25h") > output.rfind(DRAWN) > 0) == (-signal.SIGKILL, True)
@@ -181,7 +185,7 @@ def test_a_run_that_is_killed_leaves_the_cursor(tmp_path):
 @pytest.mark.parametrize("print_to", [on_terminal, in_log])
 def test_what_pytest_prints_beside_it_is_redacted(print_to, tmp_path):
     """The line stands below the pen, and pytest writes above it."""
-    with Watched(AT, " requests") as service:
+    with Watched(AT) as service:
         profile = write_profile(tmp_path, service.base_url)
         _, output = print_to(service, profile, SAYS=f"the token is {service.service.token}")
 
@@ -189,8 +193,14 @@ def test_what_pytest_prints_beside_it_is_redacted(print_to, tmp_path):
     assert service.service.token not in output
 
 
-class Often(Log):
+class OftenInALog(Log):
     """A log with a line all the time."""
+
+    every_s = 0.001
+
+
+class OftenOnATerminal(Terminal):
+    """A terminal with a line that is drawn all the time."""
 
     every_s = 0.001
 
@@ -204,7 +214,7 @@ def test_a_line_that_cannot_be_made_is_none(tmp_path):
         raise ZeroDivisionError
 
     with open(tmp_path / "log", "w", encoding="ascii") as file:
-        screen = Often(file, fails)
+        screen = OftenInALog(file, fails)
         screen.start()
         screen.write("a line\n")
         for _ in range(3):
@@ -215,10 +225,37 @@ def test_a_line_that_cannot_be_made_is_none(tmp_path):
     assert (tmp_path / "log").read_text() == "a line\nthe last line\n"
 
 
+def test_on_a_terminal_it_stands_below_what_pytest_has_printed():
+    """At any time, also where pytest's line is unfinished, and on a terminal that does not know its size."""
+    asked = threading.Semaphore(0)
+    terminal, its_end = pty.openpty()
+    printed = ThreadPoolExecutor(1).submit(lambda: [*printed_on(terminal)][-1])
+    with os.fdopen(its_end, "w", encoding="ascii") as file:
+        screen = OftenOnATerminal(file, lambda: asked.release() or "PROGRESS")
+        screen.write("test_a.py .")
+        screen.start()
+        for text in (".", " [50%]\ntest_b.py ", "."):
+            for _ in range(3):
+                asked.acquire()
+            screen.write(text)
+        screen.stop()
+        screen.write("\n")
+    output = printed.result()
+    drawn = [seen_on(80, output[: found.end()]) for found in re.finditer("PROGRESS", output)]
+
+    assert {tuple(lines) for lines in drawn} == {
+        ("test_a.py .", "PROGRESS"),
+        ("test_a.py ..", "PROGRESS"),
+        ("test_a.py .. [50%]", "test_b.py", "PROGRESS"),
+        ("test_a.py .. [50%]", "test_b.py .", "PROGRESS"),
+    }
+    assert seen_on(80, output)[:3] == ["test_a.py .. [50%]", "test_b.py .", ""]
+
+
 @pytest.mark.parametrize("ends", ["pytest.exit", "an internal error"])
 def test_however_a_run_ends_the_line_is_gone(ends, tmp_path):
     """Nothing is printed into what pytest says of it."""
-    with Watched(AT, " requests") as service:
+    with Watched(AT) as service:
         status, output = on_terminal(service, write_profile(tmp_path, service.base_url), ENDS=ends)
 
     assert (status, DRAWN in output) == (3, True)

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.selftest.services.forking import ROOT
@@ -45,11 +46,19 @@ def seen_on(columns: int, output: str) -> list[str]:
 
 
 class Watched(PausesAt):
-    """Holds the answer to one request back until the user has seen a text; then it is called what comes next."""
+    """Holds the answer to one request back until the user has seen how many were sent by then; `then` is called first
+    with the id of the process."""
 
-    def __init__(self, number: int, text: str, then: Callable[[int], None] = lambda pid: None) -> None:
+    def __init__(self, number: int, then: Callable[[int], None] = lambda pid: None) -> None:
         super().__init__(number)
-        self.text, self.then, self.shown = text, then, threading.Event()
+        self.then, self.shown = then, threading.Event()
+
+    def look(self, output: str, pid: int) -> None:
+        """See what was printed by now. Another worker may have sent more meanwhile."""
+        counts = re.findall(r"(\d+) (?:of at most \d+ )?requests", output)
+        if not self.shown.is_set() and any(int(count) >= self.number for count in counts):
+            self.then(pid)
+            self.shown.set()
 
     def answer(self, connection, request):
         if len(self.seen) == self.number:
@@ -83,14 +92,10 @@ def _watched(
         start_new_session=True,
     )
     os.close(its)
-    output = b""
-    while piece := _read(ours):
-        output += piece
-        if service.text.encode() in output and not service.shown.is_set():
-            service.then(process.pid)
-            service.shown.set()
-    os.close(ours)
-    return process.wait(), output.decode()
+    output = ""
+    for output in printed_on(ours):
+        service.look(output, process.pid)
+    return process.wait(), output
 
 
 def _of_a_user() -> dict[str, str]:
@@ -98,8 +103,10 @@ def _of_a_user() -> dict[str, str]:
     return {name: value for name, value in environment(TERM="xterm").items() if name not in left_out}
 
 
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # the end, on Linux
-        return b""
+def printed_on(descriptor: int) -> Iterator[str]:
+    """All that was printed by now, each time that there is more, until nobody has the other end open."""
+    output = b""
+    with os.fdopen(descriptor, "rb", buffering=0) as stream, suppress(OSError):  # which is the end of a terminal
+        while piece := stream.read(65_536):
+            output += piece
+            yield output.decode(errors="replace")
