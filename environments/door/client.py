@@ -66,11 +66,11 @@ class Client:
         return self.door.exchange(request, Intent(operation, credential, valid, alone, self._part))
 
     def send_to_sibling(self, operation: str, path_parameter: str | None = None, **sent: Any) -> Exchange:
-        """Send the same request to an undocumented path beside the documented one."""
+        """Send the same request, alone, to an undocumented path beside the documented one."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         path = "/".join([*static[:-1], synthetic(), *([quote(path_parameter, safe="")] if path_parameter else [])])
-        return self.door.exchange(self._request(documented.method, path, **sent), Intent(""))
+        return self.door.exchange(self._request(documented.method, path, **sent), Intent("", alone=True))
 
     def _harmless(self) -> requests.PreparedRequest:
         """An execution of a synthetic code, with an id of its own in the correlation header."""

@@ -142,7 +142,9 @@ class Endpoints:
         compared: list[Comparison] = []
         for body in _invalid_bodies(operation, self._profile):
             if not any(each.tells_apart for each in compared):
-                compared.append(self._send_to_sibling(self._client.send(operation, path_parameter, body=body)))
+                compared.append(
+                    self._send_to_sibling(self._client.send(operation, path_parameter, body=body, alone=True))
+                )
         return replace(evidence, invalid=tuple(compared))
 
     def _send_to_sibling(self, seen: Exchange) -> Comparison:
@@ -158,7 +160,8 @@ class Endpoints:
         documented = operations()[operation]
         reads, body = documented.permission == "read", NOTHING if documented.method == "GET" else {}
         account = self._profile.accounts[0] if reads and self._profile.accounts else synthetic()
-        return self._client.send(operation, account if documented.path_parameter else None, json=body, valid=reads)
+        place = account if documented.path_parameter else None
+        return self._client.send(operation, place, json=body, valid=reads, alone=True)
 
     # -- whether the refused request is known to be valid -----------------------------------------------------
 

@@ -90,11 +90,12 @@ def _codes(
 
 
 def _send_synthetic_code(client: Client, found: Executions) -> None:
-    """The right token comes last, and wrong ones with a real code right behind it."""
+    """The right token comes last, and wrong ones with a real code right behind it. What the others are compared with is
+    alone on the wire: that a service is busy tells no credential from another."""
     code = synthetic()
-    found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token")
+    found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token", alone=True)
     found.other_schemes = [client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES]
-    found.unknown = client.send("executePix", code)
+    found.unknown = client.send("executePix", code, alone=True)
 
 
 def _send_refusable(client: Client, code: str, credential: str, found: Executions) -> bool:

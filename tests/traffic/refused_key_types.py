@@ -124,7 +124,8 @@ def explain(registrar: Registrar, key: PixKey) -> Judgement:
         next((answer for answer in others if registrar.deletes or type_sent(answer) == "RANDOM"), None),
     )
     while isinstance(concluded := conclude(evidence), Question):
-        evidence = _QUESTIONS[concluded](registrar, key, evidence)
+        with registrar.client.door.in_flight.alone():  # an account may be busy with another request
+            evidence = _QUESTIONS[concluded](registrar, key, evidence)
     return concluded
 
 

@@ -184,7 +184,7 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
         send(registrar, _without_token((other, name) for name in wrong.take()))
     if registered(exchange) and repeat:
         registrar.look()
-        registrar.found.repeated.append(registrar.register(key))
+        registrar.found.repeated.append(registrar.register(key, alone=True))
     elif repeat:
         look_for_effect(registrar, key, exchange, before)
     return registrar.undo(exchange, key) and registrar.keys.state(key.key) not in _STAYS
