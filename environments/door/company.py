@@ -32,9 +32,12 @@ class Company:
         seen, sign = sending.exchange, _sign(sending.exchange)
         if not (seen.beside and sending.repeatable and _is_doubtful(seen)) or self._is_known(sign):
             return
+        token = sending.request.headers.get("Authorization")
         with self._in_flight.alone():
-            if not sending.send_again():
+            if self._is_known(sign) or not sending.send_again():  # another thread may have asked meanwhile
                 return
+        if sending.request.headers.get("Authorization") != token:
+            return  # it was refused with the token of before
         sending.in_company = seen
         if _sign(sending.exchange) == sign:
             with self._guard:

@@ -102,6 +102,8 @@ class TokenMonitor:
         carried, now = _token_in(sending), self._token()
         if sending.with_token and carried in self._before and carried != now:
             sending.replace_token(carried, now)
+            refused: Exchange | None = getattr(sending, "exchange", None)
+            self.excused |= {refused.number} if refused and self._seems_refused(refused) else set()
 
     def watch(self, sending: Sending) -> None:
         """See how a request was received. Where the token seems to be refused, send the witness; where that is refused,
@@ -113,11 +115,15 @@ class TokenMonitor:
         with self._guard:
             self._learn(sending)
         if sending.with_token and self._is_another_now(sending):
-            self.excused.add(sending.exchange.number)
+            self._excuse(sending, self._seems_refused)
             if not sending.code:
                 sending.send_again()
-        if self._is_to_blame(sending.exchange):
-            self.excused.add(sending.exchange.number)
+        self._excuse(sending, self._is_to_blame)
+
+    def _excuse(self, sending: Sending, for_the_token: Callable[[Exchange], bool]) -> None:
+        """Excuse the answer that stands, and one before it that company might have caused."""
+        seen = [one for one in (sending.exchange, sending.in_company) if one is not None]
+        self.excused |= {one.number for one in seen if for_the_token(one)}
 
     def _learn(self, sending: Sending) -> None:
         """A read that was granted is the witness; without one, a synthetic code that was not refused for the token."""

@@ -9,7 +9,7 @@ from tests.selftest.services.one_run import CODE, Run
 ORDER = (
     "check", "refuse_the_dead", "spare_wrong_tokens", "take_turn", "_be_alone", "outlast", "slow_executions",
     "take_request", "claim", "_attempt",
-    "repeat", "watch", "notice", "_tell",
+    "repeat", "doubt", "watch", "notice", "_tell",
 )  # fmt: skip
 
 
