@@ -13,7 +13,7 @@ from environments.door.retry_policy import WHOLE_RUN_S, RetryPolicy
 from spec.exchange import Response
 from tests.selftest.exchanges import answer
 from tests.selftest.services.limiting import TOO_MANY, AtOnce, FixedWindow, Limited, SlidingWindow, TokenBucket
-from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
+from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.virtual_time import VirtualTime
 
 RATE = 20

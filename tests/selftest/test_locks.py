@@ -12,8 +12,8 @@ from environments.door.retry_policy import RetryPolicy
 from spec.exchange import Response
 from tests.selftest.exchanges import answer
 from tests.selftest.services.locking import Locks, LocksForGood, refusal
-from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
+from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.serving import EXECUTION, Raw
 
 CODES = (CODE, OTHER, "SBX-CPF-1")

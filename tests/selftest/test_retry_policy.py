@@ -5,7 +5,7 @@ import pytest
 from environments.door.retry_policy import RetryPolicy, retry_after
 from spec.exchange import Response
 from tests.selftest.exchanges import answer
-from tests.selftest.services.meeting import Meeting, with_and_without_a_lock
+from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 
 NOON = "Sat, 01 Jan 2000 12:00:00 GMT"
 A_MINUTE_LATER = "Sat, 01 Jan 2000 12:01:00 GMT"
