@@ -27,6 +27,7 @@ from environments.door.outgoing import Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.retry_policy import RetryPolicy
 from environments.door.token_monitor import TokenMonitor
+from environments.profiles.profile import is_loopback
 from environments.secrets import Secrets
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 from spec.interface import operations_reached
@@ -155,7 +156,10 @@ class Door(BaseAdapter):
 
     def _be_alone(self, sending: Sending) -> None:
         """Keep everything else off the wire until the answer stands, where company might cost a transfer."""
-        if sending.executes or sending.intent.may_move_money or sending.intent.alone:
+        intent = sending.intent
+        may_have_company = intent.in_company and is_loopback(self.permission.base_url)
+        moves_money = sending.executes or intent.may_move_money
+        if intent.alone or (moves_money and not may_have_company):
             sending.held.enter_context(self.in_flight.alone())
 
     def _attempt(self, sending: Sending) -> None:

@@ -16,7 +16,7 @@ from tests.harness.judging import (
     rules_of,
     supplied,
 )
-from tests.traffic.effects import no_refusal_had_an_effect, warn_of_suspected
+from tests.traffic.effects import no_refusal_had_an_effect, warn_of_lost, warn_of_suspected
 from tests.traffic.findings import find_out_whether_the_token_is_accepted, none_granted, registration_is_understood
 from tests.traffic.observations import summaries_of
 from tests.traffic.refused_credentials import of_a_guessable_token
@@ -42,6 +42,7 @@ def test_a_registration_is_answered_with_200(registrations):
     """A successful registration has status 200: what is refused is not registered."""
     assert_found(no_refusal_had_an_effect(registrations.effects))
     assert_holds(*registrations.answers)
+    warn_of_lost(registrations.lost)
     warn_of_suspected(registrations.suspected)
 
 

@@ -8,7 +8,7 @@ is asked for.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -32,6 +32,11 @@ class Part(Generic[T]):
         self.run()
         return self._sent.result()
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether it is being sent, or was sent."""
+        return self._is_taken
+
     def run(self) -> None:
         """Send it, or wait until it is sent; what it raises is kept."""
         with self._guard:
@@ -53,6 +58,7 @@ class Lanes:
         self.ahead = ahead and self.parallel
         self._in_flight = in_flight
         self._chains, self._pool = _Threads(_CHAINS), _Threads(in_flight.most)
+        self._beside = _Threads(in_flight.most)
 
     def start_chain(self, parts: Iterable[Part[Any]]) -> None:
         """Send these parts one after the other."""
@@ -64,9 +70,18 @@ class Lanes:
         for part in parts if self.parallel else ():
             self._pool.submit(self._run_behind, part)
 
+    def send_side_by_side(self, sends: Sequence[Callable[[], T]]) -> list[T]:
+        """Send these at the same time, and give what each of them gives; one after the other where one request goes at a
+        time."""
+        parts = [Part(send) for send in sends]
+        for part in parts if self.parallel else ():
+            self._beside.submit(Part.run, part)
+        return [part() for part in parts]
+
     def close(self) -> None:
         """Send no part that was not begun, and wait for those that were."""
         self._pool.close()
+        self._beside.close()
         self._chains.close()
 
     def _run_behind(self, part: Part[Any]) -> None:

@@ -20,6 +20,7 @@ from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
 from spec.rules import Judgement, deviates, holds
 from tests.harness.judging import cite, warn
+from tests.harness.reproduction import IN_COMPANY
 from tests.traffic.existence import indistinguishable
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 from tests.traffic.refused_key_types import type_sent
@@ -53,6 +54,20 @@ def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, befor
     if value and len(after) == 2 and all(listing.shows(value) for listing in after):
         places = tuple(listing.places(value, key.type) for listing in after)
         registrar.suspicions.append(Suspicion(exchange, replace(key, key=value), places, made=not key.key))
+
+
+def look_for_lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]]) -> None:
+    """Read the list twice after registrations that were granted at the same time: it may not show all of the keys,
+    although it showed each of them when they were registered one after the other."""
+    keys = registrar.keys
+    if keys.lagging or not accepted or any(key.key not in keys.references for _, key in accepted):
+        return
+    for _ in range(_ENOUGH):
+        listing = registrar.look()
+        accepted = [(exchange, key) for exchange, key in accepted if listing and not listing.shows(key.key)]
+        if not accepted:
+            return
+    registrar.found.lost = [exchange for exchange, _ in accepted]
 
 
 def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listing) -> bool:
@@ -121,6 +136,13 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     refused = ", ".join(dict.fromkeys(f"{type_sent(seen)}: {seen.summary}" for seen in effects))
     message = f"refused, and the list shows the key afterwards like one that was accepted ({refused})"
     return deviates(message, *effects) if effects else holds()
+
+
+def warn_of_lost(lost: list[Exchange]) -> None:
+    """Warn of keys that the list does not show after they were registered at the same time."""
+    if lost:
+        cite(*lost)
+        warn(f"granted, and the list does not show the key afterwards{IN_COMPANY}")
 
 
 def warn_of_suspected(suspected: list[Exchange]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from environments.door.authorization import OTHER_SCHEMES
 from environments.door.budget import Spending, spending
@@ -14,9 +15,11 @@ from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange
+from tests.traffic.beside import Beside
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
 
+_EXECUTE = "executePix"
 NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
 SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"
 
@@ -42,17 +45,19 @@ class Executions:
         return [answer for answer in (*self.answers, *self.generous) if succeeded(answer)]
 
 
-def execute(client: Client, profile: Profile, prepared: Callable[[], list[str]], token: str) -> Executions:
+def execute(
+    client: Client, profile: Profile, prepared: Callable[[], list[str]], token: str, beside: Beside | None = None
+) -> Executions:
     """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
     and gives their codes: it is called when the supplied codes were sent."""
-    found = Executions(missing=NO_CODE)
+    found, beside = Executions(missing=NO_CODE), beside or Beside(client)
     with suppress(UnreachableError):  # what was learned until then is judged
         _send_synthetic_code(client, found)
         spends = spending_of(client, profile)
         for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared, found)):
             names = of_code(token, index, len(spends.codes) + spends.prepared)
-            if not any(_send_refusable(client, code, name, found) for name in names):
-                _execute_one(client, code, was_prepared, found)
+            if not any(_send_refusable(client, code, name, found, beside) for name in names):
+                _execute_one(client, code, was_prepared, found, beside)
             if client.door.guard.keep_codes_back():
                 return found
     return found
@@ -98,14 +103,14 @@ def _send_synthetic_code(client: Client, found: Executions) -> None:
     found.unknown = client.send("executePix", code, alone=True)
 
 
-def _send_refusable(client: Client, code: str, credential: str, found: Executions) -> bool:
-    """Send a code with a credential that is to be refused. True where the code is spent by it.
+def _send_refusable(client: Client, code: str, credential: str, found: Executions, beside: Beside) -> bool:
+    """Send a code with a credential that is to be refused, beside a valid token. True where the code is spent by it.
 
     A credential that got no answer is not tried again; where one breaks the service, a synthetic code reproduces that.
     """
     if credential in found.unanswered:
         return False
-    exchange = client.send("executePix", code, credential=credential)
+    [exchange] = beside.send_with_company(_EXECUTE, partial(client.send, _EXECUTE, code, credential=credential))
     if not exchange.number:  # not sent: the code can still be executed
         return False
     found.refusals.append(exchange)
@@ -117,14 +122,18 @@ def _send_refusable(client: Client, code: str, credential: str, found: Execution
     return grants_protected_result(exchange) or exchange.response is None
 
 
-def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions) -> None:
+def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions, beside: Beside) -> None:
+    """Execute a code: the first one alone. Later ones have company, where that may cost a transfer of a test alone, until
+    one is refused."""
     prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
     refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
     if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
         exchange = client.send("executePix", code, json={}, headers=EXTRA_HEADERS, query="?pixconf=1", valid=True)
         found.generous.append(exchange)
         return
-    exchange = client.send("executePix", code, valid=True)
+    in_company = bool(found.successes) and all(map(succeeded, found.answers))
+    send = partial(client.send, _EXECUTE, code, valid=True, in_company=in_company)
+    [exchange] = beside.send_with_company(_EXECUTE, send) if in_company else [send()]
     found.answers.append(exchange)
     if was_prepared:
         found.prepared.add(exchange.number)

@@ -14,6 +14,7 @@ from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Part
+from tests.traffic.beside import Beside
 from tests.traffic.classes import incomplete
 from tests.traffic.executions import Executions, execute, spending_of
 from tests.traffic.preparing import codes_of, filled, prepare, prepare_one
@@ -26,8 +27,11 @@ class Traffic:
     """What one run sends, arranged by operation: each part once, when it is first asked for, and no operation that the
     selection does not reach."""
 
-    def __init__(self, client: Client, profile: Profile, token: str, reach: Reach) -> None:
+    def __init__(
+        self, client: Client, profile: Profile, token: str, reach: Reach, beside: Beside | None = None
+    ) -> None:
         self.client, self.profile, self.token, self.reach = client, profile, token, reach
+        self.beside = beside or Beside(client)
         self.prepare_once, self.execute_once = Part(self._prepare), Part(self._execute)
         self.register_once, self.send_incomplete_registrations = Part(self._register), Part(self._send_incomplete)
         self._visits = {operation: Part(partial(self._visited, operation)) for operation in (*READS, *PREPARING)}
@@ -54,7 +58,7 @@ class Traffic:
         """Send everything that goes to the execution; no real code where no selected requirement needs one."""
         profile = self.profile if self.reach.spends_codes else replace(self.profile, transactions=Transactions())
         prepared = lambda: codes_of(self.prepare_once(), self.profile.transactions.prepare)  # noqa: E731 - asked for late
-        return execute(self.client, profile, prepared, self.token)
+        return execute(self.client, profile, prepared, self.token, self.beside)
 
     def _register(self) -> Registrations:
         """Register keys and delete them, with the requests that are to be refused."""
@@ -63,7 +67,7 @@ class Traffic:
                 "", missing="only a key that the run registered is deleted: add register-keys to allow"
             )
         to_delete = "registerPixKey" not in self.reach.subjects
-        return register_all(self.client, self.profile, self.token, to_delete=to_delete)
+        return register_all(self.client, self.profile, self.token, to_delete=to_delete, beside=self.beside)
 
     def visit(self, operation: str) -> list[Exchange]:
         """The requests to an operation whose answer the interface document does not describe, the valid one first."""

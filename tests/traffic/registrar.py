@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +29,7 @@ from spec.interface import MARK
 from spec.json_text import read_json
 from spec.key_list import UUID, Listing, Place
 from spec.rules import Judgement
+from tests.traffic.beside import Beside
 from tests.traffic.extras import FORM, Alternative, registration
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 
@@ -60,6 +63,7 @@ class Registrations:
     broken: dict[str, Judgement] = field(default_factory=dict)
     effects: list[Exchange] = field(default_factory=list)
     suspected: list[Exchange] = field(default_factory=list)
+    lost: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
     @property
@@ -97,8 +101,8 @@ def deletes_keys(profile: Profile) -> bool:
 class Registrar:
     """Registers and deletes the keys of the profile, and no others."""
 
-    def __init__(self, client: Client, profile: Profile) -> None:
-        self.client = client
+    def __init__(self, client: Client, profile: Profile, beside: Beside | None = None) -> None:
+        self.client, self.beside = client, beside or Beside(client)
         self.keys = client.door.keys
         self.listing: Listing | None = None
         self.suspicions: list[Suspicion] = []
@@ -151,6 +155,10 @@ class Registrar:
             deletion = self.delete(made, valid=True)
         self.found.deletions.append(deletion)
         return not is_refused(deletion)
+
+    def undo_all(self, sent: Sequence[tuple[Exchange, PixKey]]) -> None:
+        """Delete at once what was registered, at the same time."""
+        self.beside.send_all([partial(self.undo, exchange, key) for exchange, key in sent])
 
     def _undo_made(self, exchange: Exchange) -> bool:
         """Delete a key that the service made and did not name, where the list shows for sure which one it is."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -15,9 +16,11 @@ from environments.door.key_states import KeyState
 from environments.door.liveness import UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
+from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.rules import inconclusive
-from tests.traffic.effects import decide_suspicions, look_for_effect
+from tests.traffic.beside import Beside
+from tests.traffic.effects import decide_suspicions, look_for_effect, look_for_lost
 from tests.traffic.extras import registration
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
 from tests.traffic.refused_key_types import explain, most_explained
@@ -30,6 +33,7 @@ from tests.traffic.registrar import (
     is_refused_outright,
 )
 
+_REGISTER = "registerPixKey"
 UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
 OTHER_NAME_OF_RANDOM = "EVP"
 NUMERIC_TYPES = ("1", "3")
@@ -58,13 +62,15 @@ class Attempt:
     credential: str = VALID
 
 
-def register_all(client: Client, profile: Profile, token: str, *, to_delete: bool = False) -> Registrations:
+def register_all(
+    client: Client, profile: Profile, token: str, *, to_delete: bool = False, beside: Beside | None = None
+) -> Registrations:
     """Send everything that one run sends to the key registration; refusals first. With `to_delete` only what a deletion
     needs: valid registrations, and why they are refused."""
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=f"nothing to register: supply {what}")
-    registrar, keys = Registrar(client, profile), profile.pix_keys
+    registrar, keys = Registrar(client, profile, beside), profile.pix_keys
     first = {key.type: key for key in reversed(keys)}
     registrar.found.key_types = {name: inconclusive("not reached") for name in first}
     with suppress(UnreachableError):  # what was learned until then is judged
@@ -106,7 +112,10 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
         send(registrar, _other_schemes(keys))
     registrar.look()
     for turn in range(rounds):
-        free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
+        if turn and registrar.beside.is_possible:
+            _register_beside_each_other(registrar, free, wrong)
+        else:
+            free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
     send(registrar, _without_token((keys[0], name) for name in wrong.rest()))
     if registrar.deletes:
         send(registrar, _spellings(keys))
@@ -130,12 +139,20 @@ def given(keys: Iterable[PixKey]) -> list[PixKey]:
 
 
 def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
-    """Send registrations; what is granted is deleted at once."""
-    for attempt in attempts:
-        key = replace(attempt.key, type=attempt.type)
-        exchange = registrar.register(key, credential=attempt.credential, valid=False)
-        registrar.found.tried[attempt.what].append(exchange)
-        registrar.undo(exchange, attempt.key)
+    """Send registrations, beside each other where the run does that; what is granted is deleted at once."""
+    waiting = list(attempts)
+    most = len(waiting) if registrar.beside.is_possible else 1
+    while waiting:
+        now, waiting = waiting[:most], waiting[most:]
+        sent = registrar.beside.send_with_company(_REGISTER, *(partial(_try, registrar, attempt) for attempt in now))
+        for attempt, exchange in zip(now, sent, strict=True):
+            registrar.found.tried[attempt.what].append(exchange)
+            registrar.undo(exchange, attempt.key)
+
+
+def _try(registrar: Registrar, attempt: Attempt) -> Exchange:
+    key = replace(attempt.key, type=attempt.type)
+    return registrar.register(key, credential=attempt.credential, valid=False)
 
 
 def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
@@ -178,7 +195,7 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
     """
     before = registrar.listing
     send(registrar, _without_token((key, name) for name in wrong.take()))
-    exchange = registrar.register(key)
+    exchange = registrar.register(key, alone=True)
     registrar.found.fresh.append(exchange)
     if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
         send(registrar, _without_token((other, name) for name in wrong.take()))
@@ -188,6 +205,20 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
     elif repeat:
         look_for_effect(registrar, key, exchange, before)
     return registrar.undo(exchange, key) and registrar.keys.state(key.key) not in _STAYS
+
+
+def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: OfKeys) -> None:
+    """Register keys at the same time that were registered one after the other before, and delete them. One that the list
+    does not show, although it showed all of them before, is lost."""
+    attempts = [Attempt(Attempted.WITHOUT_A_TOKEN, keys[-1], keys[-1].type, name) for name in wrong.rest() if keys]
+    valid = [partial(registrar.register, key) for key in keys]
+    sent = registrar.beside.send_all([*valid, *(partial(_try, registrar, attempt) for attempt in attempts)])
+    answers, tried = sent[: len(keys)], sent[len(keys) :]
+    registrar.found.fresh += answers
+    registrar.found.tried[Attempted.WITHOUT_A_TOKEN] += tried
+    found = list(zip(answers, keys, strict=True))
+    look_for_lost(registrar, [(exchange, key) for exchange, key in found if registered(exchange)])
+    registrar.undo_all([*found, *((exchange, keys[-1]) for exchange in tried if registered(exchange))])
 
 
 def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
@@ -200,7 +231,7 @@ def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
     for key in (key for key in keys if key.type == "RANDOM"):
         for form in _forms_of_random(registration(key, registrar.account)):
             before = registrar.look()
-            exchange = registrar.register(key, json=form)
+            exchange = registrar.register(key, alone=True, json=form)
             registrar.found.fresh.append(exchange)
             made = replace(key, key=form.get("pixKey", ""))
             registrar.undo(exchange, made)

@@ -19,9 +19,10 @@ from tests.harness.lanes import Part
 from tests.harness.reproduction import Robustness
 from tests.harness.selection import requirements, uses
 from tests.harness.session import Session
+from tests.traffic.beside import Beside
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.phases import EXAMPLES, REGISTER, Generation
+from tests.traffic.generation.phases import COVERAGE, EXAMPLES, REGISTER, Generation
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import Step, World, keys_to_come_and_go
 from tests.traffic.operations import Traffic
@@ -29,6 +30,8 @@ from tests.traffic.reach import reach_of
 from tests.traffic.registrar import Registrar
 
 _SEQUENCES = "sequences"
+_PROBED = ("executePix", "registerPixKey")
+"""Operations whose refusals need company: their generated requests are sent last, or before, as that."""
 _NEED_KEYS = ("registrations", "endpoints")
 _NEED_EXECUTIONS = ("executions", "endpoints")
 """Fixtures whose tests judge what a chain sends."""
@@ -46,9 +49,10 @@ class RunTraffic:
         items: Sequence[pytest.Item],
     ) -> None:
         client, profile = session.client, session.profile
-        self.traffic = Traffic(client, profile, token, reach_of(requirements(items, "traffic"), profile))
+        self._beside = Beside(client, session.lanes)
+        reach = reach_of(requirements(items, "traffic"), profile)
+        self.traffic = Traffic(client, profile, token, reach, self._beside)
         self.endpoints = Endpoints(self.traffic)
-        reach = self.traffic.reach
         self.generation = Generation(client, profile, settings, robustness, session.lanes, reach.surveyed)
         self.follow_sequences = Part(self._follow_sequences)
         self._sequences_reach = reach_of(requirements(items, "traffic", "world"), profile)
@@ -60,14 +64,17 @@ class RunTraffic:
         lanes, generated = self._session.lanes, [_generated(item) for item in items if uses(item, "generation")]
         if not lanes.ahead:
             return
+        for operation in _PROBED:
+            if (operation, COVERAGE) in generated:
+                self._beside.offer(operation, self.generation.draw(operation, COVERAGE).parts)
         lanes.start_chain(self._chain_of_money(items))
         lanes.start_chain(self._chain_of_keys(items, generated))
         lanes.start(self.traffic.visits(READS))
         if any(uses(item, "world") for item in items):
             self._draw_steps()
-        for operation, phase in generated:
-            self.generation.start(operation, phase)
         lanes.start(self.endpoints.surveys)
+        for operation, phase in sorted(generated, key=lambda item: item in [(name, COVERAGE) for name in _PROBED]):
+            self.generation.start(operation, phase)
 
     def _chain_of_money(self, items: Sequence[pytest.Item]) -> Iterator[Part[Any]]:
         if self.traffic.permitted("executePix") and any(uses(item, *_NEED_EXECUTIONS) for item in items):

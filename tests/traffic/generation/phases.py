@@ -52,6 +52,12 @@ class Batch:
     client: Client
     sent: list[tuple[Case, Part[Exchange]]]
     search: Search | None = None
+    is_started: bool = False
+
+    @property
+    def parts(self) -> list[Part[Exchange]]:
+        """What sends the cases."""
+        return [part for _, part in self.sent]
 
 
 class Generation:
@@ -74,6 +80,14 @@ class Generation:
 
     def start(self, operation: str, phase: str) -> Batch:
         """Draw the cases, and have them sent."""
+        batch = self.draw(operation, phase)
+        if not batch.is_started:
+            batch.is_started = True
+            self._lanes.start(batch.parts)
+        return batch
+
+    def draw(self, operation: str, phase: str) -> Batch:
+        """The cases, which are not sent yet."""
         name = f"{operation}.{phase}"
         if name not in self._batches:
             client = self._client.of_part(name)
@@ -81,7 +95,6 @@ class Generation:
             cases = search.draw() if search else self._cases(operation, phase)
             sent = [(case, Part(partial(case.send, client))) for case in cases]
             self._batches[name] = Batch(client, sent, search)
-            self._lanes.start(part for _, part in sent)
         return self._batches[name]
 
     def run(self, operation: str, phase: str) -> Findings:
