@@ -190,6 +190,12 @@ class Wire(HTTPAdapter):
                 return NO_PROXY if through else failure.message
         return ""
 
+    def close_idle(self) -> None:
+        """Close the connections that no request goes over at the moment."""
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in manager.pools.keys():  # noqa: SIM118 - it cannot be iterated over, for it is locked
+                manager.pools[key].close_idle()
+
     def attempt(self, request: requests.PreparedRequest) -> Result:
         """Send once."""
         settings = self._settings

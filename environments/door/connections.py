@@ -3,6 +3,8 @@
 Requests share kept connections. The first transaction code of a process gets a fresh one for each send. A later code
 goes over the connection that carried an answer just before, since a service may answer differently on a known one.
 After one failure there, every code gets a fresh connection again.
+
+A service may take few connections: once one was lost, those that are kept are closed before a fresh one is opened.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ from spec.exchange import Failure, FailureKind, Response
 _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
 
+
+_SEEN_TO_CLOSE_S = 0.1
+"""A service sees by then that a connection was closed."""
+_LOST = (FailureKind.DROPPED, FailureKind.NO_CONNECTION)
 
 MOST_KEPT = 100_000_000
 """Bytes of large bodies, compressed, that a process keeps in memory."""
@@ -58,6 +64,7 @@ class Connections:
         self._kept = Wire(settings, parallel)
         self._keeps_codes = settings.proxy is None  # a proxy may send again what it loses on a connection of its own
         self._first_code = ""
+        self._may_be_few = False
         self._answered_at = float("-inf")
 
     def attempt(self, request: requests.PreparedRequest, code: str | None) -> Result:
@@ -68,11 +75,13 @@ class Connections:
     def _attempt(self, request: requests.PreparedRequest, code: str | None) -> Result:
         if code and not self._may_be_kept(code):
             self._first_code = self._first_code or code
+            self._make_room()
             with closing(Wire(self._settings)) as afresh:
                 return afresh.attempt(request)
         if code:
             time.sleep(_SETTLES_S)
         raw, result = self._kept.attempt(request)
+        self._may_be_few |= isinstance(result, Failure) and result.kind in _LOST
         self._answered_at = time.monotonic() if raw is not None else float("-inf")
         if code and isinstance(result, Failure):
             self._keeps_codes = False
@@ -87,6 +96,12 @@ class Connections:
     def close(self) -> None:
         """Close the connections that are kept."""
         self._kept.close()
+
+    def _make_room(self) -> None:
+        """Close the kept connections where the service may take few, and let it see that."""
+        if self._may_be_few:
+            self._kept.close_idle()
+            time.sleep(_SEEN_TO_CLOSE_S)
 
     def _may_be_kept(self, code: str) -> bool:
         later = self._first_code not in ("", code)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPResponse, IncompleteRead, parse_headers
+from queue import Empty
 from typing import Any
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -139,6 +140,20 @@ class _Fresh:
         if time.monotonic() - connection.answered_at > KEPT_S:
             connection.close()
         return connection
+
+    def _put_conn(self, conn: Any) -> None:
+        """Keep what is open, and nothing in the place of what is not: a request that could go over an open connection
+        opens no further one. A service may take few."""
+        if conn is not None and conn.sock is not None:
+            super()._put_conn(conn)  # type: ignore[misc]
+
+    def close_idle(self) -> None:
+        """Close what no request goes over at the moment."""
+        with suppress(Empty):
+            while True:
+                connection = self.pool.get(block=False)  # type: ignore[attr-defined]
+                if connection is not None:
+                    connection.close()
 
 
 class _WatchedPool(_Fresh, HTTPConnectionPool):

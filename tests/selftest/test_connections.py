@@ -1,12 +1,16 @@
 """A transaction code that goes over a kept connection is sent once, whenever the service closes that."""
 
+import socket
+import threading
+
 import pytest
 
+from environments.door.deadline import _WatchedPool
 from spec.rules import Outcome, judge
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.secured import Certificates, Secured
-from tests.selftest.services.serving import real_codes, served_by
+from tests.selftest.services.serving import Raw, real_codes, served_by
 
 CODES = (CODE, OTHER, "SBX-CPF-1")
 BEFORE = (closing.ClosesAtOnce, closing.ClosesALittleLater, closing.ResetsAtOnce)
@@ -138,3 +142,63 @@ def test_a_connection_over_tls_that_is_closed_under_a_code_sends_it_once(lie, tm
     assert (first.response.status, lost.response, last.response.status) == (200, None, 200)
     assert a_run.door.guard.unknown == [lost.number]
     assert not a_run.door.liveness.unreachable
+
+
+# -- few connections
+
+
+@pytest.fixture
+def kept():
+    """A pool that gave two connections away and got one back, which is open."""
+    ours, theirs = socket.socketpair()
+    pool = _WatchedPool("bank.example", maxsize=4)
+    connection, _ = pool._get_conn(), pool._get_conn()
+    connection.sock = ours
+    pool._put_conn(connection)
+    with ours, theirs:
+        yield pool, connection
+
+
+def test_after_a_lost_connection_a_request_goes_over_an_open_one(kept):
+    """What a lost connection leaves in the pool is no reason to open one more."""
+    pool, connection = kept
+    pool._put_conn(None)
+
+    assert pool._get_conn() is connection
+
+
+def test_idle_connections_are_closed_and_the_pool_is_used_on(kept):
+    """A request that is under way, or comes later, is not disturbed."""
+    pool, connection = kept
+    pool.close_idle()
+
+    assert connection.sock is None
+    assert pool._get_conn() is not None
+
+
+class TakesOneAfterTheFirst(Raw):
+    """Closes the first connection at once, and from then on every one that comes while another is open."""
+
+    def __init__(self):
+        super().__init__()
+        self.came, self.open, self.is_free = 0, 0, threading.Event()
+
+    def _serve(self, connection):
+        self.came += 1
+        self.open += 1
+        super()._serve(connection)
+        self.open -= 1
+        self.is_free.set()
+
+    def greet(self, connection):
+        return self.came > 1 and self.open == 1
+
+
+@served_by(TakesOneAfterTheFirst)
+def test_where_connections_may_be_few_a_code_has_the_only_one(service, a_run, monkeypatch):
+    """The kept connection is closed before a fresh one is opened, once a connection was lost."""
+    a_run.client.send("listAccounts")
+    service.is_free.clear()
+    monkeypatch.setattr("environments.door.connections.time.sleep", lambda _: service.is_free.wait(60))
+
+    assert a_run.execute(CODE).response.status == 200
