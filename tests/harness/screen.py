@@ -105,7 +105,7 @@ class Log(Screen):
         self._out.flush()
 
     def _show(self, line: str) -> None:
-        column = len(self._unfinished)
+        column = Text.from_ansi(self._unfinished).cell_len
         if line:
             self._print(f"\n{line}\n{' ' * column}" if column else f"{line}\n", "")
 
