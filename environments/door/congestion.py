@@ -141,4 +141,4 @@ class Congestion:
             if self._fine >= self.window * patience and self.window < self._most:
                 self.window, self._fine = self.window + 1, 0
             if self.window >= 2 * self._too_many:
-                self._too_many = 0
+                self._too_many, self._patience = 0, 1

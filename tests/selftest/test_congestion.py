@@ -1,6 +1,6 @@
 """A service that limits its callers gets fewer requests, and slower ones, from all threads of a run together."""
 
-from itertools import pairwise
+from itertools import count, pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -95,9 +95,27 @@ def test_the_window_grows_by_one_after_a_windows_worth_of_answers():
     """Additive increase, up to limits.parallel: 2 answers, then 3, then 4."""
     congestion = congestion_of(5)
     answered(congestion, left(congestion), UNAVAILABLE)
-    windows = [answered(congestion, left(congestion), FINE) for _ in range(12)]
+    windows = [answered(congestion, left(congestion), FINE) for _ in range(20)]
 
-    assert windows == [2, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5]
+    assert windows == [2, 3, 3, 3, 4, 4, 4, 4] + [5] * 12
+
+
+def test_what_was_too_many_twice_needs_twice_as_many_answers():
+    """And no more of them than ever, once twice as many at once went well."""
+    congestion = congestion_of(16)
+    needed = [_needed_to_come_back_to(2, congestion) for _ in range(3)]
+    for _ in range(100):
+        answered(congestion, left(congestion), FINE)
+    after_it = _needed_to_come_back_to(2, congestion)
+
+    assert (needed, after_it) == ([1, 2, 4], 1)
+
+
+def _needed_to_come_back_to(window, congestion):
+    """How many answers it takes, when that window was just too large."""
+    congestion.window = window
+    answered(congestion, left(congestion), TOO_MANY)
+    return next(number for number in count(1) if answered(congestion, left(congestion), FINE) == window)
 
 
 def test_the_caller_tells_of_what_is_no_answer():
@@ -175,12 +193,16 @@ def test_a_pause_that_takes_too_long_in_all_is_none():
 def test_a_sleep_that_ended_lasted_as_long_as_it_was_asked_to():
     """Whatever the clock says: with one that stands still, nobody waits for ever."""
     slept = []
-    congestion = Congestion(1, clock=lambda: 0.0, sleep=slept.append)
+    congestion = Congestion(1, clock=lambda: 0.0, sleep=lambda seconds: slept.append(seconds) or _few(slept))
     for _ in range(2):
         congestion.pause(3, WHOLE_RUN_S)
         congestion.wait_out_pause()
 
     assert (slept, congestion.paused_s) == ([3, 3], 6)
+
+
+def _few(slept):
+    assert len(slept) < 10, "it waits for ever"
 
 
 # -- the pace -----------------------------------------------------------------------------------------------------

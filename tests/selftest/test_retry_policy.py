@@ -1,10 +1,13 @@
 """When a request is sent again, and how long that waits."""
 
 import pytest
+import requests
 
+from environments.door.congestion import Congestion
+from environments.door.outgoing import Intent, Sending
 from environments.door.retry_policy import RetryPolicy, retry_after
-from spec.exchange import Response
-from tests.selftest.exchanges import answer
+from spec.exchange import FailureKind, Response
+from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 
 NOON = "Sat, 01 Jan 2000 12:00:00 GMT"
@@ -26,6 +29,21 @@ A_MINUTE_LATER = "Sat, 01 Jan 2000 12:01:00 GMT"
 def test_a_time_to_come_again_is_read_by_the_clock_of_the_service(headers, seconds):
     """Seconds, or a date that counts from the header Date: the clocks of two machines differ."""
     assert retry_after(Response(429, headers, b"")) == seconds
+
+
+def test_a_run_waits_before_it_claims_a_code_again():
+    """A run that is stopped while it waits has claimed nothing: what is sent again, and an execution after a 429."""
+    done = []
+    policy = RetryPolicy(Congestion(clock=lambda: 0.0, sleep=lambda seconds: done.append(round(seconds, 3))))
+    request = requests.Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1").prepare()
+    execution = Sending(request, Intent("executePix", valid=True), lambda _: done.append("sent"), "TX-1", True)
+    execution.exchange = limited("7")
+    policy.repeat(execution)
+    policy.slow_executions(execution)
+    execution.exchange = failed(FailureKind.NO_CONNECTION, "executePix")
+    policy.repeat(execution)
+
+    assert done == [7.0, 0.3, "sent", 0.3, "sent"]
 
 
 def limited(seconds):
