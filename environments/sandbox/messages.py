@@ -88,4 +88,4 @@ def milliseconds(body: Mapping[str, object], name: str = "date") -> int:
 
 def _is_unicode(value: str) -> bool:
     """JSON can escape half of a surrogate pair, which neither UTF-8 nor SQLite can hold."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

@@ -12,6 +12,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import ClassVar, NoReturn, cast
 from urllib.parse import unquote_to_bytes
 
@@ -82,8 +83,7 @@ class HttpService:
 
     def routes_of(self, path: str) -> list[tuple[str, str, str | None]]:
         """Method, operationId and undecoded path parameter of every route that has this path."""
-        patterns = ((method, name, re.sub(r"{\w+}", "([^/]+)", template)) for method, template, name in self.ROUTES)
-        found = ((method, name, re.fullmatch(pattern, path)) for method, name, pattern in patterns)
+        found = ((method, name, _pattern(template).fullmatch(path)) for method, template, name in self.ROUTES)
         return [(method, name, match[1] if match.re.groups else None) for method, name, match in found if match]
 
     def decode(self, segment: str) -> str:
@@ -160,3 +160,9 @@ def _members(pairs: list[tuple[str, object]]) -> Data:
     if len(members) < len(pairs):
         raise ValueError("a repeated member")
     return members
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """A path of the interface, with a group for its parameter."""
+    return re.compile(re.sub(r"{\w+}", "([^/]+)", template))

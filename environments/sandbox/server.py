@@ -185,8 +185,10 @@ class _Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if not path.startswith("/"):  # such as http://host/v1/accounts
             path = urlsplit(path).path
-        names = {name.lower() for name in self.headers}
-        headers = {name: ",".join(self.headers.get_all(name, [])) for name in names}
+        headers: dict[str, str] = {}
+        for name, value in self.headers.items():
+            before = headers.get(name.lower())
+            headers[name.lower()] = value if before is None else f"{before},{value}"
         return Request(self.command, path, query, headers, body)
 
     def _send(self, response: Response) -> None:

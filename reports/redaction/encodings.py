@@ -8,6 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from html.entities import html5
 
 _ESCAPE = re.compile(
@@ -73,7 +74,7 @@ def readings(text: str) -> Iterator[Reading]:
     whole = Reading(text)
     yield whole
     if _IS_APART.search(text):
-        yield _undone(whole, lambda match: "", _APART)
+        yield _undone(whole, lambda between: "", _APART)
     seen = {text}
     for undo in (_character, _careful):
         reading = whole
@@ -90,16 +91,16 @@ def readings(text: str) -> Iterator[Reading]:
 
 def unescape(text: str) -> str:
     """The text with its percent, JSON and HTML escapes undone once."""
-    return _ESCAPE.sub(_character, text)
+    return _ESCAPE.sub(lambda match: _character(match.group()), text)
 
 
-def _undone(below: Reading, undo: Callable[[re.Match[str]], str], escape: re.Pattern[str] = _ESCAPE) -> Reading:
+def _undone(below: Reading, undo: Callable[[str], str], escape: re.Pattern[str] = _ESCAPE) -> Reading:
     pieces: list[str] = []
     here, there = [], []
     last = length = 0
     for match in escape.finditer(below.text):
         start, end = match.span()
-        character = undo(match)
+        character = undo(match.group())
         pieces += (below.text[last:start], character)
         length += start - last + len(character)
         last = end
@@ -108,8 +109,8 @@ def _undone(below: Reading, undo: Callable[[re.Match[str]], str], escape: re.Pat
     return Reading("".join([*pieces, below.text[last:]]), below, tuple(here), tuple(there))
 
 
-def _character(match: re.Match[str]) -> str:
-    escape = match.group()
+@lru_cache(10_000)
+def _character(escape: str) -> str:
     if escape[0] == "%":
         return chr(int(escape[1:], 16))
     if escape[0] == "\\":
@@ -121,10 +122,11 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if code < 0x110000 else escape
 
 
-def _careful(match: re.Match[str]) -> str:
+@lru_cache(10_000)
+def _careful(escape: str) -> str:
     """Encoders escape neither letters nor digits; control characters are in no value."""
-    character = _character(match)
-    return match.group() if character.isascii() and (character.isalnum() or character < " ") else character
+    character = _character(escape)
+    return escape if character.isascii() and (character.isalnum() or character < " ") else character
 
 
 def spellings(value: str) -> set[str]:

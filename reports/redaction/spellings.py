@@ -37,7 +37,7 @@ class Beside(Enum):
         return self is Beside.ANYTHING or not (_LEFT.search(before) or _RIGHT.match(after))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sought:
     """One spelling of a value. `shown` stands for it, `inexact` where it differs from `exact`; None: its mask.
 

@@ -98,10 +98,10 @@ def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
 
 
 @pytest.mark.parametrize("service", [echoing.Echoes, echoing.EchoesAsAMediaType], ids=lambda made: made.__name__)
-def test_nothing_leaves_a_parallel_run_with_generated_traffic(service, tmp_path):
-    """What workers send and count, what the journal keeps, and what Hypothesis keeps, is redacted."""
+def test_nothing_leaves_a_worker_with_generated_traffic(service, tmp_path):
+    """What a worker sends and counts, what the journal keeps, and what Hypothesis keeps, is redacted."""
     with service() as raw:
-        result = canary_run(raw, tmp_path, *LOUD, "-n", "2", "-m", "property or not property", "--examples=2")
+        result = canary_run(raw, tmp_path, *LOUD, "-n", "1", "-m", "property or not property", "--examples=2")
 
     assert leaks(result, tmp_path) == []
 
@@ -169,13 +169,13 @@ def test_names_of_members_are_looked_at_in_part():
     ("spill", "options"),
     [
         ("failing tests", ()),
-        ("failing tests", ("-n", "2")),
+        ("failing tests", ("-n", "1")),
         ("an internal error", ()),
-        ("an internal error", ("-n", "2")),
+        ("an internal error", ("-n", "1")),
         ("a crash at the start", ()),
         ("a crash at the end", ()),
     ],
-    ids=lambda value: value if isinstance(value, str) else "parallel" * bool(value) or "alone",
+    ids=lambda value: value if isinstance(value, str) else "in a worker" * bool(value) or "alone",
 )
 def test_nothing_leaves_when_the_suite_itself_fails(spill, options, tmp_path):
     """Exceptions, locals, prints, logs, warnings, skips and internal errors are redacted."""
