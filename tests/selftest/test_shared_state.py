@@ -34,6 +34,7 @@ from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.serving import Raw
 from tests.traffic.preparing import prepare_one
+from tests.traffic.registrar import Registrar
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 DROPPED = Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
@@ -569,3 +570,28 @@ def test_what_another_thread_sends_prepares_no_transfer_of_this_one(locked, meet
 
     assert statuses(found) == [200, 200]
     assert len(list(a_run.door.guard.prepared.not_executed())) == (1 if locked else 2)
+
+
+@with_and_without_a_lock
+def test_two_threads_do_not_delete_the_same_synthetic_key(locked, meeting, service, tmp_path, monkeypatch):
+    """The second deletion would be refused, and it was valid."""
+    a_run, profile = Run(service, tmp_path, parallel=2), profile_of(tmp_path)
+    made = a_run.client.send("registerPixKey", ACCOUNT, json={"pixKey": "pixconf-1@x.example", "pixKeyType": "EMAIL"})
+    first, second = (Registrar(a_run.client, profile) for _ in range(2))
+    meeting.condition(a_run.door.in_flight, "_changed")
+    monkeypatch.setattr(first, "undo", stopping_before(first.undo, meeting))
+    if not locked:
+        monkeypatch.setattr(a_run.door.in_flight, "alone", nullcontext)
+    meeting.of(lambda: first.undo_invalid(made), lambda: second.undo_invalid(made))
+    deletions = [seen for seen in a_run.door.exchanges if seen.operation == "deletePixKey"]
+
+    assert a_run.door.keys.state("pixconf-1@x.example") is KeyState.DELETED
+    assert (len(deletions) == 1) is locked
+
+
+def stopping_before(call, meeting):
+    def stopping(*args):
+        meeting.stop()
+        return call(*args)
+
+    return stopping

@@ -207,8 +207,11 @@ class Registrar:
             return
         sent = read_json(exchange.request.body).value
         key = sent.get("pixKey") if isinstance(sent, dict) else None
-        if isinstance(key, str) and MARK in key and self.keys.state(key) is KeyState.REGISTERED:
-            self.undo(exchange, PixKey(str(sent.get("pixKeyType")), key))
+        if not isinstance(key, str) or MARK not in key or self.keys.state(key) is not KeyState.REGISTERED:
+            return
+        with self.client.door.in_flight.alone():
+            if self.keys.state(key) is KeyState.REGISTERED:  # no other thread has deleted it meanwhile
+                self.undo(exchange, PixKey(str(sent.get("pixKeyType")), key))
 
     def delete(self, key: PixKey, *, valid: bool) -> Exchange:
         """Delete a key as the profile says. `valid` where it was registered just now."""
