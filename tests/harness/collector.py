@@ -114,7 +114,7 @@ class Collector:
 
     def _reproducing(self, recording: Recording) -> list[Evidence]:
         """Where no file holds the evidence, that of the terminal: one exchange for each requirement that fails."""
-        if self._shows:
+        if self._shows or not recording.failing:
             return []
         by_number = self._by_number()
         first = [by_number[number] for result in recording.failing for number in result.exchanges[:1]]

@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from junitparser import JUnitXml
 
 from environments.sandbox import Server, Service
 from spec.requirements import ledger
+from tests.selftest.junit_files import written
 from tests.selftest.services.forking import ROOT, run_pytest
 from tests.selftest.services.running import environment
 
@@ -77,10 +77,11 @@ def test_evidence_numbers_lead_to_exchanges(sandbox_run):
 
 
 def test_junit_has_one_case_a_requirement(sandbox_run):
-    """junit.xml is written from the same results; the run itself comes first."""
-    cases = [case for suite in JUnitXml.fromfile(str(sandbox_run[1] / "junit.xml")) for case in suite]
+    """junit.xml is written from the same results; the run itself comes first, and none is red."""
+    found = written(sandbox_run[1])
 
-    assert [case.name for case in cases] == ["run", *ledger()]
+    assert list(found) == ["run", *ledger()]
+    assert {result[0] for result in found.values() if result} <= {"skipped"}
 
 
 def test_files_are_their_owners_alone(sandbox_run):
@@ -139,16 +140,19 @@ def test_variables_of_ci_are_not_shown():
 
 
 def test_dead_server_is_unreachable(tmp_path):
-    """A dead target ends the run with exit status 7 and a report that blames nobody."""
+    """A dead target ends the run with exit status 7 and reports that blame nobody and say why nothing was tested."""
     result = run("--base-url=http://127.0.0.1:9", f"--report-dir={tmp_path}", PIX_SANDBOX_TOKEN="t")
-    document = json.loads((tmp_path / "conformance.json").read_text("utf-8"))
+    document, cases = json.loads((tmp_path / "conformance.json").read_text("utf-8")), written(tmp_path)
 
     assert result.returncode == 7
-    assert "http://127.0.0.1:9 cannot be reached: the connection is refused" in result.stdout
+    assert "http://127.0.0.1:9 cannot be reached: the connection is refused; this is no verdict" in result.stdout
     assert document["verdict"] == "unreachable"
     assert f"{document['headline']}\n" in result.stdout
     assert f"report: {tmp_path / 'report.html'}\n" in result.stdout
     assert not [row for row in document["requirements"] if row["verdict"] == "fail"]
+    assert cases["run"] == ("error", document["headline"])
+    why = "not-exercised: the target cannot be reached: the connection is refused"
+    assert cases["executePix.digit.type"] == ("skipped", why)
 
 
 def test_selection_by_id():

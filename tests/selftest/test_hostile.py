@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -101,17 +100,6 @@ def test_reports_are_whole_and_plain(case, ends):
 
     assert set(files) == {"conformance.json", "junit.xml", "report.html"}
     assert not [mark for mark in "\x00\x07\x1b\x9b\u202e" for text in (*files.values(), result.output) if mark in text]
-
-
-def test_a_refused_connection_ends_the_run_in_one_line(tmp_path):
-    """Nobody listens: exit status 7, and the report says that this is no verdict on the service."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    result = run(write_profile(tmp_path, address))
-
-    assert result.status == 7
-    assert f"{address} cannot be reached: the connection is refused; this is no verdict" in result.output
-    assert result.document["verdict"] == GONE
 
 
 def test_a_service_that_dies_leaves_what_was_learned(ends):

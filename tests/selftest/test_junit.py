@@ -3,26 +3,16 @@
 import json
 import os
 import signal
-import socket
-from xml.etree import ElementTree
 
 import pytest
 
 from reports.junit import junit
 from reports.verdicts import RunVerdict
-from spec.requirements import ledger
+from tests.selftest.junit_files import results, suite_of, written
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.waiting import PausesAt, await_event
 
-MAY_HOLD = {
-    "testsuites": (set(), {"testsuite"}),
-    "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}, {"testcase"}),
-    "testcase": ({"name", "classname", "time"}, {"skipped", "error", "failure", "system-out"}),
-    **dict.fromkeys(("skipped", "error", "failure"), ({"message", "type"}, set())),
-    "system-out": (set(), set()),
-}
-"""Attributes and children by element: what junit-10.xsd of Jenkins allows, as far as it is used here."""
 NOTE = "the token was refused by every operation (401): the set-up is at fault, check auth"
 
 
@@ -44,28 +34,6 @@ def document(verdict, *rows, notes=()):
         "notes": list(notes),
         "requirements": list(rows),
     }
-
-
-def suite_of(text):
-    """The one testsuite, once its elements, attributes and counts are those that CI systems expect."""
-    root = ElementTree.fromstring(text)
-    for element in root.iter():
-        attributes, children = MAY_HOLD[element.tag]
-        assert set(element.attrib) <= attributes, element.tag
-        assert {child.tag for child in element} <= children, element.tag
-    (suite,) = root
-    counted = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-    assert {name: suite.get(name) for name in counted} == {
-        name: str(len(list(suite.iter(tag)))) for name, tag in counted.items()
-    }
-    return suite
-
-
-def results(suite):
-    """The result of each case by name: its element and message; None for one that passed."""
-    found = {case.get("name"): [child for child in case if child.tag != "system-out"] for case in suite}
-    assert len(found) == len(suite)
-    return {name: (of[0].tag, of[0].get("message")) if of else None for name, of in found.items()}
 
 
 @pytest.mark.parametrize("verdict", ["unreachable", "interrupted", "internal-error", "incomplete", "nothing-selected"])
@@ -129,41 +97,11 @@ def test_a_known_failure_is_skipped_with_its_reason():
 # -- files of whole runs ------------------------------------------------------------------------------------------
 
 
-def written(folder):
-    """The results in the file of a run, of which each skipped one has a reason."""
-    found = results(suite_of((folder / "report" / "junit.xml").read_text()))
-    assert not [name for name, result in found.items() if result and (result[1] or ": ").endswith(": ")]
-    return found
-
-
 def headline(folder, verdict):
     """The headline in the conformance.json of a run, which ended with that verdict."""
     document = json.loads((folder / "report" / "conformance.json").read_text())
     assert document["verdict"] == verdict
     return document["headline"]
-
-
-def test_the_file_of_a_green_run(tmp_path):
-    """One case for each requirement after that of the run, and none is red."""
-    run(write_profile(tmp_path, "embedded", auth=None))
-    found = written(tmp_path)
-
-    assert list(found) == ["run", *ledger()]
-    assert {result[0] for result in found.values() if result} <= {"skipped"}
-
-
-def test_the_file_of_an_unreachable_run(tmp_path):
-    """Nobody listens: the run is an error, and each requirement says why it was not tested."""
-    with socket.socket() as held:  # bound and not listening: nobody else gets the port meanwhile
-        held.bind(("127.0.0.1", 0))
-        run(write_profile(tmp_path, f"http://127.0.0.1:{held.getsockname()[1]}"))
-    found = written(tmp_path)
-
-    assert found["run"] == ("error", headline(tmp_path, "unreachable"))
-    assert found["executePix.digit.type"] == (
-        "skipped",
-        "not-exercised: the target cannot be reached: the connection is refused",
-    )
 
 
 @pytest.mark.parametrize(
@@ -175,7 +113,7 @@ def test_the_file_of_a_run_that_tested_nothing(options, verdict, tmp_path):
     with hostile.RedirectsInALoop() as service:
         run(write_profile(tmp_path, service.base_url), *options)
 
-    assert written(tmp_path)["run"] == ("error", headline(tmp_path, verdict))
+    assert written(tmp_path / "report")["run"] == ("error", headline(tmp_path, verdict))
 
 
 def test_the_file_of_an_interrupted_run(tmp_path):
@@ -185,4 +123,4 @@ def test_the_file_of_an_interrupted_run(tmp_path):
         os.kill(process.pid, signal.SIGTERM)
         process.communicate()
 
-    assert written(tmp_path)["run"] == ("error", headline(tmp_path, "interrupted"))
+    assert written(tmp_path / "report")["run"] == ("error", headline(tmp_path, "interrupted"))

@@ -1,0 +1,41 @@
+"""Reads junit.xml as CI systems do."""
+
+from xml.etree import ElementTree
+
+MAY_HOLD = {
+    "testsuites": (set(), {"testsuite"}),
+    "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}, {"testcase"}),
+    "testcase": ({"name", "classname", "time"}, {"skipped", "error", "failure", "system-out"}),
+    **dict.fromkeys(("skipped", "error", "failure"), ({"message", "type"}, set())),
+    "system-out": (set(), set()),
+}
+"""Attributes and children by element: what junit-10.xsd of Jenkins allows, as far as it is used here."""
+
+
+def suite_of(text):
+    """The one testsuite, once its elements, attributes and counts are those that CI systems expect."""
+    root = ElementTree.fromstring(text)
+    for element in root.iter():
+        attributes, children = MAY_HOLD[element.tag]
+        assert set(element.attrib) <= attributes, element.tag
+        assert {child.tag for child in element} <= children, element.tag
+    (suite,) = root
+    counted = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    assert {name: suite.get(name) for name in counted} == {
+        name: str(len(list(suite.iter(tag)))) for name, tag in counted.items()
+    }
+    return suite
+
+
+def results(suite):
+    """The result of each case by name: its element and message; None for one that passed."""
+    found = {case.get("name"): [child for child in case if child.tag != "system-out"] for case in suite}
+    assert len(found) == len(suite)
+    return {name: (of[0].tag, of[0].get("message")) if of else None for name, of in found.items()}
+
+
+def written(folder):
+    """The results in the file of a run, of which each skipped one has a reason."""
+    found = results(suite_of((folder / "junit.xml").read_text()))
+    assert not [name for name, result in found.items() if result and (result[1] or ": ").endswith(": ")]
+    return found
