@@ -78,9 +78,10 @@ class Keys:
         self._looked_at: set[str] = set()
 
     def not_cleaned_up(self) -> list[RunKey]:
-        """The keys that the run registered, or may have, and that may still be there."""
+        """The keys that the run registered, or may have, and that may still be there: first those of the profile."""
         with self._guard:
-            return [key for key in self._keys.values() if key.state in NOT_CLEANED_UP]
+            left = [key for key in self._keys.values() if key.state in NOT_CLEANED_UP]
+        return sorted(left, key=lambda key: self._owned.get(key.value, len(self._profile_keys)))
 
     def was_there_before(self, value: str) -> bool:
         """Whether the list showed the key before the run sent its first registration."""

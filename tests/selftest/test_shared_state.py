@@ -595,3 +595,16 @@ def stopping_before(call, meeting):
         return call(*args)
 
     return stopping
+
+
+def test_what_is_left_has_the_order_of_the_profile():
+    """Keys that are registered at the same time come in any order."""
+    keys = Keys((PixKey("EMAIL", "first@x.example"), PixKey("EMAIL", "second@x.example")))
+    for key in ("pixconf-1@x.example", "second@x.example", "first@x.example"):
+        pass_by(keys, "registerPixKey", key=key)
+
+    assert [key.value for key in keys.not_cleaned_up()] == [
+        "first@x.example",
+        "second@x.example",
+        "pixconf-1@x.example",
+    ]
