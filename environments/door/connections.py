@@ -81,7 +81,8 @@ class Connections:
         if code:
             time.sleep(_SETTLES_S)
         raw, result = self._kept.attempt(request)
-        self._may_be_few |= isinstance(result, Failure) and result.kind in _LOST
+        if isinstance(result, Failure) and result.kind in _LOST:  # never taken back, by no other thread
+            self._may_be_few = True
         self._answered_at = time.monotonic() if raw is not None else float("-inf")
         if code and isinstance(result, Failure):
             self._keeps_codes = False

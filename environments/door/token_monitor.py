@@ -110,7 +110,8 @@ class TokenMonitor:
         too, fetch the token again, once, and send the request again."""
         if sending.intent.credential != VALID:
             response = sending.exchange.response
-            self._wrong_token_gets_a_page |= response is not None and is_page(response)
+            if response is not None and is_page(response):  # never taken back, by no other thread
+                self._wrong_token_gets_a_page = True
             return
         with self._guard:
             self._learn(sending)
