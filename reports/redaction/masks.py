@@ -166,7 +166,7 @@ def detect(text: str) -> Iterator[tuple[int, int, str]]:
     for match in _ALPHANUMERIC.finditer(text):
         if cnpj.is_valid(match.group().upper()):
             yield (*match.span(), "cnpj")
-    if _EIGHT_DIGITS.search(text) or "/" in text:
+    if _EIGHT_DIGITS.search(text) or ("/" in text and "." in text):  # a CNPJ of letters has both
         for match in _NUMBERS.finditer(text):
             kind = _kind(match.lastgroup or "", match.group())
             if kind and not is_masked(match.group()):
