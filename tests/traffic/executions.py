@@ -36,6 +36,7 @@ class Executions:
     prepared: set[int] = field(default_factory=set)
     unanswered: set[str] = field(default_factory=set)
     breaking: set[str] = field(default_factory=set)
+    lost_in_company: bool = False
     generous: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
@@ -105,17 +106,21 @@ def _send_synthetic_code(client: Client, found: Executions) -> None:
 
 def _send_refusable(client: Client, code: str, credential: str, found: Executions, beside: Beside) -> bool:
     """Send a code with a credential that is to be refused, beside a valid token. True where the code is spent by it.
+    Until one was executed it is sent alone, and again where company made the service lose a probe: that costs a code.
 
     A credential that got no answer is not tried again; where one breaks the service, a synthetic code reproduces that.
     """
     if credential in found.unanswered:
         return False
-    [exchange] = beside.send_with_company(_EXECUTE, partial(client.send, _EXECUTE, code, credential=credential))
+    in_company = bool(found.successes) and not found.lost_in_company
+    send = partial(client.send, _EXECUTE, code, credential=credential, alone=not in_company)
+    [exchange] = beside.send_with_company(_EXECUTE, send) if in_company else [send()]
     if not exchange.number:  # not sent: the code can still be executed
         return False
     found.refusals.append(exchange)
     if exchange.response is None:
         found.unanswered.add(credential)
+    found.lost_in_company |= in_company and (exchange.response is None or exchange.response.status >= 500)
     if (exchange.response is None or exchange.response.status >= 500) and credential not in found.breaking:
         found.breaking.add(credential)
         client.send("executePix", synthetic(), credential=credential)

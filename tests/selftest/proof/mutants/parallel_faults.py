@@ -184,7 +184,7 @@ OPEN = {
     ),
     "TakesTheTokenBare": (
         "the token is let in under another scheme",
-        lambda self, sent: self.token in sent and not sent.startswith("Bearer "), (), ("token.scheme",),
+        lambda self, sent: sent in (self.token, f"Token {self.token}"), (), ("token.scheme",),
     ),
 }  # fmt: skip
 for _operation in ("executePix", "registerPixKey"):
