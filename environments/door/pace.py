@@ -11,13 +11,13 @@ from collections import deque
 
 _LOOK_BACK_S = 1.0
 """The stretch of time whose answers show what the service lets in."""
-_FIRST_GUESS = 10.0
+_FIRST_GUESS = 16.0
 """Requests a second that are let in, where less was seen: a service with a small allowance shows little at first."""
 _SLOWEST = 4.0
 """Below this many requests a second, only the pauses slow a run down."""
 _MOST_DROP, _LEAST_DROP = 0.8, 0.97
 _MARGIN = 0.05
-_FIRST_STRETCH_S, _LONGEST_STRETCH_S = 1.0, 8.0
+_FIRST_STRETCH_S, _LONGEST_STRETCH_S = 2.0, 8.0
 
 
 class Pace:

@@ -231,6 +231,17 @@ def test_a_limit_of_the_rate_is_nearly_reached(limit, headers, parallel, delay):
     assert len(run.sent) < 800
 
 
+@pytest.mark.parametrize("every", [13, 40])
+@pytest.mark.parametrize("headers", [(), IN_A_SECOND], ids=["429", "429 with Retry-After"])
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+def test_an_execution_finds_room(limit, headers, every):
+    """It is sent once, so what was sent before it leaves room: a 429 would cost the code. The first one may be early."""
+    run = Limited(limit(), 1, 0.0, Response(429, headers, b""))
+    run.send(40)
+
+    assert set(run.execute_among(600, every)) == {200}
+
+
 @pytest.mark.parametrize("parallel", [1, 4, 16])
 @pytest.mark.parametrize("rate", [5, 50])
 def test_the_limit_may_be_another_one(rate, parallel):

@@ -113,6 +113,25 @@ class Limited:
         """How many were not let in."""
         return sum(answer.status != 200 for answer in self.answers)
 
+    def execute_among(self, requests_in_all, every):
+        """Send one after the other; each so many is an execution, which is sent once. The statuses of these."""
+        found = []
+
+        def act():
+            for number in range(requests_in_all):
+                if number % every:
+                    self._send_one()
+                    continue
+                url = "http://127.0.0.1:1/v1/execute/pix/TX-1"
+                intent = Intent("executePix", valid=True)
+                execution = Sending(requests.Request("GET", url).prepare(), intent, self._attempt, "TX-1", True)
+                self.retry_policy.slow_executions(execution)
+                self._attempt(execution)
+                found.append(execution.exchange.response.status)
+
+        self.time.run(act)
+        return found
+
     def _send_one(self):
         request = requests.Request("GET", "http://127.0.0.1:1/v1/accounts").prepare()
         sending = Sending(request, Intent("listAccounts", valid=self.valid), self._attempt)
