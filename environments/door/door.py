@@ -135,6 +135,7 @@ class Door(BaseAdapter):
         sending = Sending(
             request, intent, self._attempt_once, self.permission.code_in(request), self._has_token(request)
         )
+        sending.meeting = self.in_flight.take_meeting()
         try:
             with sending.held:
                 for policy in self._before:
@@ -166,6 +167,8 @@ class Door(BaseAdapter):
         with self.in_flight.on_the_wire() as present:
             self.congestion.wait_for_turn(sending)
             self.token_monitor.renew(sending)
+            if sending.meeting:
+                sending.meeting.wait()
             with self.lockout.watching(sending):
                 self._send_and_record(sending, present)
             self.congestion.notice(sending)

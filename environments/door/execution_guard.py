@@ -47,6 +47,7 @@ class ExecutionGuard:
         self._budget, self._journal, self._token = budget, journal, token
         self._refused_token: str | None = None
         self._spent: set[str] = set()
+        self._together: frozenset[str] = frozenset()
         self._once_more: set[str] = set()
         self._asked_twice: set[str] = set()
         self._guard = threading.Lock()
@@ -62,7 +63,8 @@ class ExecutionGuard:
         """Until the answer to a real code stands, no other process of the run sends one. NotSentError for a code that
         was sent before, or is kept back; JournalError."""
         if sending.code:
-            sending.held.enter_context(self._journal.turn())
+            if sending.code not in self._together:
+                sending.held.enter_context(self._journal.turn())
             self.refuse(sending.code, executes=sending.executes)
 
     def refuse(self, code: str, *, executes: bool) -> None:
@@ -106,6 +108,12 @@ class ExecutionGuard:
     def resends_by_option(self) -> bool:
         """Whether a later run sends a code of this one only where --resend-code names it."""
         return self._journal.across_runs
+
+    def permit_together(self, *codes: str) -> bool:
+        """Let codes be executed at the same time, to see whether their answers are mixed up. False where that is not
+        permitted: only at a loopback target. The caller sees to it that the run prepared the codes itself."""
+        self._together = frozenset() if self._journal.across_runs else frozenset(codes)
+        return bool(self._together)
 
     def permit_once_more(self, code: str) -> bool:
         """Let a code be executed a second time, to see whether money moves again. False where that is not permitted:

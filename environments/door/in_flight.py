@@ -25,6 +25,7 @@ from filelock import FileLock, Timeout
 
 _LOOK_S = 0.002
 """How often a process looks for a free place, where others of the run share them."""
+_MEETS_S = 1.0
 
 
 @dataclass(eq=False)
@@ -32,6 +33,23 @@ class Presence:
     """One request on the wire. `beside` counts the others that were there at any time of it."""
 
     beside: int = 0
+
+
+class Meeting:
+    """Two requests that leave at the same moment; where one does not come in time, the other one goes on."""
+
+    def __init__(self) -> None:
+        self._barrier = threading.Barrier(2)
+
+    def wait(self) -> None:
+        """Wait for the other request. A request that is sent again does not wait again."""
+        with suppress(threading.BrokenBarrierError):
+            self._barrier.wait(_MEETS_S)
+        self.call_off()
+
+    def call_off(self) -> None:
+        """Let the other request go on."""
+        self._barrier.abort()
 
 
 class InFlight:
@@ -86,6 +104,21 @@ class InFlight:
                 yield
         finally:
             self._let_others_in()
+
+    @contextmanager
+    def meeting(self, meeting: Meeting) -> Iterator[None]:
+        """The next request of this thread leaves at the same moment as another one."""
+        self._local.meeting = meeting
+        try:
+            yield
+        finally:
+            self._local.meeting = None
+            meeting.call_off()
+
+    def take_meeting(self) -> Meeting | None:
+        """The meeting of the next request of this thread, if any; it has it alone."""
+        meeting, self._local.meeting = getattr(self._local, "meeting", None), None
+        return meeting
 
     @contextmanager
     def background(self) -> Iterator[None]:

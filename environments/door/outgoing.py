@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from environments.door.authorization import VALID
+from environments.door.in_flight import Meeting
 from spec.exchange import Exchange, Request
 from spec.interface import MONEY, operations
 
@@ -56,7 +57,8 @@ class Sending:
     `code` is the real transaction code in its path, `with_token` says that it carries the access token, under whatever
     scheme. `place` is its place in the order in which requests left the process. `attempt` sends it once, by the
     policies around one attempt, and sets `exchange`. `in_company` is an answer that other requests on the wire may have
-    caused, where another one stands by now. `held` is closed when the answer stands.
+    caused, where another one stands by now.
+    `meeting` is with a request that leaves at the same moment. `held` is closed when the answer stands.
     """
 
     request: requests.PreparedRequest
@@ -69,6 +71,7 @@ class Sending:
     claimed: bool = False
     raw: requests.Response | None = None
     in_company: Exchange | None = None
+    meeting: Meeting | None = None
     exchange: Exchange = field(init=False)
 
     @property

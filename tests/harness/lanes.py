@@ -100,6 +100,7 @@ class _Threads:
     def __init__(self, most: int) -> None:
         self._most = most
         self._executor: Executor | None = None
+        self._guard = threading.Lock()
 
     def submit(self, run: Callable[..., None], argument: object) -> None:
         self._executor = self._executor or ThreadPoolExecutor(self._most, thread_name_prefix="pix-lane")

@@ -6,18 +6,29 @@ valid requests that do nothing are under way beside those that must be refused.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from environments.door.client import Client
+from environments.door.in_flight import Meeting
 from environments.door.permission import synthetic
 from spec.exchange import Exchange
 from tests.harness.lanes import Lanes, Part
 
 T = TypeVar("T")
 Send = Callable[[], Exchange]
+
+
+_MOST_COMPANY = 4
+_COMES_EVERY_S = 0.02
+"""How many requests come and go beside an execution, and how long after the one before was answered."""
+
+
+def _nothing() -> None:
+    """Stands for the company that a request does not have."""
 
 
 class Beside:
@@ -45,10 +56,44 @@ class Beside:
 
     def send_with_company(self, operation: str, *sends: Send) -> list[Exchange]:
         """Send these, each beside a valid token or a valid request that does nothing, to the same operation."""
-        company = [each for _ in sends if self.is_possible and (each := self._company(operation))]
-        pairs: list[Callable[[], Any]] = [each for pair in zip(company, sends, strict=False) for each in pair]
-        answers = self.send_all([*pairs, *sends[len(company) :]])
-        return answers[1 : 2 * len(company) : 2] + answers[2 * len(company) :]
+        sent: list[Callable[[], Any]] = []
+        for send in sends:
+            company = self._company(operation) if self.is_possible else None
+            sent += self._meeting(company, send) if company else [_nothing, send]
+        return self.send_all(sent)[1::2]
+
+    def send_in_company(self, operation: str, send: Send) -> Exchange:
+        """Send it while requests of the same operation come and go that do nothing."""
+        answered = threading.Event()
+
+        def keep_company() -> None:
+            for _ in range(_MOST_COMPANY):
+                if company := self._company(operation):
+                    company()
+                if answered.wait(_COMES_EVERY_S):
+                    return
+
+        def send_and_tell() -> Exchange:
+            try:
+                return send()
+            finally:
+                answered.set()
+
+        exchange: Exchange = self.send_all(self._meeting(send_and_tell, keep_company))[0]
+        return exchange
+
+    def send_together(self, *sends: Send) -> list[Exchange]:
+        """Send two requests so that they leave at the same moment."""
+        return self.send_all(self._meeting(*sends))
+
+    def _meeting(self, *sends: Callable[[], Any]) -> list[Any]:
+        meeting, in_flight = Meeting(), self._client.door.in_flight
+
+        def met(send: Callable[[], Any]) -> Any:
+            with in_flight.meeting(meeting):
+                return send()
+
+        return [partial(met, send) for send in sends]
 
     def _company(self, operation: str) -> Callable[[], Any] | None:
         offered = self._offered.get(operation, deque())

@@ -53,15 +53,39 @@ def execute(
     and gives their codes: it is called when the supplied codes were sent."""
     found, beside = Executions(missing=NO_CODE), beside or Beside(client)
     with suppress(UnreachableError):  # what was learned until then is judged
-        _send_synthetic_code(client, found)
+        _send_synthetic_code(client, found, beside)
         spends = spending_of(client, profile)
+        codes = len(spends.codes) + spends.prepared
+        pair: list[str] = []
         for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared, found)):
-            names = of_code(token, index, len(spends.codes) + spends.prepared)
-            if not any(_send_refusable(client, code, name, found, beside) for name in names):
+            names = of_code(token, index, codes)
+            if any(_send_refusable(client, code, name, found, beside) for name in names):
+                continue
+            if was_prepared and index >= codes - 2 and _may_pair(found, beside):
+                pair.append(code)
+            else:
                 _execute_one(client, code, was_prepared, found, beside)
             if client.door.guard.keep_codes_back():
                 return found
+        _execute_together(client, pair, found, beside)
     return found
+
+
+def _may_pair(found: Executions, beside: Beside) -> bool:
+    """Whether an execution may wait for another one, to be sent at the same time."""
+    return beside.is_possible and bool(found.successes) and all(map(succeeded, found.answers))
+
+
+def _execute_together(client: Client, codes: list[str], found: Executions, beside: Beside) -> None:
+    """Execute two transfers that the run prepared at the same time, on this machine; else one after the other."""
+    if len(codes) == 2 and client.door.guard.permit_together(*codes):
+        sends = (partial(client.send, _EXECUTE, code, valid=True, in_company=True) for code in codes)
+        answers = beside.send_together(*sends)
+        found.answers += answers
+        found.prepared |= {answer.number for answer in answers}
+        return
+    for code in codes:
+        _execute_one(client, code, True, found, beside)
 
 
 def spending_of(client: Client, profile: Profile) -> Spending:
@@ -95,12 +119,13 @@ def _codes(
             yield code, True
 
 
-def _send_synthetic_code(client: Client, found: Executions) -> None:
+def _send_synthetic_code(client: Client, found: Executions, beside: Beside) -> None:
     """The right token comes last, and wrong ones with a real code right behind it. What the others are compared with is
     alone on the wire: that a service is busy tells no credential from another."""
     code = synthetic()
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token", alone=True)
-    found.other_schemes = [client.send("executePix", code, credential=scheme) for scheme in OTHER_SCHEMES]
+    schemes = (partial(client.send, _EXECUTE, code, credential=scheme) for scheme in OTHER_SCHEMES)
+    found.other_schemes = beside.send_with_company(_EXECUTE, *schemes)
     found.unknown = client.send("executePix", code, alone=True)
 
 
@@ -138,7 +163,7 @@ def _execute_one(client: Client, code: str, was_prepared: bool, found: Execution
         return
     in_company = bool(found.successes) and all(map(succeeded, found.answers))
     send = partial(client.send, _EXECUTE, code, valid=True, in_company=in_company)
-    [exchange] = beside.send_with_company(_EXECUTE, send) if in_company else [send()]
+    exchange = beside.send_in_company(_EXECUTE, send) if in_company else send()
     found.answers.append(exchange)
     if was_prepared:
         found.prepared.add(exchange.number)

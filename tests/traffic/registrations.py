@@ -113,7 +113,7 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
     registrar.look()
     for turn in range(rounds):
         if turn and registrar.beside.is_possible:
-            _register_beside_each_other(registrar, free, wrong)
+            free = _register_beside_each_other(registrar, free, wrong)
         else:
             free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
     send(registrar, _without_token((keys[0], name) for name in wrong.rest()))
@@ -207,18 +207,24 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
     return registrar.undo(exchange, key) and registrar.keys.state(key.key) not in _STAYS
 
 
-def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: OfKeys) -> None:
-    """Register keys at the same time that were registered one after the other before, and delete them. One that the list
-    does not show, although it showed all of them before, is lost."""
-    attempts = [Attempt(Attempted.WITHOUT_A_TOKEN, keys[-1], keys[-1].type, name) for name in wrong.rest() if keys]
-    valid = [partial(registrar.register, key) for key in keys]
-    sent = registrar.beside.send_all([*valid, *(partial(_try, registrar, attempt) for attempt in attempts)])
-    answers, tried = sent[: len(keys)], sent[len(keys) :]
+def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: OfKeys) -> list[PixKey]:
+    """Register keys at the same time that were registered one after the other before, beside wrong tokens for the last
+    one, and delete them. A key that the list does not show, although it showed all of them before, is lost."""
+    together, last = (keys[:-1], keys[-1:]) if len(keys) > 1 else (keys, [])
+    attempts = list(_without_token((key, name) for key in last for name in wrong.take() + wrong.take()))
+    sent = registrar.beside.send_all(
+        [
+            *(partial(registrar.register, key) for key in together),
+            *(partial(_try, registrar, each) for each in attempts),
+        ]
+    )
+    answers, tried = sent[: len(together)], sent[len(together) :]
     registrar.found.fresh += answers
     registrar.found.tried[Attempted.WITHOUT_A_TOKEN] += tried
-    found = list(zip(answers, keys, strict=True))
+    found = list(zip(answers, together, strict=True))
     look_for_lost(registrar, [(exchange, key) for exchange, key in found if registered(exchange)])
-    registrar.undo_all([*found, *((exchange, keys[-1]) for exchange in tried if registered(exchange))])
+    registrar.undo_all([*found, *((exchange, key) for key in last for exchange in tried if registered(exchange))])
+    return [key for key in last if _register_new(registrar, key, wrong, repeat=False)]
 
 
 def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
