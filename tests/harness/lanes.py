@@ -103,7 +103,8 @@ class _Threads:
         self._guard = threading.Lock()
 
     def submit(self, run: Callable[..., None], argument: object) -> None:
-        self._executor = self._executor or ThreadPoolExecutor(self._most, thread_name_prefix="pix-lane")
+        with self._guard:
+            self._executor = self._executor or ThreadPoolExecutor(self._most, thread_name_prefix="pix-lane")
         with suppress(RuntimeError):  # it is closed: the run ends
             self._executor.submit(run, argument)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, zip_longest
 from typing import Any
 from uuid import uuid4
 
@@ -106,10 +107,8 @@ def _most_refused(keys: tuple[PixKey, ...], *, deletes: bool) -> int:
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
     free, rounds = given(keys), ROUNDS if registrar.deletes else 1
     wrong = OfKeys(token, keys, registrations=rounds * len(free))
-    send(registrar, undocumented(keys))
-    send(registrar, _without_token(wrong.first))
-    if registrar.deletes:
-        send(registrar, _other_schemes(keys))
+    probes = [*_without_token(wrong.first), *(_other_schemes(keys) if registrar.deletes else ())]
+    send(registrar, _arranged(registrar, list(undocumented(keys)), probes))
     registrar.look()
     for turn in range(rounds):
         if turn and registrar.beside.is_possible:
@@ -153,6 +152,14 @@ def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
 def _try(registrar: Registrar, attempt: Attempt) -> Exchange:
     key = replace(attempt.key, type=attempt.type)
     return registrar.register(key, credential=attempt.credential, valid=False)
+
+
+def _arranged(registrar: Registrar, with_token: list[Attempt], probes: list[Attempt]) -> list[Attempt]:
+    """The attempts in turn where they are sent beside each other, so that probes have a valid token for company."""
+    if not registrar.beside.is_possible:
+        return [*with_token, *probes]
+    each = chain.from_iterable(zip_longest(with_token, reversed(probes)))
+    return [attempt for attempt in each if attempt]
 
 
 def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
