@@ -170,7 +170,7 @@ def may_be_registered(exchange: Exchange) -> bool:
     return not is_refusal(exchange.response) and not exchange.response.json.readable
 
 
-_OUTCOME_UNKNOWN = (FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP)
+_OUTCOME_UNKNOWN = (FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP, FailureKind.LIMIT)
 
 
 def _is_execution_result(members: Mapping[str, Any]) -> bool:

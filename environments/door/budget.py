@@ -12,6 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, Sending
 from environments.profiles.profile import Profile
 
@@ -21,7 +22,7 @@ class Budget:
 
     def __init__(self, *, requests: int, executions: int, rate: float | None, shared: Path | None = None) -> None:
         self._requests, self._executions, self._rate = requests, executions, rate
-        self._shared = shared
+        self._shared, self.ending = shared, Ending()
         self._counts: dict[str, float] = {}
         self._guard = threading.Lock()
 
@@ -36,7 +37,7 @@ class Budget:
         with self._state() as counts:
             turn = max(time.time(), counts.get("turn", 0.0))
             counts["turn"] = turn + 1 / self._rate
-        time.sleep(max(0.0, turn - time.time()))
+        self.ending.sleep(turn - time.time())
 
     def reserve_execution(self) -> None:
         """Take the room of one execution. Raises LimitError when none is left."""

@@ -18,6 +18,7 @@ import requests
 
 from environments.door.attempt import Result, Wire, WireSettings
 from environments.door.deadline import KEPT_S
+from environments.door.watchdog import rest
 from spec.exchange import Failure, FailureKind, Response
 
 _SETTLES_S = 0.005
@@ -95,8 +96,9 @@ class Connections:
         return self._kept.connect(base_url)
 
     def close(self) -> None:
-        """Close the connections that are kept."""
+        """Close the connections that are kept, and end the thread that watches them."""
         self._kept.close()
+        rest()
 
     def _make_room(self) -> None:
         """Close the kept connections where the service may take few, and let it see that."""

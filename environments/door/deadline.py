@@ -39,9 +39,8 @@ class Deadline:
 
     def _expire(self) -> None:
         self.expired = True
-        with suppress(OSError):  # the peer has closed it already
-            if self.sock is not None:
-                self.sock.shutdown(socket.SHUT_RDWR)
+        if self.sock is not None:
+            _shut_down(self.sock)
 
     def __enter__(self) -> Deadline:
         _local.deadline = self
@@ -58,6 +57,16 @@ def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
     if deadline is not None and sock is not None:
         deadline.sock = sock
         deadline.sending |= sending
+        if deadline.expired:  # while the connection was made
+            _shut_down(sock)
+
+
+def _shut_down(sock: Any) -> None:
+    """Let nobody read or write any more. Not by the method of a TLS socket: what is written next would go in plain text
+    if it came before the end of the connection."""
+    inner = sock if isinstance(sock, socket.socket) else sock.socket  # `urllib3` wraps TLS within TLS
+    with suppress(OSError):  # the peer has closed it already
+        socket.socket.shutdown(inner, socket.SHUT_RDWR)
 
 
 class _WholeLines:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Set
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import requests
@@ -17,6 +20,7 @@ from environments.door.budget import Budget
 from environments.door.company import Company
 from environments.door.congestion import Congestion
 from environments.door.connections import Connections
+from environments.door.ending import CUT, Ending
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.in_flight import InFlight, Presence
 from environments.door.journal import Journal, JournalError
@@ -45,6 +49,7 @@ class Door(BaseAdapter):
 
     `exchanges` has every attempt in the order in which they ended; it only grows. `unsent` has the operations that a
     limit cut short, by the limit. Each of `listeners` sees a request when its answer stands, and may reproduce it.
+    `undisturbed` keeps a signal from raising while a request is under way: `ending.stop` ends that.
     """
 
     def __init__(
@@ -66,23 +71,29 @@ class Door(BaseAdapter):
         self.exchanges: list[Exchange] = []
         self.unsent: dict[str, set[str]] = {}
         self.listeners: list[Callable[[Sending], None]] = []
+        self.undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
         self.budget, self.secrets, self.keys = budget, secrets, keys or Keys()
         self.guard = ExecutionGuard(budget, journal, secrets.token)
         self.permission = Permission(base_url, allow, secrets)
         self.in_flight = in_flight or InFlight(1)
-        self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn)
+        self.ending = budget.ending = journal.ending = self.in_flight.ending = Ending()
+        sleep = lambda seconds: self.ending.sleep(seconds)  # noqa: E731 - self-tests replace it
+        self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn, sleep=sleep)
         self.in_flight.window = lambda: self.congestion.window
         self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion)
         self.company = Company(self.in_flight, self.congestion)
         self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.left)
         self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted, alone=self.in_flight.alone)
+        wire = replace(wire, timer=partial(self.ending.timer, of=wire.timer))
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
+        self.ending.when_stopped(self.in_flight.wake)
         self._before, self._around, self._after = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], ...]:
         """The policies in their order, each with the reason for its place."""
         once_before_anything_is_sent = (
             self.permission.check,  # First: a request that is not permitted costs nothing and reveals nothing.
+            self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
             self.retry_policy.spare_wrong_tokens,  # A wrong token that would keep the service locked is not sent.
             self.guard.take_turn,  # Before all that waits: no other process sends the code until its answer is final.
@@ -91,12 +102,14 @@ class Door(BaseAdapter):
             self.retry_policy.slow_executions,  # Before the claim too: a run that is stopped here has claimed nothing.
         )
         for_each_attempt = (
+            self.ending.refuse,  # Again: the run may have ended while the request waited.
             self.budget.take_request,  # Before the claim: a code without room in the budget is not recorded as sent.
             self.guard.claim,  # The journal is on disk before the request leaves: a run that is killed forgets no code.
             self._attempt,  # Once, with a deadline, and a place on the wire. It is in `exchanges` whatever happens.
         )
         until_the_answer_stands = (
-            self.retry_policy.repeat,  # First: "come back later" says nothing about the token.
+            self.ending.refuse,  # First: a run that ends asks nothing more of an answer, and it may have cut this one.
+            self.retry_policy.repeat,  # Before the others: "come back later" says nothing about the token.
             self.company.doubt,  # Before all who conclude: the answer to a request that is alone stands.
             self.token_monitor.watch,  # Before liveness: an answer to an expired token says nothing about the target.
             self.liveness.notice,  # After retries: only the final answer shows whether the target is up.
@@ -137,12 +150,13 @@ class Door(BaseAdapter):
         )
         sending.meeting = self.in_flight.take_meeting()
         try:
-            with sending.held:
+            with self.undisturbed(), sending.held:
                 for policy in self._before:
                     policy(sending)
                 self._attempt_once(sending)
-                for policy in self._after:
-                    policy(sending)
+                with suppress(NotSentError):  # the run ends: the answer stands as it is
+                    for policy in self._after:
+                        policy(sending)
         except NotSentError as error:
             self._not_sent(sending, str(error), is_limit=error.is_limit)
         except JournalError as error:
@@ -169,16 +183,17 @@ class Door(BaseAdapter):
             self.token_monitor.renew(sending)
             if sending.meeting:
                 sending.meeting.wait()
+            self.ending.refuse(sending)  # it may have ended while the request waited for its turn
             with self.lockout.watching(sending):
                 self._send_and_record(sending, present)
             self.congestion.notice(sending)
 
     def _send_and_record(self, sending: Sending, present: Presence) -> None:
         number, started, sent = next(self._numbers), time.time(), sending.sent
-        result: Response | Failure = Failure(FailureKind.LIMIT, "the run was stopped before the answer came")
+        result: Response | Failure = Failure(FailureKind.LIMIT, CUT)
         with self.guard.watching(sending, number), self.keys.watching(sending):
             try:
-                sending.raw, result = self._connections.attempt(sending.request, sending.code)
+                sending.raw, result = self.ending.explain(*self._connections.attempt(sending.request, sending.code))
             finally:
                 sending.exchange = self._recorded(number, sending.intent, sent, result, started, present.beside)
                 self.exchanges.append(sending.exchange)

@@ -15,13 +15,14 @@ What keeps the threads of the door from waiting for each other in a ring:
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from environments.door.ending import Ending
 
 _LOOK_S = 0.002
 """How often a process looks for a free place, where others of the run share them."""
@@ -55,11 +56,13 @@ class Meeting:
 class InFlight:
     """Bounds the requests on the wire to `most`, and to `window()` where that is fewer; one is always let through.
 
-    `shared` is a folder in which the processes of a run keep the places that they take.
+    `shared` is a folder in which the processes of a run keep the places that they take. Who waits while the run is
+    stopped gets a NotSentError.
     """
 
     def __init__(self, most: int, window: Callable[[], int] | None = None, shared: Path | None = None) -> None:
         self.most, self.window = most, window or (lambda: most)
+        self.ending = Ending()
         self._changed = threading.Condition()
         self._present: list[Presence] = []
         self._alone_in: int | None = None
@@ -100,7 +103,7 @@ class InFlight:
             self._clear_the_wire()
             with ExitStack() as held:
                 for lock in (*self._gate, *self._places):
-                    held.enter_context(lock)
+                    held.enter_context(self.ending.holding(lock))
                 yield
         finally:
             self._let_others_in()
@@ -145,7 +148,7 @@ class InFlight:
         with self._changed:
             self._urgent += urgent
             try:
-                self._changed.wait_for(lambda: self._has_room(urgent=urgent))
+                self._wait_until(lambda: self._has_room(urgent=urgent))
             finally:
                 self._urgent -= urgent
             for other in self._present:
@@ -153,6 +156,15 @@ class InFlight:
             present.beside = len(self._present)
             self._present.append(present)
             self._changed.notify_all()  # there may be room for those in the background, too
+
+    def wake(self) -> None:
+        """Have everybody who waits look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _wait_until(self, is_so: Callable[[], bool]) -> None:
+        self._changed.wait_for(lambda: self.ending.is_stopped or is_so())
+        self.ending.refuse_after_stop()
 
     def _has_room(self, *, urgent: bool) -> bool:
         if self._alone_in is not None or self._wanting_to_be_alone or (self._urgent and not urgent):
@@ -169,7 +181,7 @@ class InFlight:
         with self._changed:
             self._wanting_to_be_alone += 1
             try:
-                self._changed.wait_for(lambda: self._alone_in is None and not self._present)
+                self._wait_until(lambda: self._alone_in is None and not self._present)
                 self._alone_in = threading.get_ident()
             finally:
                 self._wanting_to_be_alone -= 1
@@ -195,12 +207,13 @@ class InFlight:
 
     def _take_place(self, gate: FileLock) -> None:
         while True:
-            with gate:
+            with self.ending.holding(gate):
                 for place in self._places:
                     with suppress(Timeout):
                         place.acquire(blocking=False)
                         return
-            time.sleep(_LOOK_S)
+            self.ending.sleep(_LOOK_S)
+            self.ending.refuse_after_stop()
 
 
 def _lock_file(path: Path) -> FileLock:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from environments.door.ending import Ending
 from environments.door.outgoing import NotSentError
 
 _UNREADABLE = "so it is unknown what was sent: repair or move the journal"
@@ -131,14 +132,14 @@ class Journal(Record):
     ) -> None:
         super().__init__(path, origin=origin, run=run)
         self._turn = FileLock(f"{path}.turn", mode=0o600)
-        self.across_runs, self._resend = across_runs, resend
+        self.across_runs, self._resend, self.ending = across_runs, resend, Ending()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """While a real code is sent, no other thread or process sends one. OSError where the folder cannot be
-        written."""
+        """While a real code is sent, no other thread or process sends one. NotSentError where the run is stopped
+        meanwhile; OSError where the folder cannot be written."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._turn:
+        with self.ending.holding(self._turn):
             yield
 
     def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:

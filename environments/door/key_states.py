@@ -15,7 +15,7 @@ from environments.door.overlaps import Overlaps, changes_a_key
 from environments.door.request_texts import member, names, texts_of
 from environments.profiles.profile import PixKey
 from spec.answers import is_refusal, may_be_registered, registered
-from spec.exchange import Exchange, Request
+from spec.exchange import Exchange, FailureKind, Request
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place
 
@@ -130,13 +130,10 @@ class Keys:
         with self._overlaps.during(change=change) as undisturbed:
             try:
                 yield
-            except BaseException:
-                if owned is not None and owned.state not in (*NOT_CLEANED_UP, KeyState.THERE_BEFORE):
-                    owned.state = KeyState.MAYBE
-                raise
-            with self._guard:
-                if sending.intent.operation != "listPixKeys" or undisturbed():
-                    self._take(sending.exchange, owned)
+            finally:
+                with self._guard:
+                    if sending.intent.operation != "listPixKeys" or undisturbed():
+                        self._take(sending.exchange, owned)
 
     def _claim(self, key: RunKey) -> None:
         self.started = True
@@ -157,7 +154,9 @@ class Keys:
             self._take_list(Listing(exchange), exchange.request.last_segment)
 
     def _take_registration(self, exchange: Exchange, owned: RunKey | None) -> None:
-        granted, maybe = registered(exchange), may_be_registered(exchange)
+        failure, granted = exchange.failure, registered(exchange)
+        unread = owned is not None and failure is not None and failure.kind is FailureKind.LIMIT
+        maybe = unread or may_be_registered(exchange)
         if owned is not None and self.was_there_before(owned.value):
             owned.state = KeyState.THERE_BEFORE
         elif granted or maybe:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from environments.door.authorization import VALID
-from environments.door.in_flight import Meeting
 from spec.exchange import Exchange, Request
 from spec.interface import MONEY, operations
 
 if TYPE_CHECKING:
     import requests
+
+    from environments.door.in_flight import Meeting
 
 
 class NotSentError(Exception):

@@ -65,19 +65,35 @@ class _Watchdog:
                 self._thread.start()
 
     def _run(self) -> None:
-        while True:
-            self._next().end()
+        while watch := self._next():
+            watch.end()
 
-    def _next(self) -> Watch:
-        """Wait until a watch is due."""
+    def _next(self) -> Watch | None:
+        """Wait until a watch is due. None where the thread is to end."""
         with self._changed:
-            while True:
+            while self._thread is threading.current_thread():
                 while self._watches and self._watches[0].is_cancelled():
                     heappop(self._watches)
                 left = self._watches[0].due - time.monotonic() if self._watches else None
                 if left is not None and left <= 0:
                     return heappop(self._watches)
                 self._changed.wait(left)
+            return None
+
+    def rest(self) -> None:
+        with self._changed:
+            self._watches = sorted(watch for watch in self._watches if not watch.is_cancelled())
+            if self._watches:
+                return
+            thread, self._thread = self._thread, None
+            self._changed.notify()
+        if thread:
+            thread.join()
 
 
 _watchdog = _Watchdog()
+
+
+def rest() -> None:
+    """End the thread where no request is under way. It comes back with the next one."""
+    _watchdog.rest()

@@ -29,7 +29,7 @@ LOCKED = [
 def waits(monkeypatch):
     """The seconds that the door would have waited."""
     waited = []
-    monkeypatch.setattr("environments.door.door.time.sleep", waited.append)
+    monkeypatch.setattr("environments.door.ending.Ending.sleep", lambda _, seconds: waited.append(seconds))
     return waited
 
 

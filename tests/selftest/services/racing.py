@@ -122,7 +122,7 @@ class Tells:
     def __init__(self, lock: Any, waits: Callable[[], None]) -> None:
         self._lock, self._waits = lock, waits
 
-    def acquire(self, blocking: bool = True) -> bool:
+    def acquire(self, blocking: bool = True, **_: Any) -> bool:
         if self._at_once():
             return True
         if blocking:
@@ -149,7 +149,7 @@ class Tells:
 class NoLock:
     """A lock that keeps nobody out."""
 
-    def acquire(self, blocking: bool = True) -> bool:
+    def acquire(self, blocking: bool = True, **_: Any) -> bool:
         return True
 
     def release(self) -> None:
