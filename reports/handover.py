@@ -94,7 +94,7 @@ class LeftKey:
 @dataclass(frozen=True)
 class Handover:
     """`not_executed` are lines about prepared transfers, `unsent` the operations that were not sent every request, by
-    the reason."""
+    the reason; `errors` say what failed in the suite where no test asked for it."""
 
     requests: int = 0
     executions: int = 0
@@ -105,4 +105,5 @@ class Handover:
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
     unsent: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
     exchanges: tuple[Evidence, ...] = ()

@@ -120,6 +120,7 @@ class Run:
         self.said += handover.notes
         self.not_cleaned_up += handover.not_cleaned_up
         self.not_executed += handover.not_executed
+        self.errors += [f"the suite failed in a thread: {error}" for error in handover.errors]
         self.generated.add(handover.generated)
         self.grants.add(handover.grants)
         self.cuts.add(handover.unsent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -41,8 +41,8 @@ class Collector:
         self._collected = 0
         self._held: list[Exchange] = []
 
-    def handover(self) -> Handover:
-        """What this process sent, when its tests are over."""
+    def handover(self, errors: Iterable[str] = ()) -> Handover:
+        """What this process sent, when its tests are over. `errors` failed in the suite, and no test asked for them."""
         door, redact = self.door, self.redactor.text
         return Handover(
             requests=len(door.exchanges),
@@ -58,6 +58,7 @@ class Collector:
             grants=Grants.of_exchanges(door.exchanges),
             unsent={why: sorted(names) for why, names in {**door.unsent, **door.retry_policy.given_up}.items()},
             exchanges=tuple(self._shown(exchange) for exchange in [*self._new(), *self._held]),
+            errors=tuple(map(redact, errors)),
         )
 
     def found(self, recording: Recording) -> FoundByTest:

@@ -41,7 +41,7 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     share = _open_share(config)
     _configure_workers(config, share)
     interruption.stop_workers = lambda: _stop_workers(config, share)
-    session = open_session(config, profile, target, share, seed=seed, resend=resend)
+    session = open_session(config, profile, target, share, interruption, seed=seed, resend=resend)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
     return run
 
@@ -115,8 +115,8 @@ class Controller:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Take over what this process sent, before the reports are written."""
         run = self._run
-        self._session.lanes.close()
-        run.add(self._session.collector.handover())
+        run.add(self._session.end(exitstatus))
+        run.interrupted |= self._interruption.was_asked
         run.said += unknown_to_all(self._session.door.guard.unanswered(), run.said)
         self._reporter.finish(session, exitstatus)
 

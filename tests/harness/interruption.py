@@ -30,16 +30,17 @@ _Step = Generator[None, object, object]
 
 
 class Interruption:
-    """Handles the signals until `restore`. `stop_workers` is called from another thread."""
+    """Handles the signals until `restore`. `stop_sending` and `stop_workers` are called from another thread."""
 
     def __init__(self, stop_workers: Callable[[], None] = lambda: None) -> None:
+        self.stop_sending: Callable[[], None] = lambda: None
         self.stop_workers = stop_workers
         self._before: dict[signal.Signals, Any] = {}
         self._heard: list[int] = []
         self._asked, self._raises = False, False
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in _SIGNALS}
-            self._waker = _Waker(self._heard, lambda: self.stop_workers())
+            self._waker = _Waker(self._heard, self._stop_others)
             for number in _SIGNALS:
                 signal.signal(number, self._take)
 
@@ -53,6 +54,26 @@ class Interruption:
             yield
         finally:
             self._raises = False
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """A signal stops the main thread at the end of what runs inside, which `stop_sending` brings about. Within it,
+        something would be half recorded, or a lock be kept that other threads wait for."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        raises, self._raises = self._raises, False
+        try:
+            yield
+        finally:
+            self._raises = raises
+            if raises and self._asked:
+                self._stop()
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the run was asked to stop."""
+        return self._asked
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> _Step:
@@ -87,6 +108,10 @@ class Interruption:
         first, self._asked = not self._asked, True
         if first and self._raises:
             self._stop()
+
+    def _stop_others(self) -> None:
+        self.stop_sending()
+        self.stop_workers()
 
     def _stop(self) -> None:
         self._raises = False

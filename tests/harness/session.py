@@ -9,11 +9,14 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import Door
+from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, open_client, open_door
 from environments.profiles.profile import Profile
 from environments.profiles.target import Target
+from reports.handover import Handover
 from reports.writing import RUNS
 from tests.harness.collector import Collector
+from tests.harness.interruption import Interruption
 from tests.harness.lanes import Lanes
 from tests.harness.pen import Pen
 from tests.harness.watcher import Watcher
@@ -37,19 +40,41 @@ class Session:
         """Speaks the documented operations of the target."""
         return open_client(self.door, self.profile)
 
+    def end(self, exitstatus: int) -> Handover:
+        """Send no more than cleans up, or nothing where the tests were broken off; wait for what is being sent. Gives
+        what this process sent."""
+        if exitstatus in _TESTS_ENDED and not self.door.liveness.unreachable:
+            self.door.ending.wind_down()
+        else:
+            self.door.ending.stop()
+        self.lanes.close()
+        errors = [error for error in self.lanes.unheard if not isinstance(error, _NO_FAULT_OF_THE_SUITE)]
+        return self.collector.handover(f"{type(error).__name__}: {error}" for error in errors)
 
+
+_TESTS_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+_NO_FAULT_OF_THE_SUITE = (UnreachableError, pytest.skip.Exception)
 SESSION = pytest.StashKey[Session]()
 
 
 def open_session(
-    config: pytest.Config, profile: Profile, target: Target, share: Share, *, seed: int, resend: Container[str]
+    config: pytest.Config,
+    profile: Profile,
+    target: Target,
+    share: Share,
+    interruption: Interruption,
+    *,
+    seed: int,
+    resend: Container[str],
 ) -> Session:
     """The session of this process, with a redaction between it and everything that is printed."""
     door = open_door(profile, target, share, kept=RUNS / profile.name, resend=resend)
+    door.undisturbed, interruption.stop_sending = interruption.undisturbed, door.ending.stop
     lanes = Lanes(door.in_flight, ahead=share.worker is None)
     collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
     pen = Pen(collector.redactor)
     config.add_cleanup(pen.put_down)
+    config.add_cleanup(door.close)
     config.pluginmanager.register(pen, "conformance-pen")
     config.pluginmanager.register(Watcher(profile, collector), "conformance-watcher")
     session = config.stash[SESSION] = Session(profile, target, share, seed, door, collector, lanes)

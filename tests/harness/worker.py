@@ -49,7 +49,7 @@ def open_worker(config: Any, profile: Profile, resend: Container[str], interrupt
     join_parallel_run(share.folder, interruption)
     config.option.loadgroup = given.loadgroup
     target = target_of_worker(profile, given.base_url, given.token)
-    session = open_session(config, profile, target, share, seed=given.seed, resend=resend)
+    session = open_session(config, profile, target, share, interruption, seed=given.seed, resend=resend)
     config.pluginmanager.register(Worker(session, config.workeroutput))
 
 
@@ -60,6 +60,5 @@ class Worker:
         self._session, self._output = session, output
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        self._session.lanes.close()
-        self._output[HANDOVER] = packed(self._session.collector.handover())
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        self._output[HANDOVER] = packed(self._session.end(exitstatus))

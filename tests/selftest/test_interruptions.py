@@ -45,7 +45,7 @@ def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
     assert (status, document["verdict"], document["exit_status"]) == (2, "interrupted", 2), output
     assert set(files) == FILES
     assert "INTERRUPTED" in files["report.html"].read_text()
-    assert document["traffic"]["requests"] == len(document["exchanges"]) == number
+    assert document["traffic"]["requests"] == len(document["exchanges"]) >= number
     assert not list((tmp_path / "tmp").iterdir())
 
 

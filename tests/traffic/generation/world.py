@@ -124,7 +124,7 @@ class World:
     def delete(self, key: PixKey) -> None:
         """Delete a key if this machine registered it."""
         exchange = self.registrations.get(key.key)
-        if exchange is None or self.registrar is None or self.findings.cut:
+        if exchange is None or self.registrar is None:
             return
         gone = self.registrar.undo(exchange, key)
         self.unseen = True
