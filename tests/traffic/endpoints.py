@@ -32,7 +32,8 @@ from tests.traffic.existence import (
 from tests.traffic.operations import Traffic
 from tests.traffic.reach import Reach
 from tests.traffic.registrar import Attempted, Registrar
-from tests.traffic.registrations import NOTHING_TO_DELETE, send, undocumented
+from tests.traffic.registrations import NOTHING_TO_DELETE, send
+from tests.traffic.unusual_registrations import undocumented
 
 WITH_A_BODY = ("deletePixKey", *PREPARING)
 _SUPPLY = {operation: f"supply requests.{operation}" for operation in WITH_A_BODY} | {

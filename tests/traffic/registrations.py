@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, zip_longest
 from typing import Any
 from uuid import uuid4
 
-from environments.door.authorization import OTHER_SCHEMES, VALID
 from environments.door.client import Client
 from environments.door.key_states import KeyState
 from environments.door.liveness import UnreachableError
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
-from spec.interface import MARK
 from spec.rules import inconclusive
 from tests.traffic.beside import Beside
 from tests.traffic.effects import decide_suspicions, look_for_effect, look_for_lost
@@ -33,11 +31,17 @@ from tests.traffic.registrar import (
     deletes_keys,
     is_refused_outright,
 )
+from tests.traffic.unusual_registrations import (
+    UNDOCUMENTED,
+    Attempt,
+    given,
+    other_schemes,
+    spellings,
+    undocumented,
+    without_token,
+)
 
 _REGISTER = "registerPixKey"
-UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
-OTHER_NAME_OF_RANDOM = "EVP"
-NUMERIC_TYPES = ("1", "3")
 NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
@@ -51,16 +55,6 @@ _LOOKS_FOR_A_KEY = 8
 as for a key that the service makes."""
 _LOOKS_FOR_A_MADE_KEY = 4
 """Before a registration of a key that the service makes, twice after it, and after its deletion."""
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A registration that must not be granted, or need not be."""
-
-    what: Attempted
-    key: PixKey
-    type: str
-    credential: str = VALID
 
 
 def register_all(
@@ -100,14 +94,14 @@ def most_registrations(profile: Profile, *, to_delete: bool) -> Counter[str]:
 
 
 def _most_refused(keys: tuple[PixKey, ...], *, deletes: bool) -> int:
-    attempts = (*undocumented(keys), *_other_schemes(keys), *_spellings(keys))
-    return len([each for each in attempts if deletes or each.what in _UNDOCUMENTED]) + len(keys) + MOST_CREDENTIALS
+    attempts = (*undocumented(keys), *other_schemes(keys), *spellings(keys))
+    return len([each for each in attempts if deletes or each.what in UNDOCUMENTED]) + len(keys) + MOST_CREDENTIALS
 
 
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
     free, rounds = given(keys), ROUNDS if registrar.deletes else 1
     wrong = OfKeys(token, keys, registrations=rounds * len(free))
-    probes = [*_without_token(wrong.first), *(_other_schemes(keys) if registrar.deletes else ())]
+    probes = [*without_token(wrong.first), *(other_schemes(keys) if registrar.deletes else ())]
     send(registrar, _arranged(registrar, list(undocumented(keys)), probes))
     registrar.look()
     for turn in range(rounds):
@@ -115,9 +109,9 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
             free = _register_beside_each_other(registrar, free, wrong)
         else:
             free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
-    send(registrar, _without_token((keys[0], name) for name in wrong.rest()))
+    send(registrar, without_token((keys[0], name) for name in wrong.rest()))
     if registrar.deletes:
-        send(registrar, _spellings(keys))
+        send(registrar, spellings(keys))
     _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
     decide_suspicions(registrar)
 
@@ -127,11 +121,6 @@ def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
     for _ in range(ROUNDS if registrar.deletes else 1):
         free = [key for key in free if _register_and_free(registrar, key)]
     _register_random(registrar, keys)
-
-
-def given(keys: Iterable[PixKey]) -> list[PixKey]:
-    """The keys that the service does not make."""
-    return [key for key in keys if key.type != "RANDOM"]
 
 
 # -- what must be refused, or may be ------------------------------------------------------------------------------
@@ -162,36 +151,6 @@ def _arranged(registrar: Registrar, with_token: list[Attempt], probes: list[Atte
     return [attempt for attempt in each if attempt]
 
 
-def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
-    """Types that are not documented; EVP, the Central Bank's own name for RANDOM, is one of them."""
-    own = given(keys) or list(keys)
-    yield Attempt(Attempted.OTHER_NAME, own[0], OTHER_NAME_OF_RANDOM)
-    for index, name in enumerate(UNDOCUMENTED_TYPES, 1):
-        yield Attempt(Attempted.UNDOCUMENTED_TYPE, own[index % len(own)], name)
-    for key in keys:
-        if key.type == "RANDOM":
-            yield Attempt(Attempted.OTHER_NAME, key, OTHER_NAME_OF_RANDOM)
-
-
-_UNDOCUMENTED = (Attempted.OTHER_NAME, Attempted.UNDOCUMENTED_TYPE)
-
-
-def _without_token(credentials: Iterable[tuple[PixKey, str]]) -> Iterator[Attempt]:
-    return (Attempt(Attempted.WITHOUT_A_TOKEN, key, key.type, credential) for key, credential in credentials)
-
-
-def _other_schemes(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
-    key = next(iter(given(keys)), keys[0])
-    return (Attempt(Attempted.OTHER_SCHEME, key, key.type, scheme) for scheme in OTHER_SCHEMES)
-
-
-def _spellings(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
-    """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
-    for key in given(keys)[:1]:
-        yield Attempt(Attempted.LOWER_CASE, key, key.type.lower())
-        yield from (Attempt(Attempted.NUMERIC, key, number) for number in NUMERIC_TYPES)
-
-
 # -- what must be accepted --------------------------------------------------------------------------------------
 
 
@@ -201,11 +160,11 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
     A key that is there already is the operator's, who receives payments with it: it is left alone.
     """
     before = registrar.listing
-    send(registrar, _without_token((key, name) for name in wrong.take()))
+    send(registrar, without_token((key, name) for name in wrong.take()))
     exchange = registrar.register(key, alone=True)
     registrar.found.fresh.append(exchange)
     if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
-        send(registrar, _without_token((other, name) for name in wrong.take()))
+        send(registrar, without_token((other, name) for name in wrong.take()))
     if registered(exchange) and repeat:
         registrar.look()
         registrar.found.repeated.append(registrar.register(key, alone=True))
@@ -218,7 +177,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong:
     """Register keys at the same time that were registered one after the other before, beside wrong tokens for the last
     one, and delete them. A key that the list does not show, although it showed all of them before, is lost."""
     together, last = (keys[:-1], keys[-1:]) if len(keys) > 1 else (keys, [])
-    attempts = list(_without_token((key, name) for key in last for name in wrong.take() + wrong.take()))
+    attempts = list(without_token((key, name) for key in last for name in wrong.take() + wrong.take()))
     sent = registrar.beside.send_all(
         [
             *(partial(registrar.register, key) for key in together),

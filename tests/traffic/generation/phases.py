@@ -28,7 +28,8 @@ from tests.traffic.generation.collecting import Findings, Sign
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
-from tests.traffic.registrations import ROUNDS, given
+from tests.traffic.registrations import ROUNDS
+from tests.traffic.unusual_registrations import given
 
 if TYPE_CHECKING:
     from tests.traffic.generation.search import Search

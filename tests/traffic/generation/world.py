@@ -22,6 +22,7 @@ from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
 from tests.traffic.preparing import codes_of, prepare
 from tests.traffic.reach import Reach, may_execute_twice
 from tests.traffic.registrar import RETRY_WAITS_S, Registrar, deletes_keys
+from tests.traffic.unusual_registrations import given
 
 MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
@@ -213,7 +214,7 @@ class World:
 
 def keys_to_come_and_go(profile: Profile) -> list[PixKey]:
     """The keys that can be registered and deleted again; none where the profile does not say how."""
-    return [key for key in profile.pix_keys if key.type != "RANDOM"] if deletes_keys(profile) else []
+    return given(profile.pix_keys) if deletes_keys(profile) else []
 
 
 def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:

@@ -1,0 +1,60 @@
+"""Registrations that are unusual: they must not be granted, or need not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from environments.door.authorization import OTHER_SCHEMES, VALID
+from environments.profiles.profile import PixKey
+from spec.interface import MARK
+from tests.traffic.registrar import Attempted
+
+UNDOCUMENTED = (Attempted.OTHER_NAME, Attempted.UNDOCUMENTED_TYPE)
+UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
+OTHER_NAME_OF_RANDOM = "EVP"
+NUMERIC_TYPES = ("1", "3")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One of them: a key of the profile, and the type and the credential that it is sent with."""
+
+    what: Attempted
+    key: PixKey
+    type: str
+    credential: str = VALID
+
+
+def given(keys: Iterable[PixKey]) -> list[PixKey]:
+    """The keys that the service does not make."""
+    return [key for key in keys if key.type != "RANDOM"]
+
+
+def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+    """Types that are not documented; EVP, the Central Bank's own name for RANDOM, is one of them."""
+    own = given(keys) or list(keys)
+    yield Attempt(Attempted.OTHER_NAME, own[0], OTHER_NAME_OF_RANDOM)
+    for index, name in enumerate(UNDOCUMENTED_TYPES, 1):
+        yield Attempt(Attempted.UNDOCUMENTED_TYPE, own[index % len(own)], name)
+    for key in keys:
+        if key.type == "RANDOM":
+            yield Attempt(Attempted.OTHER_NAME, key, OTHER_NAME_OF_RANDOM)
+
+
+def without_token(credentials: Iterable[tuple[PixKey, str]]) -> Iterator[Attempt]:
+    """Registrations of these keys with these credentials, which are no valid token."""
+    return (Attempt(Attempted.WITHOUT_A_TOKEN, key, key.type, credential) for key, credential in credentials)
+
+
+def other_schemes(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+    """The valid token under each other scheme."""
+    key = next(iter(given(keys)), keys[0])
+    return (Attempt(Attempted.OTHER_SCHEME, key, key.type, scheme) for scheme in OTHER_SCHEMES)
+
+
+def spellings(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+    """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
+    for key in given(keys)[:1]:
+        yield Attempt(Attempted.LOWER_CASE, key, key.type.lower())
+        yield from (Attempt(Attempted.NUMERIC, key, number) for number in NUMERIC_TYPES)
