@@ -49,7 +49,7 @@ class Door(BaseAdapter):
 
     `exchanges` has every attempt in the order in which they ended; it only grows. `unsent` has the operations that a
     limit cut short, by the limit. Each of `listeners` sees a request when its answer stands, and may reproduce it.
-    `undisturbed` keeps a signal from raising while a request is under way: `ending.stop` ends that.
+    Each request is a `step`, which may raise before it or after it, and not in the middle.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Door(BaseAdapter):
         self.exchanges: list[Exchange] = []
         self.unsent: dict[str, set[str]] = {}
         self.listeners: list[Callable[[Sending], None]] = []
-        self.undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.step: Callable[[], AbstractContextManager[None]] = nullcontext
         self.budget, self.secrets, self.keys = budget, secrets, keys or Keys()
         self.guard = ExecutionGuard(budget, journal, secrets.token)
         self.permission = Permission(base_url, allow, secrets)
@@ -150,7 +150,7 @@ class Door(BaseAdapter):
         )
         sending.meeting = self.in_flight.take_meeting()
         try:
-            with self.undisturbed(), sending.held:
+            with self.step(), sending.held:
                 for policy in self._before:
                     policy(sending)
                 self._attempt_once(sending)
@@ -178,11 +178,11 @@ class Door(BaseAdapter):
             sending.held.enter_context(self.in_flight.alone())
 
     def _attempt(self, sending: Sending) -> None:
-        if sending.meeting:  # before a place is taken: who waits for another one keeps nobody else from the wire
-            sending.meeting.wait()
         with self.in_flight.on_the_wire() as present:
             self.congestion.wait_for_turn(sending)
             self.token_monitor.renew(sending)
+            if sending.meeting:
+                sending.meeting.wait()
             self.ending.refuse(sending)  # it may have ended while the request waited for its turn
             with self.lockout.watching(sending):
                 self._send_and_record(sending, present)

@@ -131,7 +131,7 @@ class Controller:
 
     def _run_preflight(self) -> Preflight:
         try:
-            with self._interruption.may_stop():
+            with self._interruption.step():
                 return check(self._session.door, self._session.client, self._session.profile)
         except UnreachableError as error:
             return Preflight(str(error))

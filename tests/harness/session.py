@@ -69,7 +69,7 @@ def open_session(
 ) -> Session:
     """The session of this process, with a redaction between it and everything that is printed."""
     door = open_door(profile, target, share, kept=RUNS / profile.name, resend=resend)
-    door.undisturbed, interruption.stop_sending = interruption.undisturbed, door.ending.stop
+    door.step, interruption.stop_sending = interruption.step, door.ending.stop
     lanes = Lanes(door.in_flight, ahead=share.worker is None)
     collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
     pen = Pen(collector.redactor)

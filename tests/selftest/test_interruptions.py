@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def test_a_second_signal_does_not_disturb_the_reports(tmp_path):
 
 def test_a_signal_is_taken_without_a_lock():
     """A second one may come while the first is taken, in the same thread, which would wait for itself for ever."""
-    interruption, entered = Interruption(lambda: None), []
+    interruption, entered = Interruption(), []
     sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_filename) if event == "call" else None)
     try:
         interruption._take(signal.SIGINT, None)
@@ -89,22 +90,63 @@ class SendsAtItsEnd:
         self.send()
 
 
-@pytest.mark.parametrize("place", [in_the_garbage_collector, SendsAtItsEnd])
-def test_a_signal_that_comes_where_python_drops_exceptions_stops_the_run(place):
-    """It would be lost, and the run would end with exit status 1 and a traceback."""
-    interruption = Interruption(lambda: None)
+def in_a_request(send):
+    """Call send in the middle of a step, where something may be half recorded."""
+    send()
+
+
+@pytest.mark.parametrize("place", [in_a_request, in_the_garbage_collector, SendsAtItsEnd])
+def test_a_signal_raises_at_the_end_of_a_step(place):
+    """Not where it comes: in some places Python drops exceptions. Once, and in the main thread alone."""
+    interruption, reached, elsewhere = Interruption(), [], []
+
+    def one_step(passed):
+        with interruption.step():
+            passed.append("inside")
+        passed.append("behind")
 
     def stopped_there():
-        with interruption.may_stop():
+        with interruption.step():
             place(lambda: signal.raise_signal(signal.SIGINT))
-            for _ in range(2_000):  # the signal comes again meanwhile
-                time.sleep(0.01)
+            reached.append("the end")
 
     try:
         with pytest.raises(KeyboardInterrupt, match="the run was stopped by a signal"):
             stopped_there()
+        one_step(elsewhere)
     finally:
         interruption.restore()
+
+    assert reached == ["the end"]
+    assert elsewhere == ["inside", "behind"]
+
+
+def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
+    """From another thread, once; and only the main thread raises."""
+    interruption, stopped, told = Interruption(), threading.Semaphore(0), []
+    interruption.stop_sending = lambda: (told.append("sending"), stopped.release())
+    interruption.stop_workers = lambda: told.append("workers")
+
+    def in_a_thread():
+        with interruption.step():
+            told.append("thread")
+
+    def stopped_there():
+        with interruption.step():
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
+            assert stopped.acquire(timeout=60)
+            thread = threading.Thread(target=in_a_thread)
+            thread.start()
+            thread.join()
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            stopped_there()
+    finally:
+        interruption.restore()
+
+    assert sorted(told) == ["sending", "thread", "workers"]
 
 
 def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
