@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from environments.door.watchdog import Watch
+from environments.door.watchdog import Watch, rest
 from tests.selftest.services.waiting import comes
 
 AN_HOUR = 3600.0
@@ -72,6 +72,25 @@ def test_one_thread_for_all():
     assert len([thread for thread in threading.enumerate() if thread.name == "watchdog"]) == 1
     for watch in watches:
         watch.cancel()
+
+
+def test_the_thread_ends_where_nothing_is_watched():
+    """It comes back with the next request."""
+    watched, done = Watch(AN_HOUR, pytest.fail), threading.Event()
+    watched.start()
+    rest()
+    while_watched = names_of_threads()
+    watched.cancel()
+    rest()
+    afterwards = names_of_threads()
+    Watch(0.0, done.set).start()
+
+    assert comes(done)
+    assert ("watchdog" in while_watched, "watchdog" in afterwards) == (True, False)
+
+
+def names_of_threads():
+    return [thread.name for thread in threading.enumerate()]
 
 
 def test_a_forked_process_has_a_watchdog_of_its_own():

@@ -84,7 +84,7 @@ FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("IsTheAccounts", "is that of listAccounts", _ACCOUNTS, ("envelope.result", *_PRESENT, "key.present", "message.present"), ("fields.extra",)),
         (
             "IsARegistration", "is that of a registration", _REGISTRATION,
-            (*_PRESENT, "key.spelling", "key.type", "message.spelling"), ("fields.extra",),
+            (*_PRESENT, "key.spelling", "message.spelling"), ("fields.extra",),
         ),
         ("HasNoDigit", "has no digit", _without("digit"), ("digit.present",)),
         ("HasATextValue", "has a value of text", _with("value", str), ("value.type",)),
@@ -201,7 +201,6 @@ for _operation in ("executePix", "registerPixKey"):
 # -- what a registration does
 
 
-@mutant("registration lost in parallel", warns=("registerPixKey.status",), hides=UNREGISTERED, parallel=True)
 class LosesRegistrations(Meets):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 

@@ -1,0 +1,338 @@
+"""A run that ends while requests are on their way: it winds down, or it is stopped; no thread waits, and nothing is lost."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from environments.door.ending import CUT, OVER, STOPPED, Ending
+from environments.door.in_flight import InFlight
+from environments.door.journal import Journal
+from environments.door.key_states import Keys, KeyState
+from environments.profiles.loading import load
+from environments.sandbox import Service
+from spec.exchange import FailureKind
+from tests.selftest.proof.trial import try_service
+from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.services.running import write_profile
+from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.services.waiting import comes
+from tests.traffic.preparing import prepare
+from tests.traffic.registrations import register_all
+
+HANGS_S = 60
+OURS = ("pix-lane", "pix-interruption", "watchdog")
+
+
+class Silent(Raw):
+    """Does what it is asked to, and never says so; each request that comes in releases `came`. What `answers` permits
+    gets an answer."""
+
+    def __init__(self, answers=lambda request: False):
+        super().__init__()
+        self.came, self.answers = threading.Semaphore(0), answers
+
+    def answer(self, connection, request):
+        response = as_bytes(self.service.respond(request))
+        self.came.release()
+        if self.answers(request):
+            connection.sendall(response)
+        else:
+            self._stopped.wait()
+
+
+class Thread(threading.Thread):
+    """Keeps what was given or raised."""
+
+    def __init__(self, act):
+        super().__init__(daemon=True)
+        self._act, self.result = act, None
+        self.start()
+
+    def run(self):
+        try:
+            self.result = self._act()
+        except BaseException as error:
+            self.result = error
+
+    def ended(self):
+        self.join(HANGS_S)
+        assert not self.is_alive(), "it hangs"
+        return self.result
+
+
+def sent(service, a_run, *acts):
+    """Threads whose requests have come in."""
+    threads = [Thread(act) for act in acts]
+    for _ in acts:
+        assert service.came.acquire(timeout=HANGS_S)
+    return threads
+
+
+# -- a run that is stopped ---------------------------------------------------------------------------------------
+
+
+def test_what_is_on_the_wire_is_cut(tmp_path):
+    """In every thread; each request is recorded, and none says anything of the service."""
+    with Silent() as service:
+        a_run = Run(service, tmp_path, parallel=6)
+        threads = sent(service, a_run, *[lambda: a_run.client.send("listAccounts", valid=True)] * 6)
+        a_run.door.ending.stop()
+        found = [thread.ended() for thread in threads]
+
+    assert sorted(seen.number for seen in found) == [1, 2, 3, 4, 5, 6]
+    assert {(seen.failure.kind, seen.failure.message) for seen in found} == {(FailureKind.LIMIT, CUT)}
+    assert len(service.seen) == len(a_run.door.exchanges) == 6
+    assert a_run.door.liveness.unreachable == ""
+
+
+def test_nothing_is_sent_after_that(service, a_run):
+    """By no thread, and a code is not claimed."""
+    a_run.door.ending.stop()
+    found = [a_run.client.send("listAccounts", valid=True), a_run.execute(CODE), a_run.client.send("listPixKeys", "1")]
+
+    assert [(seen.number, seen.failure.message) for seen in found] == [(0, STOPPED)] * 3
+    assert service.seen == []
+    assert a_run.door.guard.drop_sent([CODE]) == [CODE]
+
+
+def test_an_execution_that_is_cut_is_an_unknown_outcome(tmp_path):
+    """The journal says so, and it is not sent again."""
+    with Silent() as service:
+        a_run = Run(service, tmp_path, parallel=4)
+        (thread,) = sent(service, a_run, a_run.execute)
+        a_run.door.ending.stop()
+        found = thread.ended()
+        later = Run(service, tmp_path, name="two")
+
+        assert a_run.events == ["sent", "outcome unknown"]
+        assert a_run.door.guard.unknown == [found.number]
+        assert later.door.guard.drop_sent([CODE]) == []
+
+
+def test_a_registration_that_is_cut_may_have_been_granted(tmp_path):
+    """Also one that must be refused: the key of the profile is listed among what the run leaves behind."""
+    with Silent() as service:
+        profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
+        key = profile.pix_keys[1]
+        body = {"pixKey": key.key, "pixKeyType": "IBAN"}
+        a_run = Run(service, tmp_path, parallel=4)
+        a_run.door.keys = Keys(profile.pix_keys)
+        (thread,) = sent(service, a_run, lambda: a_run.client.send("registerPixKey", "ac-0001", json=body))
+        a_run.door.ending.stop()
+        thread.ended()
+
+    assert [(left.type, left.state) for left in a_run.door.keys.not_cleaned_up()] == [("EMAIL", KeyState.MAYBE)]
+
+
+def test_a_transfer_whose_preparation_is_cut_is_listed(tmp_path):
+    """It may wait for its execution."""
+    plan = {"operation": "createPix", "json": {"account": "ac-0001"}, "code_at": "/data/transactionId", "count": 2}
+    with Silent() as service:
+        path = write_profile(tmp_path, service.base_url, transactions={"prepare": plan})
+        profile = load(str(path), folder=tmp_path)
+        a_run = Run(service, tmp_path, parallel=4)
+        (thread,) = sent(service, a_run, lambda: prepare(a_run.client, profile, 2))
+        a_run.door.ending.stop()
+        thread.ended()
+
+    assert len(service.seen) == 1
+    assert list(a_run.door.guard.prepared.not_executed()) == [
+        f"a transfer that createPix may have prepared (exchange 1): {CUT}"
+    ]
+
+
+@contextmanager
+def full(a_run, in_flight):
+    with in_flight.on_the_wire():
+        yield
+
+
+@contextmanager
+def others_turn(a_run, in_flight):
+    with Journal(a_run.journal, origin="", run="another").turn():
+        yield
+
+
+@contextmanager
+def others_place(a_run, in_flight):
+    with in_flight.on_the_wire():
+        yield
+
+
+@contextmanager
+def paused(a_run, in_flight):
+    a_run.door.congestion.pause(3600.0, 7200.0)
+    yield
+
+
+@contextmanager
+def slow(a_run, in_flight):
+    a_run.door.budget._rate = 0.0001
+    a_run.door.budget.wait_for_turn(None)
+    yield
+
+
+def execution(a_run):
+    return a_run.execute()
+
+
+def read(a_run):
+    return a_run.client.send("listAccounts", valid=True)
+
+
+def alone(a_run):
+    return a_run.client.send("listAccounts", valid=True, alone=True)
+
+
+WAITS = [
+    (full, read),
+    (full, alone),
+    (full, execution),
+    (others_place, read),
+    (others_place, alone),
+    (others_turn, execution),
+    (paused, read),
+    (paused, execution),
+    (slow, read),
+    (slow, execution),
+]
+
+
+@pytest.mark.parametrize(("held", "act"), WAITS)
+def test_who_waits_wakes_up(held, act, service, tmp_path, monkeypatch):
+    """For a place on the wire, to be alone there, for the turn of the journal, a pause, the rate. Nothing is sent, and
+    a code can be sent later."""
+    a_run = Run(service, tmp_path)
+    in_flight = a_run.door.in_flight
+    if held is others_place:
+        in_flight.share(tmp_path)
+        in_flight = InFlight(1, shared=tmp_path)
+    waits = threading.Event()
+    tell_who_waits(a_run.door, waits, monkeypatch)
+    with held(a_run, in_flight):
+        waits.clear()
+        thread = Thread(lambda: act(a_run))
+        assert comes(waits)
+        a_run.door.ending.stop()
+        found = thread.ended()
+
+    assert (found.number, found.failure.message) == (0, STOPPED)
+    assert service.seen == []
+    assert Run(service, tmp_path, name="two").door.guard.drop_sent([CODE]) == [CODE]
+
+
+def tell_who_waits(door, waits, monkeypatch):
+    """Set the event when a thread is about to wait for something."""
+    for owner, name in ((door.ending, "sleep"), (door.ending, "holding"), (door.in_flight, "_wait_until")):
+        monkeypatch.setattr(owner, name, telling(getattr(owner, name), waits))
+
+
+def telling(act, waits):
+    def told(*arguments):
+        waits.set()
+        return act(*arguments)
+
+    return told
+
+
+def test_what_is_asked_to_be_called_later_is_called_at_once():
+    """A request may be about to leave when the run is stopped."""
+    ending, called = Ending(), []
+    ending.when_stopped(lambda: called.append("before"))
+    ending.stop()
+    ending.stop()
+    ending.when_stopped(lambda: called.append("after"))
+
+    assert called == ["before", "after"]
+
+
+def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
+    """The run is stopped when all was asked and nothing was sent: what was claimed stays unknown, to be safe."""
+    with Silent() as service:
+        a_run = Run(service, tmp_path)
+        attempt = a_run.door._connections.attempt
+
+        def stopped_first(*arguments):
+            a_run.door.ending.stop()
+            return attempt(*arguments)
+
+        monkeypatch.setattr(a_run.door._connections, "attempt", stopped_first)
+        found = a_run.execute()
+
+    assert (found.failure.message, service.seen) == (CUT, [])
+    assert a_run.events == ["sent", "outcome unknown"]
+
+
+# -- a run that winds down ---------------------------------------------------------------------------------------
+
+
+class HoldsARegistration(Raw):
+    """Grants registrations; the answer to one of them waits until the test goes on."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number, self.granted = number, 0
+        self.registered, self.go_on = threading.Event(), threading.Event()
+
+    def answer(self, connection, request):
+        response = self.service.respond(request)
+        if request.method == "POST" and response.status == 200 and "/keys/" in request.path:
+            self.granted += 1
+            if self.granted == self.number:
+                self.registered.set()
+                self.go_on.wait(HANGS_S)
+        connection.sendall(as_bytes(response))
+
+
+def keys_at(service):
+    with service.service.database.transaction() as ledger:
+        return {key.key for key in ledger.keys("ac-0001")}
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_keys_are_cleaned_up_and_none_is_registered(number, tmp_path):
+    """Wherever a chain of registrations is when the tests are over."""
+    with HoldsARegistration(number) as service:
+        before = keys_at(service)
+        profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
+        a_run = Run(service, tmp_path, parallel=4, requests=1000)
+        a_run.door.keys = Keys(profile.pix_keys, account="ac-0001")
+        thread = Thread(lambda: register_all(a_run.client, profile, service.service.token))
+        assert comes(service.registered)
+        registered = len(posts(service))
+        a_run.door.ending.wind_down()
+        service.go_on.set()
+        thread.ended()
+
+        assert len(posts(service)) == registered
+        assert keys_at(service) == before
+        assert a_run.door.keys.not_cleaned_up() == []
+
+
+def posts(service):
+    return [seen for seen in service.seen if seen.method == "POST"]
+
+
+def test_all_else_is_not_begun(service, a_run):
+    """No execution, no preparation, no read; what cleans up passes."""
+    a_run.door.ending.wind_down()
+    operations = ("listAccounts", "createPix", "registerPixKey", "executePix", "listPixKeys", "deletePixKey")
+    found = {operation: a_run.client.send(operation, "pixconf-0", json={}) for operation in operations}
+    refused = [operation for operation, seen in found.items() if not seen.number and seen.failure.message == OVER]
+
+    assert refused == ["listAccounts", "createPix", "registerPixKey", "executePix"]
+    assert [seen.method for seen in service.seen] == ["GET", "DELETE"]
+
+
+# -- what is left of it ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [("--parallel=1",), ("--parallel=8",)])
+def test_no_thread_is_left(options):
+    """Many sessions may run in one process."""
+    before = set(threading.enumerate())
+    try_service(Service(), *options)
+    left = [thread.name for thread in set(threading.enumerate()) - before if thread.name in OURS]
+
+    assert left == []
