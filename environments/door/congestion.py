@@ -39,7 +39,7 @@ class Congestion:
         self._pauses = 0
         self._left = self._left_when_halved = 0
         self._fine = 0
-        self._too_many, self._patience = 0, 1
+        self._too_many, self._steps_needed = 0, 1
 
     # -- before a request leaves ------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Congestion:
     def _halve(self) -> None:
         """A window that was too large twice is tried more and more seldom."""
         again = 0 < self._too_many <= self.window
-        self._patience = 2 * self._patience if again else 1
+        self._steps_needed = 2 * self._steps_needed if again else 1
         self._too_many = self._too_many if again else self.window
         self.window, self._fine = max(1, self.window // 2), 0
 
@@ -137,8 +137,8 @@ class Congestion:
             self.let_in += 1
             self._pace.let_in(self._now())
             self._fine += 1
-            patience = self._patience if self.window + 1 >= self._too_many else 1
-            if self._fine >= self.window * patience and self.window < self._most:
+            steps = self._steps_needed if self.window + 1 >= self._too_many else 1
+            if self._fine >= self.window * steps and self.window < self._most:
                 self.window, self._fine = self.window + 1, 0
             if self.window >= 2 * self._too_many:
-                self._too_many, self._patience = 0, 1
+                self._too_many, self._steps_needed = 0, 1

@@ -24,7 +24,7 @@ def sample() -> str:
     service = ShowsTheTaxDocument()
     with tempfile.TemporaryDirectory() as folder, Server(service) as server:
         profile = write_profile(Path(folder), server.base_url).rename(Path(folder, "staging.yaml"))
-        ended = run(profile, "-m", "", "-k", "executePix.document", PIX_TOKEN=service.token)
+        ended = run(profile, "-m", "", "--parallel=1", "-k", "executePix.document", PIX_TOKEN=service.token)
         output = ended.output.replace(server.base_url, ADDRESS).replace(str(ended.folder), REPORT)
     _, _, closing = output.partition(" conformance =")
     return closing.partition("\n")[2].partition("\n---")[0] + "\n"

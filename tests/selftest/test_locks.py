@@ -167,7 +167,7 @@ class Attempts:
 
 
 def test_what_left_before_a_wrong_token_was_answered_does_not_show_that_it_locked_nobody_out():
-    """The service may lock its callers out when it answers the wrong token, whoever is answered last."""
+    """The service may lock its callers out when it answers the wrong token, whichever request is answered last."""
     attempts = Attempts()
     attempts.leaves()(404)
     before, wrong = attempts.leaves(), attempts.leaves("a wrong token")
