@@ -10,14 +10,19 @@ from environments.door.in_flight import InFlight
 from environments.door.journal import Journal
 from environments.door.key_states import Keys, KeyState
 from environments.profiles.loading import load
-from environments.sandbox import Service
+from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
+from tests.harness.reproduction import Robustness
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.one_run import CODE, Run
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
+from tests.traffic.generation.collecting import Findings
+from tests.traffic.generation.world import World
 from tests.traffic.preparing import prepare
+from tests.traffic.reach import Reach
+from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import register_all
 
 HANGS_S = 60
@@ -110,19 +115,28 @@ def test_an_execution_that_is_cut_is_an_unknown_outcome(tmp_path):
         assert later.door.guard.drop_sent([CODE]) == []
 
 
-def test_a_registration_that_is_cut_may_have_been_granted(tmp_path):
-    """Also one that must be refused: the key of the profile is listed among what the run leaves behind."""
+EMAIL_KEY = "qa@pix-conformance.example"
+
+
+@pytest.mark.parametrize(
+    ("body", "valid", "key_type"),
+    [
+        ({"pixKey": EMAIL_KEY, "pixKeyType": "EMAIL"}, True, "EMAIL"),
+        ({"pixKey": EMAIL_KEY, "pixKeyType": "IBAN"}, False, "EMAIL"),
+        ({"pixKey": "", "pixKeyType": "RANDOM"}, True, "RANDOM"),
+    ],
+)
+def test_a_registration_that_is_cut_may_have_been_granted(body, valid, key_type, tmp_path):
+    """Also one that must be refused, of a key of the profile: it is listed among what the run leaves behind."""
     with Silent() as service:
         profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
-        key = profile.pix_keys[1]
-        body = {"pixKey": key.key, "pixKeyType": "IBAN"}
         a_run = Run(service, tmp_path, parallel=4)
         a_run.door.keys = Keys(profile.pix_keys)
-        (thread,) = sent(service, a_run, lambda: a_run.client.send("registerPixKey", "ac-0001", json=body))
+        (thread,) = sent(service, a_run, lambda: a_run.client.send("registerPixKey", "ac-0001", json=body, valid=valid))
         a_run.door.ending.stop()
         thread.ended()
 
-    assert [(left.type, left.state) for left in a_run.door.keys.not_cleaned_up()] == [("EMAIL", KeyState.MAYBE)]
+    assert [(left.type, left.state) for left in a_run.door.keys.not_cleaned_up()] == [(key_type, KeyState.MAYBE)]
 
 
 def test_a_transfer_whose_preparation_is_cut_is_listed(tmp_path):
@@ -308,6 +322,67 @@ def test_keys_are_cleaned_up_and_none_is_registered(number, tmp_path):
         assert len(posts(service)) == registered
         assert keys_at(service) == before
         assert a_run.door.keys.not_cleaned_up() == []
+
+
+PERMITTED = frozenset({"registerPixKey", "deletePixKey", "listPixKeys"})
+
+
+def test_what_the_machine_registered_is_deleted(tmp_path):
+    """Also where a later step of it was not begun any more."""
+    with Raw() as service:
+        before = keys_at(service)
+        profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
+        a_run = Run(service, tmp_path)
+        reach = Reach(frozenset(), PERMITTED, frozenset(), spends_codes=False, surveys=False)
+        registrar = Registrar(a_run.client, profile)
+        world = World(a_run.client, profile, registrar, Findings(a_run.door, Robustness(), "sequences"), reach)
+        first, second = world.keys[:2]
+        world.register(first)
+        a_run.door.ending.wind_down()
+        world.register(second)
+        registered = keys_at(service) - before
+        world.tidy()
+
+    assert registered == {first.key}
+    assert keys_at(service) == before
+
+
+def test_what_is_not_begun_waits_for_nothing(service, tmp_path):
+    """Not to be alone, for instance, while an answer is on its way."""
+    a_run = Run(service, tmp_path, parallel=4)
+    a_run.door.ending.wind_down()
+    with a_run.door.in_flight.on_the_wire():
+        found = Thread(a_run.execute).ended()
+
+    assert found.failure.message == OVER
+
+
+def test_what_waited_is_not_claimed(service, tmp_path, monkeypatch):
+    """It was permitted before, and waited to be alone on the wire."""
+    a_run, waits = Run(service, tmp_path, parallel=4), threading.Event()
+    tell_who_waits(a_run.door, waits, monkeypatch)
+    with a_run.door.in_flight.on_the_wire():
+        waits.clear()
+        thread = Thread(a_run.execute)
+        while a_run.door.in_flight._wanting_to_be_alone == 0:
+            assert comes(waits)
+        a_run.door.ending.wind_down()
+    found = thread.ended()
+
+    assert (found.failure.message, service.seen) == (OVER, [])
+    assert not a_run.journal.exists()
+
+
+def test_an_answer_is_asked_nothing_more(tmp_path, monkeypatch):
+    """A request that is put off is not sent again, and what cleans up does not wait for it."""
+    with Silent(answers=lambda request: True) as service:
+        a_run = Run(service, tmp_path)
+        put_off = Response(429, b"{}", (("Retry-After", "30"),))
+        monkeypatch.setattr(service.service, "respond", lambda request: a_run.door.ending.wind_down() or put_off)
+        found = a_run.client.send("listAccounts", valid=True)
+
+    assert (found.response.status, len(service.seen)) == (429, 1)
+    assert a_run.door.retry_policy.waited_s == 0
 
 
 def posts(service):

@@ -80,6 +80,23 @@ def test_what_was_not_begun_is_not_begun_at_the_end():
     assert sent == ["first"]
 
 
+def test_what_waits_for_a_thread_is_not_begun_at_the_end():
+    """The thread is still there for what it has begun."""
+    lanes, began, go_on, sent = Lanes(InFlight(2)), threading.Semaphore(0), threading.Event(), []
+    lanes.start([Part(lambda: (began.release(), go_on.wait())) for _ in range(2)])
+    lanes.start([Part(lambda: sent.append("late"))])
+    for _ in range(2):
+        assert began.acquire(timeout=60)
+    closing = threading.Thread(target=lanes.close)
+    closing.start()
+    while not lanes._pool._is_closed:
+        pass
+    go_on.set()
+    closing.join()
+
+    assert sent == []
+
+
 def test_a_thread_that_never_ends_does_not_keep_a_stopped_run(monkeypatch):
     """It is a daemon, so the process can end, too."""
     monkeypatch.setattr("tests.harness.lanes._LONGEST_END_S", 0.0)
