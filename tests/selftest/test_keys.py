@@ -8,6 +8,7 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.profile import PixKey
 from environments.sandbox import Key, Server, Service
 from spec.key_list import Listing, accepted_alike, alike
+from tests.harness.lanes import Lanes, Part
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS
 from tests.selftest.proof.trial import try_service
@@ -16,7 +17,10 @@ from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelc
 from tests.selftest.services.one_run import Run, profile_of
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
+from tests.traffic.beside import Beside
 from tests.traffic.registrar import Registrar
+from tests.traffic.registrations import send
+from tests.traffic.unusual_registrations import undocumented
 
 EMAIL = "qa@pix-conformance.example"
 OF_KEYS = ("-k", "PixKey")
@@ -206,3 +210,18 @@ def test_a_key_stands_elsewhere():
     assert not alike(shown.places("b@x.example", "EMAIL"), references)
     assert not alike(shown.places("c@x.example", "EMAIL"), references)
     assert not alike(shown.places("d@x.example", "EMAIL"), references)
+
+
+def test_the_list_before_all_registrations_does_not_take_the_place_of_one_that_meets_another_request(tmp_path):
+    """It is read before a registration waits for the other request, and once."""
+    with Server(Service()) as server:
+        a_run, profile = Run(server, tmp_path, parallel=2), profile_of(tmp_path)
+        lanes = Lanes(a_run.door.in_flight)
+        beside, met = Beside(a_run.client, lanes), []
+        beside.offer("registerPixKey", [Part(lambda: a_run.client.send("registerPixKey", "ac-0001", json={}))])
+        registrar = Registrar(a_run.client, profile, beside)
+        registrar.look = lambda: met.append(a_run.door.in_flight.take_meeting())
+        send(registrar, list(undocumented(profile.pix_keys))[:1])
+        lanes.close()
+
+    assert met == [None]

@@ -110,7 +110,7 @@ class Registrar:
         self.found = Registrations(self.account)
         self.explained = 0
         self.helped: set[str] = set()
-        self._waits = list(RETRY_WAITS_S)
+        self._waits_s = iter(RETRY_WAITS_S)  # several threads may take from it
         self._may_list = "read" in profile.allow
         self._deletion = profile.requests["deletePixKey"].json if deletes_keys(profile) else None
 
@@ -150,8 +150,8 @@ class Registrar:
             return self._undo_made(exchange)
         self.keys.learn_value(exchange, made.key)
         deletion = self.delete(made, valid=True)
-        while is_refused(deletion) and self._waits:
-            time.sleep(self._waits.pop(0))
+        while is_refused(deletion) and (wait_s := next(self._waits_s, None)):
+            time.sleep(wait_s)
             deletion = self.delete(made, valid=True)
         self.found.deletions.append(deletion)
         return not is_refused(deletion)
@@ -194,11 +194,14 @@ class Registrar:
         self.listing = Listing(listed) if succeeded(listed) and readable else None
         return self.listing
 
-    def _register(self, **sent: Any) -> Exchange:
-        """Send a registration; before the first one read the list: what is there already is the operator's."""
+    def look_before_all(self) -> None:
+        """Before the first registration read the list: what is there already is the operator's."""
         if not self.keys.started:
             self.look()
             self.keys.started = True
+
+    def _register(self, **sent: Any) -> Exchange:
+        self.look_before_all()
         return self.client.send("registerPixKey", self.account, **sent)
 
     def undo_invalid(self, exchange: Exchange) -> None:

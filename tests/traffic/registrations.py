@@ -131,6 +131,7 @@ def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
     waiting = list(attempts)
     most = len(waiting) if registrar.beside.is_possible else 1
     while waiting:
+        registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
         now, waiting = waiting[:most], waiting[most:]
         sent = registrar.beside.send_with_company(_REGISTER, *(partial(_try, registrar, attempt) for attempt in now))
         for attempt, exchange in zip(now, sent, strict=True):
