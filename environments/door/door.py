@@ -178,11 +178,11 @@ class Door(BaseAdapter):
             sending.held.enter_context(self.in_flight.alone())
 
     def _attempt(self, sending: Sending) -> None:
+        if sending.meeting:  # before a place is taken: who waits for another one keeps nobody else from the wire
+            sending.meeting.wait()
         with self.in_flight.on_the_wire() as present:
             self.congestion.wait_for_turn(sending)
             self.token_monitor.renew(sending)
-            if sending.meeting:
-                sending.meeting.wait()
             self.ending.refuse(sending)  # it may have ended while the request waited for its turn
             with self.lockout.watching(sending):
                 self._send_and_record(sending, present)

@@ -71,7 +71,7 @@ class Lanes:
         self.ahead = ahead and self.parallel
         self._in_flight = in_flight
         self._chains, self._pool = _Threads(_CHAINS), _Threads(in_flight.most)
-        self._beside = _Threads(in_flight.most)
+        self._beside = _Threads(2 * in_flight.most + _CHAINS)
         self._parts: list[Part[Any]] = []
         self._is_closed = False
 

@@ -64,6 +64,8 @@ class Beside:
 
     def send_in_company(self, operation: str, send: Send) -> Exchange:
         """Send it while requests of the same operation come and go that do nothing."""
+        if not self.is_possible:
+            return send()
         answered = threading.Event()
 
         def keep_company() -> None:

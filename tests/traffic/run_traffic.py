@@ -22,7 +22,7 @@ from tests.harness.session import Session
 from tests.traffic.beside import Beside
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.phases import COVERAGE, EXAMPLES, REGISTER, Generation
+from tests.traffic.generation.phases import COVERAGE, EXAMPLES, FUZZING, REGISTER, Generation
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import Step, World, keys_to_come_and_go
 from tests.traffic.operations import Traffic
@@ -64,17 +64,21 @@ class RunTraffic:
         lanes, generated = self._session.lanes, [_generated(item) for item in items if uses(item, "generation")]
         if not lanes.ahead:
             return
-        for operation in _PROBED:
-            if (operation, COVERAGE) in generated:
-                self._beside.offer(operation, self.generation.draw(operation, COVERAGE).parts)
+        company = [(operation, COVERAGE) for operation in _PROBED if (operation, COVERAGE) in generated]
+        for operation, phase in company:
+            self._beside.offer(operation, self.generation.draw(operation, phase).parts)
         lanes.start_chain(self._chain_of_money(items))
         lanes.start_chain(self._chain_of_keys(items, generated))
         lanes.start(self.traffic.visits(READS))
+        lanes.start(self.endpoints.surveys)
+        drawn = [item for item in generated if item[1] == FUZZING]
+        for item in generated:
+            if item not in company + drawn:
+                self.generation.start(*item)
         if any(uses(item, "world") for item in items):
             self._draw_steps()
-        lanes.start(self.endpoints.surveys)
-        for operation, phase in sorted(generated, key=lambda item: item in [(name, COVERAGE) for name in _PROBED]):
-            self.generation.start(operation, phase)
+        for item in drawn + company:  # drawing takes a second; what may be company for others waits for them
+            self.generation.start(*item)
 
     def _chain_of_money(self, items: Sequence[pytest.Item]) -> Iterator[Part[Any]]:
         if self.traffic.permitted("executePix") and any(uses(item, *_NEED_EXECUTIONS) for item in items):

@@ -84,7 +84,7 @@ FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("IsTheAccounts", "is that of listAccounts", _ACCOUNTS, ("envelope.result", *_PRESENT, "key.present", "message.present"), ("fields.extra",)),
         (
             "IsARegistration", "is that of a registration", _REGISTRATION,
-            (*_PRESENT, "key.spelling", "message.spelling"), ("fields.extra",),
+            (*_PRESENT, "key.spelling", "key.type", "message.spelling"), ("fields.extra",),
         ),
         ("HasNoDigit", "has no digit", _without("digit"), ("digit.present",)),
         ("HasATextValue", "has a value of text", _with("value", str), ("value.type",)),
