@@ -403,8 +403,9 @@ class Counts(dict):
 def test_two_threads_do_not_take_the_same_turn_of_limits_rate(locked, meeting, monkeypatch):
     """Without the lock both leave at once, and the limit of the profile is exceeded."""
     slept = []
-    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(time=lambda: 100.0, sleep=slept.append))
+    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(time=lambda: 100.0))
     budget = Budget(requests=10, executions=0, rate=2)
+    monkeypatch.setattr(budget.ending, "sleep", slept.append)
     budget._counts = Counts()
     meeting.lock(budget, "_guard", locked=locked)
     meeting.stops_after(budget._counts, "get")
