@@ -9,6 +9,7 @@ from environments.door.deadline import _WatchedPool
 from spec.rules import Outcome, judge
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
+from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.secured import Certificates, Secured
 from tests.selftest.services.serving import Raw, real_codes, served_by
 
@@ -199,6 +200,6 @@ def test_where_connections_may_be_few_a_code_has_the_only_one(service, a_run, mo
     """The kept connection is closed before a fresh one is opened, once a connection was lost."""
     a_run.client.send("listAccounts")
     service.is_free.clear()
-    monkeypatch.setattr("environments.door.connections.time.sleep", lambda _: service.is_free.wait(60))
+    monkeypatch.setattr("environments.door.connections.time.sleep", lambda _: service.is_free.wait(HANGS_S))
 
     assert a_run.execute(CODE).response.status == 200

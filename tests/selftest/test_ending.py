@@ -15,6 +15,7 @@ from spec.exchange import FailureKind
 from tests.harness.reproduction import Robustness
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
@@ -25,7 +26,6 @@ from tests.traffic.reach import Reach
 from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import register_all
 
-HANGS_S = 60
 OURS = ("pix-lane", "pix-interruption", "watchdog")
 
 

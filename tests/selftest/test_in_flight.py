@@ -7,9 +7,7 @@ import pytest
 from filelock import Timeout
 
 from environments.door.in_flight import InFlight
-from tests.selftest.services.racing import Meeting, NoLock, Tells, with_and_without_a_lock
-
-HANGS_S = 60
+from tests.selftest.services.racing import HANGS_S, Meeting, NoLock, Tells, with_and_without_a_lock
 
 
 class Waiting(threading.Condition):

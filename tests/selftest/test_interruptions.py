@@ -16,6 +16,7 @@ from junitparser import JUnitXml
 
 from tests.harness import interruption as interruption_module
 from tests.harness.interruption import Interruption
+from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import ROOT, arguments, environment, run, started, write_profile
 from tests.selftest.services.waiting import PausesAt, await_event
 
@@ -135,7 +136,7 @@ def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
         with interruption.step():
             signal.raise_signal(signal.SIGTERM)
             signal.raise_signal(signal.SIGTERM)
-            assert stopped.acquire(timeout=60)
+            assert stopped.acquire(timeout=HANGS_S)
             thread = threading.Thread(target=in_a_thread)
             thread.start()
             thread.join()

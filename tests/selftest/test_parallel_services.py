@@ -15,6 +15,7 @@ from environments.sandbox import Server
 from tests.selftest.proof.gate import SANDBOX
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
 from tests.selftest.proof.variants import lawful_parallel
+from tests.selftest.services.racing import HANGS_S
 
 FAULTS = [one for one in MUTANTS.specimens.values() if one.parallel]
 LIMITS = [
@@ -128,9 +129,9 @@ def test_a_service_limits_parallel_requests_and_no_others(specimen, monkeypatch)
     request = next((request for scope, request in SCOPED.items() if scope in specimen.name), REGISTER)
     lawful = ask_alone(SANDBOX, request)
     with Server(service) as server, ThreadPoolExecutor(2) as others:
-        monkeypatch.setattr(lawful_parallel.time, "sleep", lambda _: (inside.release(), go_on.wait(60)))
+        monkeypatch.setattr(lawful_parallel.time, "sleep", lambda _: (inside.release(), go_on.wait(HANGS_S)))
         first = [others.submit(ask, server, request) for _ in range(service.MOST)]
-        assert all(inside.acquire(timeout=60) for _ in first)
+        assert all(inside.acquire(timeout=HANGS_S) for _ in first)
         refused = ask(server, request)
         go_on.set()
 
@@ -149,11 +150,11 @@ def test_a_list_lags_behind_a_write_that_is_in_flight(monkeypatch):
     """While a key is being registered, the list is the one of before."""
     service, inside, go_on = made(VARIANTS.specimens["KeyListsLag"]), threading.Event(), threading.Event()
     monkeypatch.setattr(lawful_parallel.time, "sleep", lambda _: None)
-    service.delete_pix_key = lambda request, account: (inside.set(), go_on.wait(60), {})[2]
+    service.delete_pix_key = lambda request, account: (inside.set(), go_on.wait(HANGS_S), {})[2]
     with Server(service) as server, ThreadPoolExecutor(1) as other:
         before = ask(server, LIST)
         held = other.submit(ask, server, VALID["deletePixKey"][0])
-        assert inside.wait(60)
+        assert inside.wait(HANGS_S)
         with service.database.transaction() as ledger:
             ledger.remove_key(ledger.keys("ac-0001")[0])
         lagging = ask(server, LIST)

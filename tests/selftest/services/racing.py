@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from filelock import Timeout
 
-_TEST_HANGS_S = 60
+HANGS_S = 60
 """No test is decided by it: a test that would hang for ever fails."""
 
 with_and_without_a_lock = pytest.mark.parametrize("locked", [True, False], ids=["with the lock", "without a lock"])
@@ -29,7 +29,7 @@ class Meeting:
         """Stop the first thread, once. Other threads go on."""
         if threading.current_thread() is self._first and not self._is_inside.is_set():
             self._is_inside.set()
-            assert self._may_go_on.wait(_TEST_HANGS_S), "the second thread neither ended nor waited for the lock"
+            assert self._may_go_on.wait(HANGS_S), "the second thread neither ended nor waited for the lock"
 
     def go_on(self) -> None:
         """The second thread has come as far as it can: the first goes on."""
@@ -80,10 +80,10 @@ class Meeting:
         ]
         self._first = threads[0]
         threads[0].start()
-        assert self._is_inside.wait(_TEST_HANGS_S), f"the first thread never came to the place: {found[0]!r}"
+        assert self._is_inside.wait(HANGS_S), f"the first thread never came to the place: {found[0]!r}"
         threads[1].start()
         for thread in threads:
-            thread.join(_TEST_HANGS_S)
+            thread.join(HANGS_S)
             assert not thread.is_alive(), "the threads wait for each other"
         return found
 
