@@ -132,7 +132,7 @@ def test_what_moves_money_says_so(failing):
     lines = [grab.collector.evidence(seen)["curl"].splitlines() for seen in executed]
 
     assert lines[0][0] == EXECUTES.format("CODE")
-    assert [line[0].startswith("# this line moves money") for line in lines] == [True] * 6
+    assert [line[0].startswith("# this line moves money") for line in lines] == [True] * 7
     assert lines[5][0] == EXECUTES.format("CODE_6")
     assert lines[5][1] == MAY_MOVE
     assert lines[5][2].startswith('CODE_6="$(curl -sS -X POST ')
