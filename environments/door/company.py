@@ -38,7 +38,7 @@ class Company:
                 return
         if sending.request.headers.get("Authorization") != token:
             return  # it was refused with the token of before
-        sending.in_company = seen
+        sending.doubted = seen
         if _sign(sending.exchange) == sign:
             with self._guard:
                 self._same_alone.add(sign)

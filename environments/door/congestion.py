@@ -37,7 +37,7 @@ class Congestion:
         self._pace = Pace()
         self._paused_until = self._slept_until = 0.0
         self._pauses = 0
-        self._left = self._left_when_halved = 0
+        self._departed = self._departed_when_halved = 0
         self._fine = 0
         self._too_many, self._steps_needed = 0, 1
 
@@ -52,8 +52,8 @@ class Congestion:
             self._turn(sending)
             with self._guard:
                 if self._pauses == pauses:
-                    self._left += 1
-                    sending.place = self._left
+                    self._departed += 1
+                    sending.departure = self._departed
                     return
 
     def wait_out_pause(self) -> None:
@@ -62,9 +62,9 @@ class Congestion:
             pass
 
     @property
-    def left(self) -> int:
-        """How many requests left so far; each has its place among them."""
-        return self._left
+    def departed(self) -> int:
+        """How many requests left so far. The number of each is its departure."""
+        return self._departed
 
     def _take_turn(self) -> tuple[int, float]:
         """How many pauses there were, and the next turn, which the next pause makes void."""
@@ -116,9 +116,9 @@ class Congestion:
         """Half as many requests at once: the service did not keep up with what it had been sent. What left before the
         window was halved says nothing new."""
         with self._guard:
-            if sending.place <= self._left_when_halved:
+            if sending.departure <= self._departed_when_halved:
                 return
-            self._left_when_halved = self._left
+            self._departed_when_halved = self._departed
             self._halve()
             if by_rate:
                 self._pace.slow_down(self._now())

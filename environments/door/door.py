@@ -82,7 +82,7 @@ class Door(BaseAdapter):
         self.in_flight.window = lambda: self.congestion.window
         self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion)
         self.company = Company(self.in_flight, self.congestion)
-        self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.left)
+        self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.departed)
         self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted, alone=self.in_flight.alone)
         wire = replace(wire, timer=partial(self.ending.timer, of=wire.timer))
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
@@ -172,7 +172,7 @@ class Door(BaseAdapter):
     def _be_alone(self, sending: Sending) -> None:
         """Keep everything else off the wire until the answer stands, where company might cost a transfer."""
         intent = sending.intent
-        may_have_company = intent.in_company and is_loopback(self.permission.base_url)
+        may_have_company = intent.may_have_company and is_loopback(self.permission.base_url)
         moves_money = sending.executes or intent.may_move_money
         if intent.alone or (moves_money and not may_have_company):
             sending.held.enter_context(self.in_flight.alone())

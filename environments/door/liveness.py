@@ -82,5 +82,5 @@ class Liveness:
     def _resend_answered(self, sending: Sending) -> bool:
         """Resend the last request that got an answer. A target that still answers it is up; it only drops invalid
         requests."""
-        exchange = sending.send_beside(*self._answered) if self._answered else None
+        exchange = sending.send_other(*self._answered) if self._answered else None
         return exchange is not None and exchange.response is not None

@@ -31,19 +31,19 @@ class Lockout:
         budget: Budget,
         token: Callable[[], str],
         send: Callable[[requests.PreparedRequest, Intent], Exchange],
-        left: Callable[[], int],
+        departed: Callable[[], int],
     ) -> None:
         self.harmless: Callable[[], requests.PreparedRequest] | None = None
         self.notes: list[str] = []
-        self._budget, self._token, self._send, self._left = budget, token, send, left
+        self._budget, self._token, self._send, self._departed = budget, token, send, departed
         self._lets_in: bool | None = None
-        self._wrong_token = 0
+        self._wrong_token_until = 0  # what left later shows whether it has locked the caller out
         self._execution_put_off = 0
         self._guard = threading.Lock()
 
     def outlast(self, sending: Sending) -> None:
-        """Before an execution, send a harmless request; while the service says "later", wait. Raises NotSentError where
-        the lock lasts longer.
+        """Before an execution, send a harmless request; it waits while the service says "later", as every request does.
+        Raises NotSentError where the lock lasts longer.
 
         A service that always put synthetic codes off shows nothing by it: then one execution is tried.
         """
@@ -51,7 +51,7 @@ class Lockout:
             return
         if self._execution_put_off:
             raise NotSentError(LOCKED.format(self._execution_put_off))
-        if self.harmless is None or not self._lets_in or not (self._wrong_token or self._budget.is_shared):
+        if self.harmless is None or not self._lets_in or not (self._wrong_token_until or self._budget.is_shared):
             return
         token = self._token()
         answer = self._send(self.harmless(), Intent("executePix")).response
@@ -74,13 +74,13 @@ class Lockout:
     def _note_wrong_token(self, sending: Sending) -> None:
         if not sending.with_token:
             with self._guard:
-                self._wrong_token = max(self._wrong_token, self._left())
+                self._wrong_token_until = max(self._wrong_token_until, self._departed())
 
     def _learn(self, sending: Sending, response: Response) -> None:
         off = refusal_kind(response) in LATER
         with self._guard:
-            if not off and sending.place > self._wrong_token:
-                self._wrong_token = 0
+            if not off and sending.departure > self._wrong_token_until:
+                self._wrong_token_until = 0
             if not sending.intent.valid:
                 self._lets_in = self._lets_in or not off
             else:

@@ -33,15 +33,15 @@ class LimitError(NotSentError):
 @dataclass(frozen=True)
 class Intent:
     """What a request is for: the operation ("" for an undocumented path), the credential, and whether the interface
-    document promises a success. `alone`: nothing else of the run is on the wire meanwhile; `in_company`: an execution
-    that need not be alone, where the target is on this machine. `part` names the part of the generated traffic that
-    judges its answer, if any."""
+    document promises a success. `alone`: nothing else of the run is on the wire meanwhile; `may_have_company`: an
+    execution that need not be alone, where the target is on this machine. `part` names the part of the generated
+    traffic that judges its answer, if any."""
 
     operation: str
     credential: str = VALID
     valid: bool = False
     alone: bool = False
-    in_company: bool = False
+    may_have_company: bool = False
     part: str = ""
 
     @property
@@ -56,10 +56,10 @@ class Sending:
     """One request from the moment it is asked for until its answer stands.
 
     `code` is the real transaction code in its path, `with_token` says that it carries the access token, under whatever
-    scheme. `place` is its place in the order in which requests left the process. `attempt` sends it once, by the
-    policies around one attempt, and sets `exchange`. `in_company` is an answer that other requests on the wire may have
-    caused, where another one stands by now.
-    `meeting` is with a request that leaves at the same moment. `held` is closed when the answer stands.
+    scheme. `meeting` is with a request that leaves at the same moment. `attempt` sends it once, by the policies around
+    one attempt. It sets `departure`, which counts the requests in the order in which they left the process, `raw` and
+    `exchange`. `doubted` is an answer that other requests on the wire may have caused, where another one stands by now.
+    `claimed`: room for an execution is taken, and it was not sent yet. `held` is closed when the answer stands.
     """
 
     request: requests.PreparedRequest
@@ -67,11 +67,11 @@ class Sending:
     attempt: Callable[[Sending], None]
     code: str | None = None
     with_token: bool = False
-    place: int = 0
+    departure: int = 0
     held: ExitStack = field(default_factory=ExitStack)
     claimed: bool = False
     raw: requests.Response | None = None
-    in_company: Exchange | None = None
+    doubted: Exchange | None = None
     meeting: Meeting | None = None
     exchange: Exchange = field(init=False)
 
@@ -99,7 +99,7 @@ class Sending:
             return False
         return True
 
-    def send_beside(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
+    def send_other(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
         """Send another request, which carries no code, once. None where a limit is spent."""
         other = Sending(request, intent, self.attempt, with_token=intent.credential == VALID)
         return other.exchange if other.send_again() else None
@@ -107,7 +107,7 @@ class Sending:
     def reproduce(self) -> Exchange | None:
         """Send the request once more, to see whether its answer is the same; the first answer stands. None where that
         might move money, or a limit is spent."""
-        return self.send_beside(self.request, self.intent) if self.repeatable else None
+        return self.send_other(self.request, self.intent) if self.repeatable else None
 
     def replace_token(self, before: str, now: str) -> None:
         """Carry another access token than the request was made with."""

@@ -123,7 +123,7 @@ class TokenMonitor:
 
     def _excuse(self, sending: Sending, for_the_token: Callable[[Exchange], bool]) -> None:
         """Excuse the answer that stands, and one before it that company might have caused."""
-        seen = [one for one in (sending.exchange, sending.in_company) if one is not None]
+        seen = [one for one in (sending.exchange, sending.doubted) if one is not None]
         self.excused |= {one.number for one in seen if for_the_token(one)}
 
     def _learn(self, sending: Sending) -> None:
@@ -189,7 +189,7 @@ class TokenMonitor:
             return None
         request, intent = self.witness
         request.headers["Authorization"] = f"Bearer {self._token()}"
-        return sending.send_beside(request, intent)
+        return sending.send_other(request, intent)
 
     def _fetch_again(self, refused: Exchange) -> bool:
         """Fetch the token again where its source allows it, once. False where there is no other one now."""

@@ -44,8 +44,8 @@ class Robustness:
     def listen(self, sending: Sending) -> None:
         """Judge the answer that stands, and send a request again that broke a rule."""
         counts_at_once = sending.exchange.response is not None and sending.intent.may_move_money
-        if sending.in_company:
-            self._remember_broken(sending.in_company)
+        if sending.doubted:
+            self._remember_broken(sending.doubted)
         broken = self._remember_broken(sending.exchange, counts_at_once)
         deviating = _deviating(sending.exchange) if sending.exchange.beside else ()
         if broken or deviating:

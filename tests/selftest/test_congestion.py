@@ -354,10 +354,10 @@ def test_two_requests_do_not_take_the_same_place(locked, meeting):
     """Without the lock an answer of this round may pass for one of the last."""
     congestion = congestion_of(4)
     meeting.lock(congestion, "_guard", locked=locked)
-    meeting.stops_at(Congestion, "_left")
+    meeting.stops_at(Congestion, "_departed")
     sent = meeting.of(lambda: left(congestion), lambda: left(congestion))
 
-    assert ({sending.place for sending in sent} == {1, 2}) is locked
+    assert ({sending.departure for sending in sent} == {1, 2}) is locked
 
 
 @with_and_without_a_lock
@@ -377,7 +377,7 @@ def test_two_refusals_of_one_round_halve_the_window_once(locked, meeting):
     congestion = congestion_of(8)
     sent = [left(congestion), left(congestion)]
     meeting.lock(congestion, "_guard", locked=locked)
-    meeting.stops_at(Congestion, "_left_when_halved")
+    meeting.stops_at(Congestion, "_departed_when_halved")
     meeting.of(*[lambda sending=sending: congestion.slow_down(sending) for sending in sent])
 
     assert (congestion.window == 4) is locked

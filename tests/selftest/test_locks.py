@@ -142,15 +142,17 @@ class Attempts:
     """A lockout and the attempts that it sees, in the order in which they leave."""
 
     def __init__(self):
-        self._left = 0
-        self.lockout = Lockout(None, lambda: "", lambda *_: None, lambda: self._left)
+        self._departed = 0
+        self.lockout = Lockout(None, lambda: "", lambda *_: None, lambda: self._departed)
 
     def leaves(self, credential=VALID):
         """One leaves; the rest of it happens when what is given is called with the status of its answer."""
-        self._left += 1
+        self._departed += 1
         request = requests.Request("GET", "http://127.0.0.1:1/v1/execute/pix/pixconf-0").prepare()
         intent = Intent("executePix", credential)
-        sending = Sending(request, intent, lambda sending: None, with_token=credential == VALID, place=self._left)
+        sending = Sending(
+            request, intent, lambda sending: None, with_token=credential == VALID, departure=self._departed
+        )
         watching = self.lockout.watching(sending)
         watching.__enter__()
 
@@ -163,7 +165,7 @@ class Attempts:
     @property
     def asks(self):
         """Whether the next execution is preceded by a harmless request."""
-        return bool(self.lockout._lets_in and self.lockout._wrong_token)
+        return bool(self.lockout._lets_in and self.lockout._wrong_token_until)
 
 
 def test_what_left_before_a_wrong_token_was_answered_does_not_show_that_it_locked_nobody_out():
@@ -204,7 +206,7 @@ def test_a_wrong_token_is_not_forgotten_for_an_answer_beside_it(locked, meeting)
     attempts.leaves()(404)
     let_in = attempts.leaves()
     meeting.lock(attempts.lockout, "_guard", locked=locked)
-    meeting.stops_at(Lockout, "_wrong_token")
+    meeting.stops_at(Lockout, "_wrong_token_until")
     meeting.of(lambda: let_in(404), lambda: attempts.leaves("a wrong token"))
 
     assert attempts.asks is locked

@@ -79,7 +79,7 @@ def _may_pair(found: Executions, beside: Beside) -> bool:
 def _execute_together(client: Client, codes: list[str], found: Executions, beside: Beside) -> None:
     """Execute two transfers that the run prepared at the same time, on this machine; else one after the other."""
     if len(codes) == 2 and client.door.guard.permit_together(*codes):
-        sends = (partial(client.send, _EXECUTE, code, valid=True, in_company=True) for code in codes)
+        sends = (partial(client.send, _EXECUTE, code, valid=True, may_have_company=True) for code in codes)
         answers = beside.send_together(*sends)
         found.answers += answers
         found.prepared |= {answer.number for answer in answers}
@@ -162,7 +162,7 @@ def _execute_one(client: Client, code: str, was_prepared: bool, found: Execution
         found.generous.append(exchange)
         return
     in_company = bool(found.successes) and all(map(succeeded, found.answers))
-    send = partial(client.send, _EXECUTE, code, valid=True, in_company=in_company)
+    send = partial(client.send, _EXECUTE, code, valid=True, may_have_company=in_company)
     exchange = beside.send_in_company(_EXECUTE, send) if in_company else send()
     found.answers.append(exchange)
     if was_prepared:
