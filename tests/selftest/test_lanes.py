@@ -11,6 +11,7 @@ from environments.sandbox import Service
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Lanes, Part
 from tests.selftest.proof.trial import try_service
+from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.waiting import comes
 from tests.traffic.run_traffic import RunTraffic
 
@@ -86,7 +87,7 @@ def test_what_waits_for_a_thread_is_not_begun_at_the_end():
     lanes.start([Part(lambda: (began.release(), go_on.wait())) for _ in range(2)])
     lanes.start([Part(lambda: sent.append("late"))])
     for _ in range(2):
-        assert began.acquire(timeout=60)
+        assert began.acquire(timeout=HANGS_S)
     closing = threading.Thread(target=lanes.close)
     closing.start()
     while not lanes._pool._is_closed:
