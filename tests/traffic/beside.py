@@ -22,7 +22,7 @@ T = TypeVar("T")
 Send = Callable[[], Exchange]
 
 
-_MOST_COMPANY = 4
+MOST_COMPANY = 4
 _COMES_EVERY_S = 0.02
 """How many requests come and go beside an execution, and how long after the one before was answered."""
 
@@ -69,7 +69,7 @@ class Beside:
         answered = threading.Event()
 
         def keep_company() -> None:
-            for _ in range(_MOST_COMPANY):
+            for _ in range(MOST_COMPANY):
                 if company := self._company(operation):
                     company()
                 if answered.wait(_COMES_EVERY_S):

@@ -15,7 +15,7 @@ from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange
-from tests.traffic.beside import Beside
+from tests.traffic.beside import MOST_COMPANY, Beside
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
 
@@ -94,12 +94,13 @@ def spending_of(client: Client, profile: Profile) -> Spending:
     return spending(profile, set(codes) - set(client.door.guard.drop_sent(codes)))
 
 
-def most_executions(spends: Spending | None) -> int:
+def most_executions(spends: Spending | None, *, parallel: bool) -> int:
     """How many requests `execute` sends at most: with synthetic codes, and where any are spent, with real ones; before
-    each of these the door may look whether wrong tokens have locked the caller out."""
+    each of these the door may look whether wrong tokens have locked the caller out. With `parallel`, the company too."""
     codes = len(spends.codes) + spends.prepared if spends else 0
-    synthetic_codes = 2 + len(OTHER_SCHEMES) + MOST_CREDENTIALS
-    return synthetic_codes + (MOST_CREDENTIALS + codes - 1 + 2 * codes if codes else 0)
+    probes = MOST_CREDENTIALS + codes - 1 if codes else 0
+    company = (len(OTHER_SCHEMES) + probes + MOST_COMPANY * codes) * parallel
+    return 2 + len(OTHER_SCHEMES) + MOST_CREDENTIALS + probes + 2 * codes + company
 
 
 def _codes(
