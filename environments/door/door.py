@@ -134,6 +134,11 @@ class Door(BaseAdapter):
         sending.raw.__class__ = NotFollowed
         return sending.raw
 
+    @property
+    def permits_company(self) -> bool:
+        """Whether executions may have company: only at a target on this machine."""
+        return is_loopback(self.permission.base_url)
+
     def connect(self) -> str:
         """Open a connection, with TLS for https, and close it. Why that fails; empty where it does not."""
         return self._connections.connect(self.permission.base_url)
@@ -172,9 +177,8 @@ class Door(BaseAdapter):
     def _be_alone(self, sending: Sending) -> None:
         """Keep everything else off the wire until the answer stands, where company might cost a transfer."""
         intent = sending.intent
-        may_have_company = intent.may_have_company and is_loopback(self.permission.base_url)
         moves_money = sending.executes or intent.may_move_money
-        if intent.alone or (moves_money and not may_have_company):
+        if intent.alone or (moves_money and not (intent.may_have_company and self.permits_company)):
             sending.held.enter_context(self.in_flight.alone())
 
     def _attempt(self, sending: Sending) -> None:

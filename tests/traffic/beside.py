@@ -9,32 +9,34 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from environments.door.client import Client
 from environments.door.in_flight import Meeting
+from environments.door.liveness import UnreachableError
 from environments.door.permission import synthetic
 from spec.exchange import Exchange
 from tests.harness.lanes import Lanes, Part
 
 T = TypeVar("T")
 Send = Callable[[], Exchange]
-
-
-MOST_COMPANY = 4
-_COMES_EVERY_S = 0.02
-"""How many requests come and go beside an execution, and how long after the one before was answered."""
+MOST_COMPANIONS = 4
+"""How many requests come and go while an execution is under way."""
+_COMES_AFTER_S = 0.02
+"""How long after the answer to one of them the next one comes."""
 
 
 def _nothing() -> None:
-    """Stands for the company that a request does not have."""
+    """Stands for the companion that a request does not have."""
 
 
 class Beside:
-    """Sends requests beside each other, where the run sends several at a time; else one after the other, without company.
+    """Sends requests beside each other, where the run sends several at a time; else one after the other, and alone.
 
-    `offer` names requests that the run sends anyway, and that may be company for others of their operation.
+    A companion is a request that does nothing, to the same operation with a valid token. `offer` names requests that the
+    run sends anyway, and that may be companions.
     """
 
     def __init__(self, client: Client, lanes: Lanes | None = None) -> None:
@@ -47,32 +49,32 @@ class Beside:
         return self._lanes is not None and self._lanes.parallel
 
     def offer(self, operation: str, parts: Iterable[Part[Exchange]]) -> None:
-        """Have these sent as company of others, as far as they were not sent before."""
+        """Have these sent as companions of others, as far as they were not sent before."""
         self._offered.setdefault(operation, deque()).extend(parts)
 
     def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
         """Send these at the same time."""
         return self._lanes.send_side_by_side(sends) if self._lanes else [send() for send in sends]
 
-    def send_with_company(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send these, each beside a valid token or a valid request that does nothing, to the same operation."""
-        sent: list[Callable[[], Any]] = []
+    def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
+        """Send these, each so that it leaves at the same moment as a companion, as far as there are companions."""
+        pairs: list[Callable[[], Any]] = []
         for send in sends:
-            company = self._company(operation) if self.is_possible else None
-            sent += self._meeting(company, send) if company else [_nothing, send]
-        return self.send_all(sent)[1::2]
+            companion = self._companion(operation) if self.is_possible else None
+            pairs += self._to_meet(companion, send) if companion else [_nothing, send]
+        return self.send_all(pairs)[1::2]
 
-    def send_in_company(self, operation: str, send: Send) -> Exchange:
-        """Send it while requests of the same operation come and go that do nothing."""
+    def send_amid_companions(self, operation: str, send: Send) -> Exchange:
+        """Send it while one companion after the other comes and goes."""
         if not self.is_possible:
             return send()
         answered = threading.Event()
 
-        def keep_company() -> None:
-            for _ in range(MOST_COMPANY):
-                if company := self._company(operation):
-                    company()
-                if answered.wait(_COMES_EVERY_S):
+        def send_companions() -> None:
+            for _ in range(MOST_COMPANIONS):
+                if companion := self._companion(operation):
+                    companion()
+                if answered.wait(_COMES_AFTER_S):
                     return
 
         def send_and_tell() -> Exchange:
@@ -81,14 +83,15 @@ class Beside:
             finally:
                 answered.set()
 
-        exchange: Exchange = self.send_all(self._meeting(send_and_tell, keep_company))[0]
+        exchange: Exchange = self.send_all(self._to_meet(send_and_tell, send_companions))[0]
         return exchange
 
     def send_together(self, *sends: Send) -> list[Exchange]:
         """Send two requests so that they leave at the same moment."""
-        return self.send_all(self._meeting(*sends))
+        return self.send_all(self._to_meet(*sends))
 
-    def _meeting(self, *sends: Callable[[], Any]) -> list[Any]:
+    def _to_meet(self, *sends: Callable[[], Any]) -> list[Any]:
+        """What sends two requests so that they leave at the same moment, called in two threads."""
         meeting, in_flight = Meeting(), self._client.door.in_flight
 
         def met(send: Callable[[], Any]) -> Any:
@@ -97,9 +100,14 @@ class Beside:
 
         return [partial(met, send) for send in sends]
 
-    def _company(self, operation: str) -> Callable[[], Any] | None:
+    def _companion(self, operation: str) -> Callable[[], Any] | None:
+        """What sends the next companion; None where there is none."""
         offered = self._offered.get(operation, deque())
         while offered:
             if not (part := offered.popleft()).is_begun:
                 return part.run
-        return partial(self._client.send, operation, synthetic()) if operation == "executePix" else None
+        return self._execute_synthetic_code if operation == "executePix" else None
+
+    def _execute_synthetic_code(self) -> None:
+        with suppress(UnreachableError):  # the other request may have its answer
+            self._client.send("executePix", synthetic())

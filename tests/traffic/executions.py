@@ -15,7 +15,7 @@ from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange
-from tests.traffic.beside import MOST_COMPANY, Beside
+from tests.traffic.beside import MOST_COMPANIONS, Beside
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
 
@@ -45,6 +45,11 @@ class Executions:
         """The executions that were confirmed."""
         return [answer for answer in (*self.answers, *self.generous) if succeeded(answer)]
 
+    @property
+    def all_confirmed(self) -> bool:
+        """Whether codes were executed, and each execution that is as documented was confirmed."""
+        return bool(self.successes) and all(map(succeeded, self.answers))
+
 
 def execute(
     client: Client, profile: Profile, prepared: Callable[[], list[str]], token: str, beside: Beside | None = None
@@ -73,7 +78,7 @@ def execute(
 
 def _may_pair(found: Executions, beside: Beside) -> bool:
     """Whether an execution may wait for another one, to be sent at the same time."""
-    return beside.is_possible and bool(found.successes) and all(map(succeeded, found.answers))
+    return beside.is_possible and found.all_confirmed
 
 
 def _execute_together(client: Client, codes: list[str], found: Executions, beside: Beside) -> None:
@@ -96,11 +101,11 @@ def spending_of(client: Client, profile: Profile) -> Spending:
 
 def most_executions(spends: Spending | None, *, parallel: bool) -> int:
     """How many requests `execute` sends at most: with synthetic codes, and where any are spent, with real ones; before
-    each of these the door may look whether wrong tokens have locked the caller out. With `parallel`, the company too."""
+    each of these the door may look whether wrong tokens have locked the caller out. With `parallel`, companions too."""
     codes = len(spends.codes) + spends.prepared if spends else 0
     probes = MOST_CREDENTIALS + codes - 1 if codes else 0
-    company = (len(OTHER_SCHEMES) + probes + MOST_COMPANY * codes) * parallel
-    return 2 + len(OTHER_SCHEMES) + MOST_CREDENTIALS + probes + 2 * codes + company
+    companions = (len(OTHER_SCHEMES) + probes + MOST_COMPANIONS * codes) * parallel
+    return 2 + len(OTHER_SCHEMES) + MOST_CREDENTIALS + probes + 2 * codes + companions
 
 
 def _codes(
@@ -126,7 +131,7 @@ def _send_synthetic_code(client: Client, found: Executions, beside: Beside) -> N
     code = synthetic()
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token", alone=True)
     schemes = (partial(client.send, _EXECUTE, code, credential=scheme) for scheme in OTHER_SCHEMES)
-    found.other_schemes = beside.send_with_company(_EXECUTE, *schemes)
+    found.other_schemes = beside.send_each_with_a_companion(_EXECUTE, *schemes)
     found.unknown = client.send("executePix", code, alone=True)
 
 
@@ -140,7 +145,7 @@ def _send_refusable(client: Client, code: str, credential: str, found: Execution
         return False
     in_company = bool(found.successes) and not found.lost_in_company
     send = partial(client.send, _EXECUTE, code, credential=credential, alone=not in_company)
-    [exchange] = beside.send_with_company(_EXECUTE, send) if in_company else [send()]
+    [exchange] = beside.send_each_with_a_companion(_EXECUTE, send) if in_company else [send()]
     if not exchange.number:  # not sent: the code can still be executed
         return False
     found.refusals.append(exchange)
@@ -154,17 +159,17 @@ def _send_refusable(client: Client, code: str, credential: str, found: Execution
 
 
 def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions, beside: Beside) -> None:
-    """Execute a code: the first one alone. Later ones have company, where that may cost a transfer of a test alone, until
-    one is refused."""
+    """Execute a code: the first one alone. Later ones have company until one is refused, where that can cost nothing but
+    a transfer of a test."""
     prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
     refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
     if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
         exchange = client.send("executePix", code, json={}, headers=EXTRA_HEADERS, query="?pixconf=1", valid=True)
         found.generous.append(exchange)
         return
-    in_company = bool(found.successes) and all(map(succeeded, found.answers))
+    in_company = client.door.permits_company and found.all_confirmed
     send = partial(client.send, _EXECUTE, code, valid=True, may_have_company=in_company)
-    exchange = beside.send_in_company(_EXECUTE, send) if in_company else send()
+    exchange = beside.send_amid_companions(_EXECUTE, send) if in_company else send()
     found.answers.append(exchange)
     if was_prepared:
         found.prepared.add(exchange.number)
