@@ -44,13 +44,13 @@ class Progress:
                 yield f"at most {left} left"
 
 
-class Pace:
-    """The rate of the last seconds."""
+class RecentRate:
+    """How many requests a second were sent in the last seconds."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque()
 
-    def rate(self, now_s: float, sent: int) -> float | None:
+    def at(self, now_s: float, sent: int) -> float | None:
         """Requests a second, when `sent` have been sent by now. None at the beginning."""
         self._seen.append((now_s, sent))
         while len(self._seen) > 2 and self._seen[1][0] <= now_s - _WINDOW_S:

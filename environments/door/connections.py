@@ -23,12 +23,9 @@ from spec.exchange import Failure, FailureKind, Response
 
 _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
-
-
 _SEEN_TO_CLOSE_S = 0.1
 """A service sees by then that a connection was closed."""
 _LOST = (FailureKind.DROPPED, FailureKind.NO_CONNECTION)
-
 MOST_KEPT = 100_000_000
 """Bytes of large bodies, compressed, that a process keeps in memory."""
 
@@ -55,8 +52,8 @@ class Memory:
 class Connections:
     """The connections of one door. Nothing below it sends a request twice, on whatever connection.
 
-    Any thread may send here. Transaction codes come one at a time, each in the turn that the journal gives it, so what
-    is known of them needs no lock.
+    Any thread may send here. Transaction codes come one at a time, each in the turn that the journal gives it; two that
+    are sent together change nothing here but in a single step. So what is known of them needs no lock.
     """
 
     def __init__(self, settings: WireSettings, parallel: int = 1) -> None:
@@ -82,7 +79,7 @@ class Connections:
         if code:
             time.sleep(_SETTLES_S)
         raw, result = self._kept.attempt(request)
-        if isinstance(result, Failure) and result.kind in _LOST:  # never taken back, by no other thread
+        if isinstance(result, Failure) and result.kind in _LOST:  # no thread takes it back, so it needs no lock
             self._may_be_few = True
         self._answered_at = time.monotonic() if raw is not None else float("-inf")
         if code and isinstance(result, Failure):

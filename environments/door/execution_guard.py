@@ -34,6 +34,7 @@ class ExecutionGuard:
 
     A real code is sent in the turn that the journal gives, from the question whether it may be sent until its answer
     is written down. The turn keeps other threads out as well as other processes: what is learned then needs no lock.
+    Two codes that are sent together have no turn: what they change is changed in single steps.
     """
 
     def __init__(self, budget: Budget, journal: Journal, token: Callable[[], str]) -> None:

@@ -7,7 +7,8 @@ What keeps the threads of the door from waiting for each other in a ring:
 
 - A thread that needs several of these takes them in this order: the turn of the journal, `alone()`, the lock of one
   policy.
-- A thread that is on the wire waits for no other thread: only for its answer, and for the pace.
+- A thread that is on the wire waits for no other thread: only for its answer, and for the pace. A request that is to
+  leave with another one waits for it before, and not for long.
 - No lock of a policy is held while a request is sent. What has to send and to be undisturbed is alone.
 - No policy takes a lock of another one, and `window` takes none that is held while `InFlight` is called.
 """
@@ -27,6 +28,7 @@ from environments.door.ending import Ending
 _LOOK_S = 0.002
 """How often a process looks for a free place, where others of the run share them."""
 _MEETS_S = 1.0
+"""How long a request waits for the one that it is to leave with."""
 
 
 @dataclass(eq=False)

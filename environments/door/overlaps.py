@@ -19,7 +19,8 @@ class Overlaps:
 
     @contextmanager
     def during(self, *, change: bool) -> Iterator[Callable[[], bool]]:
-        """While a request is on the wire. What it gives tells whether no change was there at any time of it so far."""
+        """While a request is on the wire; `change` says that it changes a key. Gives a function that tells whether,
+        so far, no change was on the wire at any time of it."""
         with self._guard:
             quiet, changes = not self._changing, self._changes
             self._changing += change

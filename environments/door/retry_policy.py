@@ -94,13 +94,13 @@ class RetryPolicy:
             wait = self._wanted(exchange, attempt, repeatable)
             if wait is None or attempt >= ATTEMPTS - 1 or (executes and exchange.response is not None):
                 return None
-            if over := self._over(wait):
-                self.given_up.setdefault(over, set()).add(exchange.operation)
+            if limit := self._pause(wait):
+                self.given_up.setdefault(limit, set()).add(exchange.operation)
                 return None
             return wait
 
-    def _over(self, wait: float) -> str:
-        """Which limit a wait exceeds; empty where it exceeds none, and the process pauses."""
+    def _pause(self, wait: float) -> str:
+        """Keep all threads from sending for so long. Gives the limit that this would exceed, or an empty text."""
         if wait > LONGEST_WAIT_S:
             return f"the suite waits {LONGEST_WAIT_S:g} s at most before a request, and the service asked for more"
         if not self._congestion.pause(wait, WHOLE_RUN_S):

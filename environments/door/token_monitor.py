@@ -110,7 +110,7 @@ class TokenMonitor:
         too, fetch the token again, once, and send the request again."""
         if sending.intent.credential != VALID:
             response = sending.exchange.response
-            if response is not None and is_page(response):  # never taken back, by no other thread
+            if response is not None and is_page(response):  # no thread takes it back, so it needs no lock
                 self._wrong_token_gets_a_page = True
             return
         with self._guard:

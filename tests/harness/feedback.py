@@ -11,7 +11,7 @@ import pytest
 
 from environments.door.budget import Budget
 from reports.plan import Plan
-from reports.progress import Pace, Progress
+from reports.progress import Progress, RecentRate
 from reports.run import Run
 from tests.harness.screen import Log, Screen, Terminal
 from tests.harness.watcher import requirement_of
@@ -28,7 +28,7 @@ class Feedback:
     ) -> None:
         self._config, self._run, self._budget, self._planned = config, run, budget, planned
         self._screen: Screen | None = None
-        self._pace, self._at_hand = Pace(), ""
+        self._rate, self._at_hand = RecentRate(), ""
         self._most: int | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -46,7 +46,7 @@ class Feedback:
         if session.items:  # with workers, this process collects no tests
             self._most = min(self._planned(session.items).together, self._run.profile.limits.requests)
         try:
-            self._pace.rate(time.monotonic(), self._budget.requests_sent)
+            self._rate.at(time.monotonic(), self._budget.requests_sent)
             self._screen.start()
             return (yield)
         finally:
@@ -64,7 +64,7 @@ class Feedback:
 
     def _line(self) -> str:
         sent = self._budget.requests_sent
-        rate = self._pace.rate(time.monotonic(), sent)
+        rate = self._rate.at(time.monotonic(), sent)
         return str(Progress(sent, self._most, rate, self._run.verdicts_so_far(), self._at_hand))
 
 

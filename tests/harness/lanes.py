@@ -32,7 +32,7 @@ class Part(Generic[T]):
 
     def __init__(self, send: Callable[[], T]) -> None:
         self._send, self._sent = send, Future[T]()
-        self._guard, self._is_taken, self._is_asked = threading.Lock(), False, False
+        self._guard, self._is_begun, self._is_asked = threading.Lock(), False, False
 
     def __call__(self) -> T:
         """Send it, or wait until it is sent."""
@@ -43,13 +43,13 @@ class Part(Generic[T]):
     @property
     def is_begun(self) -> bool:
         """Whether it is being sent, or was sent."""
-        return self._is_taken
+        return self._is_begun
 
     def run(self) -> None:
         """Send it, or wait until it is sent; what it raises is kept."""
         with self._guard:
-            was_taken, self._is_taken = self._is_taken, True
-        if was_taken:
+            was_begun, self._is_begun = self._is_begun, True
+        if was_begun:
             wait([self._sent])
             return
         try:

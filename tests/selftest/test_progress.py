@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reports.progress import Pace, Progress
+from reports.progress import Progress, RecentRate
 from reports.verdicts import Verdict
 from tests.harness.screen import Log, Terminal
 from tests.selftest.services.running import run, write_profile
@@ -54,8 +54,8 @@ def test_a_line(progress, line):
 
 def test_the_rate_is_that_of_the_last_seconds():
     """A service that slows down is seen to do so within ten seconds."""
-    pace = Pace()
-    rates = [pace.rate(float(second), 20 * min(second, 10)) for second in range(0, 31, 2)]
+    recent = RecentRate()
+    rates = [recent.at(float(second), 20 * min(second, 10)) for second in range(0, 31, 2)]
 
     assert rates[:6] == [None, 20, 20, 20, 20, 20]
     assert rates[6:] == [16, 12, 8, 4, 0, 0, 0, 0, 0, 0]
@@ -63,9 +63,9 @@ def test_the_rate_is_that_of_the_last_seconds():
 
 def test_the_rate_of_rare_looks():
     """It is that of the time since the last one."""
-    pace = Pace()
+    recent = RecentRate()
 
-    assert [pace.rate(at, sent) for at, sent in ((0.0, 5), (15.0, 155), (30.0, 455))] == [None, 10, 20]
+    assert [recent.at(at, sent) for at, sent in ((0.0, 5), (15.0, 155), (30.0, 455))] == [None, 10, 20]
 
 
 def sent_by(folder, option):

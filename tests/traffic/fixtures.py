@@ -43,7 +43,8 @@ def traffic(run_traffic: RunTraffic) -> Traffic:
 
 @pytest.fixture(scope="session")
 def endpoints(run_traffic: RunTraffic, traffic: Traffic) -> Endpoints:
-    """What shows whether an endpoint exists, and every exchange of the run; of the `traffic` of the selected tests."""
+    """What shows whether an endpoint exists, and every exchange of the run. It asks for `traffic`, so that its tests count
+    among those that `uses(item, "traffic")`."""
     return run_traffic.endpoints
 
 

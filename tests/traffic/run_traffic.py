@@ -31,10 +31,10 @@ from tests.traffic.registrar import Registrar
 
 _SEQUENCES = "sequences"
 _PROBED = ("executePix", "registerPixKey")
-"""Operations whose refusals need company: their generated requests are sent last, or before, as that."""
+"""Operations whose refusals are sent with companions: their listed requests are kept for that, and sent last."""
 _NEED_KEYS = ("registrations", "endpoints")
 _NEED_EXECUTIONS = ("executions", "endpoints")
-"""Fixtures whose tests judge what a chain sends."""
+"""The fixtures whose tests judge what the chain of keys sends, and what the chain of money does."""
 
 
 class RunTraffic:
