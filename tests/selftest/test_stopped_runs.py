@@ -165,3 +165,35 @@ def test_more_signals_change_nothing(tmp_path):
         run = stopped(service, tmp_path, [signal.SIGTERM, signal.SIGINT, signal.SIGINT, signal.SIGTERM], "--parallel=8")
 
         assert_whole(service, run)
+
+
+ENDS = [("", "assert False", 3), ("pytest.exit('enough')", "", 2), ("raise ZeroDivisionError", "", 3)]
+"""What a plugin does when the first test has ended, and in the first test; the exit status."""
+PLUGIN = """
+import pytest
+
+def pytest_runtest_call(item):
+    {fails}
+
+def pytest_runtest_logfinish(nodeid):
+    {ends}
+"""
+
+
+@pytest.mark.parametrize(("ends", "fails", "status"), ENDS, ids=["-x", "pytest.exit", "internal error"])
+def test_a_run_that_ends_early_leaves_nothing_behind(ends, fails, status, service, tmp_path):
+    """Chains of requests are under way then; the keys that they registered are deleted, or listed."""
+    (tmp_path / "plugin_of_the_test.py").write_text(PLUGIN.format(ends=ends or "pass", fails=fails or "pass"))
+    before = keys_at(service)
+    profile = write_profile(tmp_path, service.base_url, transactions={"codes": CODES}, limits={"executions": 9})
+    with started(profile, "-x", "-p", "plugin_of_the_test", PYTHONPATH=str(tmp_path)) as process:
+        output, _ = process.communicate(timeout=HANGS_S)
+    document = json.loads((tmp_path / "report" / "conformance.json").read_text())
+    left, listed = keys_at(service) - before, document["not_cleaned_up"]
+    executed = Counter(service.executions)
+
+    assert process.returncode == status, output
+    assert len(listed) >= len(left)
+    assert left == set() or not fails
+    assert set(executed.values()) <= {1}
+    assert document["traffic"]["requests"] == len(service.seen) or not fails
