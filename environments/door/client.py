@@ -89,7 +89,7 @@ class Client:
         headers: Iterable[tuple[str, str]] = (),
     ) -> requests.PreparedRequest:
         if json is not NOTHING:
-            body = json_module.dumps(json, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            body = _json_text(json)
         request = requests.Request(method, self.door.permission.base_url + path, data=body).prepare()
         request.headers.update(_HEADERS)
         if body is not None and content_type:
@@ -100,6 +100,14 @@ class Client:
         if self._correlation_header:
             request.headers[self._correlation_header] = secrets.token_hex(16)
         return request
+
+
+def _json_text(value: Any) -> bytes:
+    """The JSON text of a value, with escapes where a lone surrogate could not be written in UTF-8."""
+    try:
+        return json_module.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json_module.dumps(value).encode()
 
 
 def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:

@@ -16,7 +16,7 @@ from environments.door.request_texts import member, names, texts_of
 from environments.profiles.profile import PixKey
 from spec.answers import is_refusal, may_be_registered, registered
 from spec.exchange import Exchange, FailureKind, Request
-from spec.interface import KEY_TYPES
+from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, Place
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -207,7 +207,8 @@ class Keys:
         elif places and key.state in (KeyState.REFUSED, KeyState.GONE) and self.before is not None:
             key.state = KeyState.LISTED if key.state is KeyState.REFUSED else KeyState.LISTED_AGAIN
             key.exchanges.append(listing.number)
-        elif not places and key.stands and key.state in NOT_CLEANED_UP:
+        elif not places and key.stands and key.state in NOT_CLEANED_UP and MARK not in key.value:
+            # a synthetic key may look like another one in a list: it is deleted, whatever a list shows
             key.state = KeyState.GONE
             self._write(key, GONE)
         key.stands = places or key.stands
