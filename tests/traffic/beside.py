@@ -69,13 +69,7 @@ class Beside:
         if not self.is_possible:
             return send()
         answered = threading.Event()
-
-        def send_companions() -> None:
-            for _ in range(MOST_COMPANIONS):
-                if companion := self._companion(operation):
-                    companion()
-                if answered.wait(_COMES_AFTER_S):
-                    return
+        send_companions = partial(self._send_companions, operation, answered)
 
         def send_and_tell() -> Exchange:
             try:
@@ -85,6 +79,14 @@ class Beside:
 
         exchange: Exchange = self.send_all(self._to_meet(send_and_tell, send_companions))[0]
         return exchange
+
+    def _send_companions(self, operation: str, answered: threading.Event) -> None:
+        """Send one after the other, until the other request is answered."""
+        for _ in range(MOST_COMPANIONS):
+            if companion := self._companion(operation):
+                companion()
+            if answered.wait(_COMES_AFTER_S):
+                return
 
     def send_together(self, *sends: Send) -> list[Exchange]:
         """Send two requests so that they leave at the same moment."""
