@@ -54,17 +54,16 @@ class Client:
         safe: str = "",
         valid: bool = False,
         alone: bool = False,
-        may_have_company: bool = False,
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path; `sent` is what else `_request` takes:
         `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid`, `alone` and `may_have_company` are those of Intent.
+        Characters in `safe` stay as they are in the path. `valid` and `alone` are those of Intent.
         """
         method, path = operations()[operation].method, _path(operation, path_parameter, safe) + query
         request = self._request(method, path, credential=credential, **sent)
-        return self.door.exchange(request, Intent(operation, credential, valid, alone, may_have_company, self._part))
+        return self.door.exchange(request, Intent(operation, credential, valid, alone, self._part))
 
     def send_to_sibling(self, operation: str, path_parameter: str | None = None, **sent: Any) -> Exchange:
         """Send the same request, alone, to an undocumented path beside the documented one."""

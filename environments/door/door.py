@@ -31,7 +31,6 @@ from environments.door.outgoing import Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.retry_policy import RetryPolicy
 from environments.door.token_monitor import TokenMonitor
-from environments.profiles.profile import is_loopback
 from environments.secrets import Secrets
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 from spec.interface import operations_reached
@@ -134,11 +133,6 @@ class Door(BaseAdapter):
         sending.raw.__class__ = NotFollowed
         return sending.raw
 
-    @property
-    def permits_company(self) -> bool:
-        """Whether executions may have company: only at a target on this machine."""
-        return is_loopback(self.permission.base_url)
-
     def connect(self) -> str:
         """Open a connection, with TLS for https, and close it. Why that fails; empty where it does not."""
         return self._connections.connect(self.permission.base_url)
@@ -178,7 +172,7 @@ class Door(BaseAdapter):
         """Keep everything else off the wire until the answer stands, where company might cost a transfer."""
         intent = sending.intent
         moves_money = sending.executes or intent.may_move_money
-        if intent.alone or (moves_money and not (intent.may_have_company and self.permits_company)):
+        if intent.alone or (moves_money and not self.guard.is_one_of_two(sending.code)):
             sending.held.enter_context(self.in_flight.alone())
 
     def _attempt(self, sending: Sending) -> None:

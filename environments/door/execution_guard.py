@@ -64,7 +64,7 @@ class ExecutionGuard:
         """Until the answer to a real code stands, no other process of the run sends one. NotSentError for a code that
         was sent before, or is kept back; JournalError."""
         if sending.code:
-            if sending.code not in self._together:
+            if not self.is_one_of_two(sending.code):
                 sending.held.enter_context(self._journal.turn())
             self.refuse(sending.code, executes=sending.executes)
 
@@ -115,6 +115,10 @@ class ExecutionGuard:
         permitted: only at a loopback target. The caller sees to it that the run prepared the codes itself."""
         self._together = frozenset() if self._journal.across_runs else frozenset(codes)
         return bool(self._together)
+
+    def is_one_of_two(self, code: str | None) -> bool:
+        """Whether the code may be executed at the same time as another one."""
+        return code in self._together
 
     def permit_once_more(self, code: str) -> bool:
         """Let a code be executed a second time, to see whether money moves again. False where that is not permitted:

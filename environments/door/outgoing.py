@@ -33,15 +33,13 @@ class LimitError(NotSentError):
 @dataclass(frozen=True)
 class Intent:
     """What a request is for: the operation ("" for an undocumented path), the credential, and whether the interface
-    document promises a success. `alone`: nothing else of the run is on the wire meanwhile; `may_have_company`: an
-    execution that need not be alone, where the target is on this machine. `part` names the part of the generated
-    traffic that judges its answer, if any."""
+    document promises a success. `alone`: nothing else of the run is on the wire meanwhile. `part` names the part of the
+    generated traffic that judges its answer, if any."""
 
     operation: str
     credential: str = VALID
     valid: bool = False
     alone: bool = False
-    may_have_company: bool = False
     part: str = ""
 
     @property

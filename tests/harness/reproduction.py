@@ -5,7 +5,7 @@ only while other requests are under way. The robustness rules are applied here a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 
 from environments.door.authorization import VALID
@@ -15,8 +15,6 @@ from spec.exchange import Exchange
 from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, judge
 
 IN_COMPANY = " (only with other requests in flight)"
-_GRANTED = "granted to a bad credential"
-"""Stands beside the requirements that an exchange breaks by itself."""
 _CONNECTION = "connection"
 
 
@@ -38,22 +36,20 @@ class Robustness:
         self._reproduced: set[int] = set()
         self._seen: dict[str, set[int]] = {}
         self._shown_alone: set[str] = set()
-        self._in_company: set[tuple[str, int]] = set()
+        self._held_alone: set[str] = set()
         self._guard = threading.Lock()
 
     def listen(self, sending: Sending) -> None:
         """Judge the answer that stands, and send a request again that broke a rule."""
         counts_at_once = sending.exchange.response is not None and sending.intent.may_move_money
         if sending.doubted:
-            self._remember_broken(sending.doubted)
-        broken = self._remember_broken(sending.exchange, counts_at_once)
-        deviating = _deviating(sending.exchange) if sending.exchange.beside else ()
-        if broken or deviating:
+            self._remember(sending.doubted)
+        broken = self._remember(sending.exchange, counts_at_once)
+        if broken or (sending.exchange.beside and _judged(sending.exchange, Outcome.DEVIATES)):
             with self._alone():
                 second = sending.reproduce()
             if second is not None:
-                self._remember_broken(second)
-                self._compare(deviating, sending.exchange, second)
+                self._remember(second)
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """Judge an exchange. A robustness requirement holds where a deviation was seen once and not again."""
@@ -64,19 +60,31 @@ class Robustness:
         with self._guard:
             if is_robustness and exchange.number not in self._reproduced:
                 return Judgement(Outcome.HOLDS, f"seen once and not again: {judgement.message}")
-            shown_alone = requirement_id in self._shown_alone or not exchange.beside
-            in_company = not shown_alone if is_robustness else (requirement_id, exchange.number) in self._in_company
-        message = judgement.message + IN_COMPANY * in_company
-        return Judgement(judgement.outcome, message, judgement.exchanges)
+        in_company = self._shows_in_company(requirement_id, exchange, is_robustness=is_robustness)
+        return Judgement(judgement.outcome, judgement.message + IN_COMPANY * in_company, judgement.exchanges)
 
     def remark(self, exchanges: Iterable[Exchange]) -> str:
-        """What to add where a request with a bad credential was granted in company only; else empty."""
-        granted = [seen for seen in exchanges if _GRANTED in _deviating(seen)]
-        with self._guard:
-            in_company = granted and all((_GRANTED, seen.number) in self._in_company for seen in granted)
+        """What to add where requests with a bad credential were granted in company only; else empty."""
+        granted = [seen for seen in exchanges if seen.credential != VALID and grants_protected_result(seen)]
+        in_company = granted and all(self._shows_in_company(_granted(seen), seen) for seen in granted)
         return IN_COMPANY if in_company else ""
 
-    def _remember_broken(self, exchange: Exchange, counts_at_once: bool = False) -> bool:
+    def _shows_in_company(self, what: str, exchange: Exchange, *, is_robustness: bool = False) -> bool:
+        """Whether it was seen in company, and not alone. A server error may stay away alone; all else has to hold."""
+        with self._guard:
+            held = is_robustness or what in self._held_alone
+            return bool(exchange.beside) and held and what not in self._shown_alone
+
+    def _remember(self, exchange: Exchange, counts_at_once: bool = False) -> bool:
+        """Remember what an exchange keeps and breaks. False where it breaks no robustness rule."""
+        if not exchange.beside:
+            kept, broken = _judged(exchange, Outcome.HOLDS), _judged(exchange, Outcome.DEVIATES)
+            with self._guard:
+                self._held_alone |= kept
+                self._shown_alone |= broken
+        return self._remember_broken(exchange, counts_at_once)
+
+    def _remember_broken(self, exchange: Exchange, counts_at_once: bool) -> bool:
         """Remember the robustness rules that the exchange breaks. False where it breaks none."""
         broken = [id for id in robustness_of(exchange.operation) if judge(id, exchange).deviates]
         with self._guard:
@@ -89,17 +97,16 @@ class Robustness:
                     self._reproduced |= seen
         return bool(broken)
 
-    def _compare(self, deviating: Collection[str], first: Exchange, alone: Exchange) -> None:
-        """Remember what the first exchange broke, and the one that was alone keeps."""
-        kept = {id for id in deviating if id in RULES and judge(id, alone).holds}
-        kept |= {_GRANTED} if _GRANTED in deviating and alone.response and _GRANTED not in _deviating(alone) else set()
-        with self._guard:
-            self._in_company |= {(id, first.number) for id in kept}
+
+def _granted(exchange: Exchange) -> str:
+    """Stands for a requirement: no bad credential is granted anything."""
+    return f"{exchange.operation}: bad credential"
 
 
-def _deviating(exchange: Exchange) -> list[str]:
-    """The requirements that an exchange breaks by itself, without those of robustness."""
+def _judged(exchange: Exchange, outcome: Outcome) -> set[str]:
+    """What has this outcome in an exchange by itself, without the requirements of robustness."""
     if exchange.credential != VALID:
-        return [_GRANTED] if grants_protected_result(exchange) else []
+        granted = Outcome.DEVIATES if grants_protected_result(exchange) else Outcome.HOLDS
+        return {_granted(exchange)} if exchange.response is not None and granted is outcome else set()
     mine = (id for id in RULES if id.startswith(f"{exchange.operation}.")) if exchange.valid else ()
-    return [id for id in mine if id not in robustness_of(exchange.operation) and judge(id, exchange).deviates]
+    return {id for id in mine if id not in robustness_of(exchange.operation) and judge(id, exchange).outcome is outcome}

@@ -22,14 +22,8 @@ from tests.harness.lanes import Lanes, Part
 
 T = TypeVar("T")
 Send = Callable[[], Exchange]
-MOST_COMPANIONS = 4
-"""How many requests come and go while an execution is under way."""
-_COMES_AFTER_S = 0.02
-"""How long after the answer to one of them the next one comes."""
-
-
-def _nothing() -> None:
-    """Stands for the companion that a request does not have."""
+MOST_COMPANIONS = 3
+"""How many requests come and go beside one that must be refused."""
 
 
 class Beside:
@@ -56,20 +50,25 @@ class Beside:
         """Send these at the same time."""
         return self._lanes.send_side_by_side(sends) if self._lanes else [send() for send in sends]
 
-    def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send these, each so that it leaves at the same moment as a companion, as far as there are companions."""
-        pairs: list[Callable[[], Any]] = []
-        for send in sends:
-            companion = self._companion(operation) if self.is_possible else None
-            pairs += self._to_meet(companion, send) if companion else [_nothing, send]
-        return self.send_all(pairs)[1::2]
-
-    def send_amid_companions(self, operation: str, send: Send) -> Exchange:
-        """Send it while one companion after the other comes and goes."""
+    def send_each_with_companions(self, operation: str, *sends: Send) -> list[Exchange]:
+        """Send these, each while one companion after the other comes and goes, as far as there are any. The first leaves
+        at the same moment."""
         if not self.is_possible:
-            return send()
+            return self.send_all(sends)
+        pairs = (self._with_companions(operation, send) for send in sends)
+        return self.send_all([each for pair in pairs for each in pair])[::2]
+
+    def _with_companions(self, operation: str, send: Send) -> list[Any]:
         answered = threading.Event()
-        send_companions = partial(self._send_companions, operation, answered)
+
+        def send_companions() -> None:
+            for _ in range(MOST_COMPANIONS):
+                companion = self._companion(operation)
+                if companion is None:
+                    return
+                companion()
+                if answered.is_set():
+                    return
 
         def send_and_tell() -> Exchange:
             try:
@@ -77,16 +76,7 @@ class Beside:
             finally:
                 answered.set()
 
-        exchange: Exchange = self.send_all(self._to_meet(send_and_tell, send_companions))[0]
-        return exchange
-
-    def _send_companions(self, operation: str, answered: threading.Event) -> None:
-        """Send one after the other, until the other request is answered."""
-        for _ in range(MOST_COMPANIONS):
-            if companion := self._companion(operation):
-                companion()
-            if answered.wait(_COMES_AFTER_S):
-                return
+        return self._to_meet(send_and_tell, send_companions)
 
     def send_together(self, *sends: Send) -> list[Exchange]:
         """Send two requests so that they leave at the same moment."""
@@ -105,9 +95,10 @@ class Beside:
     def _companion(self, operation: str) -> Callable[[], Any] | None:
         """What sends the next companion; None where there is none."""
         offered = self._offered.get(operation, deque())
-        while offered:
-            if not (part := offered.popleft()).is_begun:
-                return part.run
+        with suppress(IndexError):  # other threads take from it, too
+            while (part := offered.popleft()).is_begun:
+                pass
+            return part.run
         return self._execute_synthetic_code if operation == "executePix" else None
 
     def _execute_synthetic_code(self) -> None:

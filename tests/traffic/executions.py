@@ -69,7 +69,7 @@ def execute(
             if was_prepared and index >= codes - 2 and _may_pair(found, beside):
                 pair.append(code)
             else:
-                _execute_one(client, code, was_prepared, found, beside)
+                _execute_one(client, code, was_prepared, found)
             if client.door.guard.keep_codes_back():
                 return found
         _execute_together(client, pair, found, beside)
@@ -84,13 +84,13 @@ def _may_pair(found: Executions, beside: Beside) -> bool:
 def _execute_together(client: Client, codes: list[str], found: Executions, beside: Beside) -> None:
     """Execute two transfers that the run prepared at the same time, on this machine; else one after the other."""
     if len(codes) == 2 and client.door.guard.permit_together(*codes):
-        sends = (partial(client.send, _EXECUTE, code, valid=True, may_have_company=True) for code in codes)
+        sends = (partial(client.send, _EXECUTE, code, valid=True) for code in codes)
         answers = beside.send_together(*sends)
         found.answers += answers
         found.prepared |= {answer.number for answer in answers}
         return
     for code in codes:
-        _execute_one(client, code, True, found, beside)
+        _execute_one(client, code, True, found)
 
 
 def spending_of(client: Client, profile: Profile) -> Spending:
@@ -104,7 +104,7 @@ def most_executions(spends: Spending | None, *, parallel: bool) -> int:
     each of these the door may look whether wrong tokens have locked the caller out. With `parallel`, companions too."""
     codes = len(spends.codes) + spends.prepared if spends else 0
     probes = MOST_CREDENTIALS + codes - 1 if codes else 0
-    companions = (len(OTHER_SCHEMES) + probes + MOST_COMPANIONS * codes) * parallel
+    companions = MOST_COMPANIONS * (len(OTHER_SCHEMES) + probes) * parallel
     return 2 + len(OTHER_SCHEMES) + MOST_CREDENTIALS + probes + 2 * codes + companions
 
 
@@ -131,7 +131,7 @@ def _send_synthetic_code(client: Client, found: Executions, beside: Beside) -> N
     code = synthetic()
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token", alone=True)
     schemes = (partial(client.send, _EXECUTE, code, credential=scheme) for scheme in OTHER_SCHEMES)
-    found.other_schemes = beside.send_each_with_a_companion(_EXECUTE, *schemes)
+    found.other_schemes = beside.send_each_with_companions(_EXECUTE, *schemes)
     found.unknown = client.send("executePix", code, alone=True)
 
 
@@ -145,7 +145,7 @@ def _send_refusable(client: Client, code: str, credential: str, found: Execution
         return False
     in_company = bool(found.successes) and not found.lost_in_company
     send = partial(client.send, _EXECUTE, code, credential=credential, alone=not in_company)
-    [exchange] = beside.send_each_with_a_companion(_EXECUTE, send) if in_company else [send()]
+    [exchange] = beside.send_each_with_companions(_EXECUTE, send) if in_company else [send()]
     if not exchange.number:  # not sent: the code can still be executed
         return False
     found.refusals.append(exchange)
@@ -158,18 +158,14 @@ def _send_refusable(client: Client, code: str, credential: str, found: Execution
     return grants_protected_result(exchange) or exchange.response is None
 
 
-def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions, beside: Beside) -> None:
-    """Execute a code: the first one alone. Later ones have company until one is refused, where that can cost nothing but
-    a transfer of a test."""
+def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions) -> None:
     prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
     refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
     if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
         exchange = client.send("executePix", code, json={}, headers=EXTRA_HEADERS, query="?pixconf=1", valid=True)
         found.generous.append(exchange)
         return
-    in_company = client.door.permits_company and found.all_confirmed
-    send = partial(client.send, _EXECUTE, code, valid=True, may_have_company=in_company)
-    exchange = beside.send_amid_companions(_EXECUTE, send) if in_company else send()
+    exchange = client.send(_EXECUTE, code, valid=True)
     found.answers.append(exchange)
     if was_prepared:
         found.prepared.add(exchange.number)

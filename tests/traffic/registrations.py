@@ -133,7 +133,7 @@ def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
     while waiting:
         registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
         now, waiting = waiting[:most], waiting[most:]
-        sent = registrar.beside.send_each_with_a_companion(
+        sent = registrar.beside.send_each_with_companions(
             _REGISTER, *(partial(_try, registrar, attempt) for attempt in now)
         )
         for attempt, exchange in zip(now, sent, strict=True):
