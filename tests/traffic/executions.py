@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -57,21 +57,26 @@ def execute(
     """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
     and gives their codes: it is called when the supplied codes were sent."""
     found, beside = Executions(missing=NO_CODE), beside or Beside(client)
-    with suppress(UnreachableError):  # what was learned until then is judged
+    with suppress(UnreachableError), ExitStack() as behind_an_execution:  # what was learned until then is judged
         _send_synthetic_code(client, found, beside)
         spends = spending_of(client, profile)
         codes = len(spends.codes) + spends.prepared
         pair: list[str] = []
         for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared, found)):
             names = of_code(token, index, codes)
-            if any(_send_refusable(client, code, name, found, beside) for name in names):
+            at_once = _send_refusable(client, code, names[0], found, Beside(client))
+            behind_an_execution.close()
+            if at_once or any(_send_refusable(client, code, name, found, beside) for name in names[1:]):
                 continue
+            behind_an_execution.enter_context(client.door.in_flight.alone())
             if was_prepared and index >= codes - 2 and _may_pair(found, beside):
                 pair.append(code)
+                behind_an_execution.close()
             else:
                 _execute_one(client, code, was_prepared, found)
             if client.door.guard.keep_codes_back():
                 return found
+        behind_an_execution.close()
         _execute_together(client, pair, found, beside)
     return found
 

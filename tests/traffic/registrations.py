@@ -73,8 +73,9 @@ def register_all(
             _register_to_delete(registrar, keys)
         else:
             _register(registrar, keys, token)
-        for name, key in first.items():
-            registrar.found.key_types[name] = explain(registrar, key)
+        with client.door.in_flight.alone():
+            for name, key in first.items():
+                registrar.found.key_types[name] = explain(registrar, key)
         registrar.clean_up()
     return registrar.found
 
@@ -112,8 +113,9 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
     send(registrar, without_token((keys[0], name) for name in wrong.rest()))
     if registrar.deletes:
         send(registrar, spellings(keys))
-    _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
-    decide_suspicions(registrar)
+    with registrar.client.door.in_flight.alone():  # nobody else changes the list meanwhile
+        _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
+        decide_suspicions(registrar)
 
 
 def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
@@ -127,18 +129,27 @@ def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
 
 
 def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
-    """Send registrations, beside each other where the run does that; what is granted is deleted at once."""
+    """Send registrations, those of different keys beside each other where the run does that."""
     waiting = list(attempts)
-    most = len(waiting) if registrar.beside.is_possible else 1
     while waiting:
         registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
-        now, waiting = waiting[:most], waiting[most:]
-        sent = registrar.beside.send_each_with_companions(
-            _REGISTER, *(partial(_try, registrar, attempt) for attempt in now)
-        )
-        for attempt, exchange in zip(now, sent, strict=True):
-            registrar.found.tried[attempt.what].append(exchange)
-            registrar.undo(exchange, attempt.key)
+        first = {attempt.key: attempt for attempt in reversed(waiting)}
+        now = list(reversed(first.values())) if registrar.beside.is_possible else waiting[:1]
+        waiting = [attempt for attempt in waiting if attempt not in now]
+        tries = (partial(_try, registrar, attempt) for attempt in now)
+        _take(registrar, now, registrar.beside.send_each_with_companions(_REGISTER, *tries))
+
+
+def _send_at_once(registrar: Registrar, attempts: list[Attempt]) -> None:
+    """Send the first of these, right behind the request before."""
+    _take(registrar, attempts[:1], [_try(registrar, attempt) for attempt in attempts[:1]])
+
+
+def _take(registrar: Registrar, attempts: list[Attempt], sent: list[Exchange]) -> None:
+    """Keep the answers; what is granted is deleted at once."""
+    for attempt, exchange in zip(attempts, sent, strict=True):
+        registrar.found.tried[attempt.what].append(exchange)
+        registrar.undo(exchange, attempt.key)
 
 
 def _try(registrar: Registrar, attempt: Attempt) -> Exchange:
@@ -164,15 +175,20 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
     """
     before = registrar.listing
     send(registrar, without_token((key, name) for name in wrong.take()))
-    exchange = registrar.register(key, alone=True)
-    registrar.found.fresh.append(exchange)
-    if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
-        send(registrar, without_token((other, name) for name in wrong.take()))
+    behind: list[Attempt] = []
+    may_be_registered = registrar.keys.state(key.key) is KeyState.MAYBE
+    with registrar.client.door.in_flight.alone():
+        exchange = registrar.register(key)
+        registrar.found.fresh += [] if may_be_registered else [exchange]
+        if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
+            behind = list(without_token((other, name) for name in wrong.take()))
+            _send_at_once(registrar, behind)
+        elif repeat and not registered(exchange):
+            look_for_effect(registrar, key, exchange, before)
+    send(registrar, behind[1:])
     if registered(exchange) and repeat:
         registrar.look()
         registrar.found.repeated.append(registrar.register(key, alone=True))
-    elif repeat:
-        look_for_effect(registrar, key, exchange, before)
     return registrar.undo(exchange, key) and registrar.keys.state(key.key) not in _STAYS
 
 
@@ -180,6 +196,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong:
     """Register keys at the same time that were registered one after the other before, beside wrong tokens for the last
     one, and delete them. A key that the list does not show, although it showed all of them before, is lost."""
     together, last = (keys[:-1], keys[-1:]) if len(keys) > 1 else (keys, [])
+    deleted = {key.key for key in keys if registrar.keys.state(key.key) in (KeyState.DELETED, KeyState.GONE)}
     attempts = list(without_token((key, name) for key in last for name in wrong.take() + wrong.take()))
     sent = registrar.beside.send_all(
         [
@@ -188,7 +205,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong:
         ]
     )
     answers, tried = sent[: len(together)], sent[len(together) :]
-    registrar.found.fresh += answers
+    registrar.found.fresh += [answer for answer, key in zip(answers, together, strict=True) if key.key in deleted]
     registrar.found.tried[Attempted.WITHOUT_A_TOKEN] += tried
     found = list(zip(answers, together, strict=True))
     look_for_lost(registrar, [(exchange, key) for exchange, key in found if registered(exchange)])
@@ -206,7 +223,7 @@ def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
     for key in (key for key in keys if key.type == "RANDOM"):
         for form in _forms_of_random(registration(key, registrar.account)):
             before = registrar.look()
-            exchange = registrar.register(key, alone=True, json=form)
+            exchange = registrar.register(key, json=form)
             registrar.found.fresh.append(exchange)
             made = replace(key, key=form.get("pixKey", ""))
             registrar.undo(exchange, made)
