@@ -11,11 +11,10 @@ from environments.sandbox import Server, Service
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Lanes, Part
 from tests.selftest.proof.trial import try_service
-from tests.selftest.services.one_run import Run, profile_of
+from tests.selftest.services.one_run import Run
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.waiting import comes
 from tests.traffic.beside import Beside
-from tests.traffic.executions import execute
 from tests.traffic.run_traffic import RunTraffic
 
 
@@ -119,24 +118,8 @@ def test_a_thread_that_never_ends_does_not_keep_a_stopped_run(monkeypatch):
     assert [thread.daemon for thread in left] == [True]
 
 
-@pytest.mark.parametrize("loopback", [True, False])
-def test_an_execution_has_company_at_a_target_on_this_machine_only(loopback, tmp_path, monkeypatch):
-    """Elsewhere it is alone, and a companion would be sent for nothing."""
-    monkeypatch.setattr("environments.door.door.is_loopback", lambda base_url: loopback)
-    with Server(Service()) as server:
-        a_run = Run(server, tmp_path, parallel=2)
-        lanes = Lanes(a_run.door.in_flight)
-        beside, met = Beside(a_run.client, lanes), []
-        send_amid_companions = beside.send_amid_companions
-        beside.send_amid_companions = lambda *sent: met.append(sent) or send_amid_companions(*sent)
-        found = execute(a_run.client, profile_of(tmp_path), list, a_run.secrets.token(), beside)
-        lanes.close()
-
-    assert (len(found.successes), len(met)) == (2, 1 if loopback else 0)
-
-
 def test_a_companion_that_finds_the_target_gone_costs_the_other_request_nothing(tmp_path):
-    """A code that was executed is judged by its answer."""
+    """Whether a code was spent is judged by the answer."""
 
     def gone(*_):
         raise UnreachableError("the connection is refused")
@@ -145,7 +128,7 @@ def test_a_companion_that_finds_the_target_gone_costs_the_other_request_nothing(
         a_run = Run(server, tmp_path, parallel=2)
         lanes = Lanes(a_run.door.in_flight)
         a_run.client.send = gone
-        answer = Beside(a_run.client, lanes).send_amid_companions("executePix", lambda: "the answer")
+        answers = Beside(a_run.client, lanes).send_each_with_companions("executePix", lambda: "the answer")
         lanes.close()
 
-    assert answer == "the answer"
+    assert answers == ["the answer"]
