@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import pytest
@@ -31,6 +31,20 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
     return requirement
 
 
+def permission_missing_for(item: pytest.Item, requirement: Requirement, profile: Profile) -> str:
+    """What a test needs in allow that is not there; empty where it may run."""
+    if missing := missing_permission(requirement, profile.allow):
+        return missing
+    needed = (marker.args[0] for marker in item.iter_markers("needs"))
+    return next((f"needs {name} in allow" for name in needed if name not in profile.allow), "")
+
+
+def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
+    """The tests of requirements that the profile permits."""
+    found = ((item, requirement_of(item)) for item in items)
+    return [item for item, about in found if about and not permission_missing_for(item, about, profile)]
+
+
 class Watcher:
     """Gives a test the verdict of its requirement, and sends what it found with the report of its teardown."""
 
@@ -46,11 +60,8 @@ class Watcher:
         known = self._collector.robustness
         recording = item.stash[RECORDING] = Recording(requirement, judge=known.judge, remark=known.remark)
         current.set(recording)
-        if missing := missing_permission(requirement, self._profile.allow):
+        if missing := permission_missing_for(item, requirement, self._profile):
             raise OutOfScope(missing)
-        for marker in item.iter_markers("needs"):
-            if marker.args[0] not in self._profile.allow:
-                raise OutOfScope(f"needs {marker.args[0]} in allow")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:

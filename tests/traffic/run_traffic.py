@@ -19,6 +19,7 @@ from tests.harness.lanes import Part
 from tests.harness.reproduction import Robustness
 from tests.harness.selection import requirements, uses
 from tests.harness.session import Session
+from tests.harness.watcher import in_scope
 from tests.traffic.beside import Beside
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.generation.collecting import Findings
@@ -63,7 +64,8 @@ class RunTraffic:
 
     def start(self, items: Sequence[pytest.Item]) -> None:
         """Begin to send what the tests will ask for, where that may be sent ahead."""
-        lanes, generated = self._session.lanes, [_generated(item) for item in items if uses(item, "generation")]
+        lanes, items = self._session.lanes, in_scope(items, self._session.profile)
+        generated = [_generated(item) for item in items if uses(item, "generation")]
         if not lanes.ahead:
             return
         if self._session.profile.limits.requests < _ROOM_FOR_ALL:
