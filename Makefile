@@ -11,7 +11,7 @@ conformance: .venv/ready
 
 # All self-tests.
 test: .venv/ready
-	$(BIN)/pytest tests/selftest -n 2 --dist=worksteal
+	$(BIN)/pytest tests/selftest -n 3 --dist=worksteal
 
 # For every save: lint and the fast self-tests, in less than 30 seconds.
 quick: lint fast

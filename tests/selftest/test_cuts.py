@@ -15,7 +15,7 @@ WHOLE = ("-m", "property or not property", "--examples=5")
 
 def limited(folder, service, requests):
     """A whole run with a limit of the requests."""
-    limits = {"executions": 2, "requests": requests}
+    limits = {"executions": 2, "requests": requests, "parallel": 1}
     with service:
         return run(write_profile(folder, service.base_url, limits=limits), *WHOLE)
 
@@ -77,7 +77,9 @@ class NeverAnswersTheBalance(Raw):
 def test_an_operation_that_is_not_asked_again_is_one_line(tmp_path):
     """It gave no answer twice; that explains its requirements, and no others."""
     with NeverAnswersTheBalance() as service:
-        profile = write_profile(tmp_path, service.base_url, allow=["read", "fuzz"], limits={"timeout": 3})
+        profile = write_profile(
+            tmp_path, service.base_url, allow=["read", "fuzz"], limits={"timeout": 3, "parallel": 1}
+        )
         result = run(profile, *WHOLE)
     why = "getBalance did not answer twice, so it gets no more requests"
 

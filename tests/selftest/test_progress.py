@@ -103,7 +103,7 @@ def without_progress(log):
 def plain(print_to, folder, *options, **more):
     """The output of a run without a line of progress."""
     with Watched(0) as service:
-        profile = write_profile(folder, service.base_url)
+        profile = write_profile(folder, service.base_url, limits={"parallel": 1})
         return print_to(service, profile, *options, "-p", "no:conformance-feedback", **more)[1]
 
 
@@ -114,7 +114,7 @@ TERMINALS = [(80, []), (40, ["-v"]), (80, ["-rA"]), (80, ["-n", "2"])]
 def test_nothing_of_it_stays(columns, options, tmp_path):
     """What stands on the terminal in the end is the same as without it."""
     with Watched(AT) as service:
-        profile = write_profile(tmp_path, service.base_url)
+        profile = write_profile(tmp_path, service.base_url, limits={"parallel": 1})
         status, output = on_terminal(service, profile, *options, columns=columns)
     expected = plain(on_terminal, tmp_path, *options, columns=columns)
 
@@ -127,7 +127,7 @@ def test_nothing_of_it_stays(columns, options, tmp_path):
 def test_a_log_has_it_in_lines_of_its_own(options, tmp_path):
     """There are no control codes, and what pytest prints goes on below as if nothing had been between."""
     with Watched(AT) as service:
-        status, output = in_log(service, write_profile(tmp_path, service.base_url), *options)
+        status, output = in_log(service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}), *options)
 
     assert (status, service.shown.is_set(), "\x1b" in output, "\r" in output) == (0, True, False, False)
     assert without_times(without_progress(output)) == without_times(plain(in_log, tmp_path, *options))
@@ -137,7 +137,7 @@ def test_a_log_has_it_in_lines_of_its_own(options, tmp_path):
 def test_quiet_is_quiet(print_to, tmp_path):
     """With -q there is none, neither on a terminal nor in a log."""
     with Watched(0) as service:
-        _, output = print_to(service, write_profile(tmp_path, service.base_url), "-q")
+        _, output = print_to(service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}), "-q")
 
     assert without_times(output) == without_times(plain(print_to, tmp_path, "-q"))
 
@@ -148,7 +148,9 @@ def test_quiet_is_quiet(print_to, tmp_path):
 def test_a_terminal_that_is_not_to_be_drawn_on(option, variables, tmp_path):
     """It gets the lines of a log: where tests print, where the terminal cannot do it, where CI keeps what is printed."""
     with Watched(AT) as service:
-        _, output = on_terminal(service, write_profile(tmp_path, service.base_url), option, **variables)
+        _, output = on_terminal(
+            service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}), option, **variables
+        )
 
     expected = plain(on_terminal, tmp_path, option, **variables)
 
@@ -160,7 +162,9 @@ def test_a_terminal_that_is_not_to_be_drawn_on(option, variables, tmp_path):
 def test_a_run_without_colours(tmp_path):
     """NO_COLOR is about colours: the line is there."""
     with Watched(AT) as service:
-        _, output = on_terminal(service, write_profile(tmp_path, service.base_url), NO_COLOR="1")
+        _, output = on_terminal(
+            service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}), NO_COLOR="1"
+        )
 
     assert (DRAWN in output, re.search(r"\x1b\[[\d;]*m", output)) == (True, None)
 
@@ -169,7 +173,9 @@ def test_a_run_without_colours(tmp_path):
 def test_a_stopped_run_leaves_the_terminal_as_it_was(number, workers, tmp_path):
     """After Ctrl-C the line is gone and the cursor is there."""
     with Watched(AT, lambda pid: os.kill(pid, number)) as service:
-        status, output = on_terminal(service, write_profile(tmp_path, service.base_url), *workers)
+        status, output = on_terminal(
+            service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}), *workers
+        )
 
     assert (status, "INTERRUPTED" in output) == (2, True)
     assert_is_gone(output)
@@ -178,7 +184,7 @@ def test_a_stopped_run_leaves_the_terminal_as_it_was(number, workers, tmp_path):
 def test_a_run_that_is_killed_leaves_the_cursor(tmp_path):
     """It can bring nothing back."""
     with Watched(AT, lambda pid: os.kill(pid, signal.SIGKILL)) as service:
-        status, output = on_terminal(service, write_profile(tmp_path, service.base_url))
+        status, output = on_terminal(service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}))
 
     assert (status, output.rfind("\x1b[?25h") > output.rfind(DRAWN) > 0) == (-signal.SIGKILL, True)
 
@@ -187,7 +193,7 @@ def test_a_run_that_is_killed_leaves_the_cursor(tmp_path):
 def test_what_pytest_prints_beside_it_is_redacted(print_to, tmp_path):
     """The line stands below the pen, and pytest writes above it."""
     with Watched(AT) as service:
-        profile = write_profile(tmp_path, service.base_url)
+        profile = write_profile(tmp_path, service.base_url, limits={"parallel": 1})
         _, output = print_to(service, profile, SAYS=f"the token is {service.service.token}")
 
     assert "the token is <token>" in output
@@ -257,7 +263,9 @@ def test_on_a_terminal_it_stands_below_what_pytest_has_printed():
 def test_however_a_run_ends_the_line_is_gone(ends, tmp_path):
     """Nothing is printed into what pytest says of it."""
     with Watched(AT) as service:
-        status, output = on_terminal(service, write_profile(tmp_path, service.base_url), ENDS=ends)
+        status, output = on_terminal(
+            service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}), ENDS=ends
+        )
 
     assert (status, DRAWN in output) == (3, True)
     assert_is_gone(output)

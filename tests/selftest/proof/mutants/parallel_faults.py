@@ -11,7 +11,7 @@ from environments.sandbox.pix_keys import Registration
 from tests.selftest.proof.meeting import Meets, Visit
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed
 from tests.selftest.proof.mutants.robustness_faults import FALLS
-from tests.selftest.proof.registry import borderline, broken, mutant, rows_of
+from tests.selftest.proof.registry import broken, mutant, rows_of
 from tests.selftest.proof.variants.lawful_making import as_json, page
 
 # -- what a valid request gets
@@ -201,7 +201,6 @@ for _operation in ("executePix", "registerPixKey"):
 # -- what a registration does
 
 
-@borderline("registration lost in parallel", "registerPixKey.status", hides=UNREGISTERED, parallel=True)
 class LosesRegistrations(Meets):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 
