@@ -123,7 +123,7 @@ class ClosesWithoutAWord(Service):
 for _most in (1, 2, 3):
     lawful(
         "connection", f"ClosesWithoutAWordAfter{_most}", f"A connection is closed after {_most} answers, unannounced.",
-        ClosesWithoutAWord, MOST=_most,
+        ClosesWithoutAWord, MOST=_most, slow=True,
     )  # fmt: skip
 lawful(
     "connection", "KeepsConnectionsForASecond", "Every answer says how long its connection is kept.", Adds,
