@@ -135,7 +135,7 @@ def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
         registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
         first = {attempt.key: attempt for attempt in reversed(waiting)}
         now = list(reversed(first.values())) if registrar.beside.is_possible else waiting[:1]
-        waiting = [attempt for attempt in waiting if attempt not in now]
+        waiting = [attempt for attempt in waiting if not any(attempt is sent for sent in now)]
         tries = (partial(_try, registrar, attempt) for attempt in now)
         _take(registrar, now, registrar.beside.send_each_with_companions(_REGISTER, *tries))
 
