@@ -11,11 +11,13 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
-from reports import conformance_json, html
+from reports import conformance_json
 from reports.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
 from reports.html import requirements_from, summary_html
+from reports.page import exchange_list
+from reports.page.figures import tile
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.requirements import ledger
@@ -194,8 +196,10 @@ class TestTheFirstMinute:
         add(run, DIGIT, Verdict.PASS)
 
         assert run.result().why == "no operation granted anything"
-        tile = html._tile(document_of(run), "documented")
-        assert tile == (Verdict.NOT_EXERCISED, "No failures in 1 of 1 testable documented requirement")
+        assert tile(document_of(run), "documented") == (
+            Verdict.NOT_EXERCISED,
+            "No failures in 1 of 1 testable documented requirement",
+        )
 
     def test_known_failure(self, run):
         """A known failure stands apart, with its reason."""
@@ -267,7 +271,7 @@ class TestEvidence:
 
     def test_many_exchanges(self, run, monkeypatch):
         """Beyond a number of exchanges, those that no statement cites are one line each."""
-        monkeypatch.setattr(html, "WHOLE", 2)
+        monkeypatch.setattr(exchange_list, "WHOLE", 2)
         add(run, DIGIT, Verdict.FAIL, "digit is missing", [9])
         run.exchanges |= {number: exchange(number) for number in range(1, 9)}
 
