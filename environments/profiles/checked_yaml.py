@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from functools import reduce
 from operator import getitem
@@ -86,15 +86,21 @@ class _Loader(yaml.SafeLoader):
         return value
 
 
-def read(path: Path, folder: Path) -> dict[str, Any]:
-    """What the profile at ``path`` says, in the shape of ``profile.yaml``; ``folder`` holds the others."""
+def read(path: Path, folder: Path) -> Any:
+    """What stands in the profile at ``path``, in whatever shape; ``folder`` holds the others."""
     data = _parsed(_text(path, folder), shown(path))
     if data is None:
         raise ProfileError(f"{shown(path)}: empty; expected {SCHEMA['x-expected']}")
-    if broken := list(_VALIDATOR.iter_errors(data)):
-        raise ProfileError(f"{shown(path)}: {_summary(broken)}")
-    checked: dict[str, Any] = data
-    return checked
+    return data
+
+
+def problems_of_shape(data: Any) -> list[tuple[str, str]]:
+    """What is not as ``profile.yaml`` says: the key at the top, or "", and the problem, each once. Unknown keys come
+    before what is missing because of them."""
+    broken = sorted(
+        _VALIDATOR.iter_errors(data), key=lambda e: (e.schema_path[-1] != "additionalProperties", str(e.instance_path))
+    )
+    return list(dict.fromkeys(explained for error in broken for explained in _explanations(error)))
 
 
 def _text(path: Path, folder: Path) -> str:
@@ -130,52 +136,48 @@ def _quoted(match: re.Match[str]) -> str:
     return match[0] if re.fullmatch(r".{0,2}|<[a-z ]+>", match[2]) else "…"
 
 
-def _summary(broken: Iterable[jsonschema_rs.ValidationError]) -> str:
-    """The first problem (unknown keys before what is missing because of them), and how many more."""
-    ordered = sorted(broken, key=lambda e: (e.schema_path[-1] != "additionalProperties", str(e.instance_path)))
-    lines = list(dict.fromkeys(map(_explanation, ordered)))
-    return lines[0] + (f" ({len(lines) - 1} more in this file)" if lines[1:] else "")
-
-
-def _explanation(error: jsonschema_rs.ValidationError) -> str:
+def _explanations(error: jsonschema_rs.ValidationError) -> Iterator[tuple[str, str]]:
     *place, keyword = error.schema_path
     rule: dict[str, Any] = reduce(getitem, place, SCHEMA)  # type: ignore[arg-type]
-    below, problem = _EXPLANATIONS.get(str(keyword), _unexpected)(error, rule)
-    return _at([*error.instance_path, *below], problem)
+    for below, problem in _EXPLANATIONS.get(str(keyword), _unexpected)(error, rule):
+        where = [*error.instance_path, *below]
+        yield str(next(iter(where), "")), _at(where, problem)
 
 
-_Explained = tuple[list[str | int], str]
+_Explained = Iterator[tuple[list[str | int], str]]
 """The key or the place below the value that was checked, and what is wrong with it."""
 
 
-def _unknown_key(error: Any, rule: dict[str, Any]) -> _Explained:
-    key = error.kind.unexpected[0]
-    return [key], f"unknown key; {_nearest(key, list(rule['properties']), rule)}"
+def _unknown_keys(error: Any, rule: dict[str, Any]) -> _Explained:
+    for key in error.kind.unexpected:
+        yield [key], f"unknown key; {_nearest(key, list(rule['properties']), rule)}"
 
 
 def _unknown_value(error: Any, rule: dict[str, Any]) -> _Explained:
-    return [], f"unknown value; {_nearest(error.instance, rule['enum'], rule)}"
+    yield [], f"unknown value; {_nearest(error.instance, rule['enum'], rule)}"
 
 
 def _missing(error: Any, rule: dict[str, Any]) -> _Explained:
     missing = rule["properties"][error.kind.property]
     expected = missing.get("x-expected") or f"one of {', '.join(missing['enum'])}"
-    return [error.kind.property], f"missing; expected {expected}"
+    yield [error.kind.property], f"missing; expected {expected}"
 
 
 def _repeated(error: Any, rule: dict[str, Any]) -> _Explained:
     items = error.instance
-    return [next(i for i, item in enumerate(items) if item in items[:i])], "listed twice; remove one of the two"
+    for place, item in enumerate(items):
+        if item in items[:place]:
+            yield [place], "listed twice; remove one of the two"
 
 
 def _unexpected(error: Any, rule: dict[str, Any]) -> _Explained:
     value, keyword = error.instance, error.schema_path[-1]
     other_type = keyword == "type" or (keyword == "anyOf" and not isinstance(value, str | dict))
-    return [], f"expected {rule['x-expected']}{_instead(value, rule['x-expected']) if other_type else ''}"
+    yield [], f"expected {rule['x-expected']}{_instead(value, rule['x-expected']) if other_type else ''}"
 
 
 _EXPLANATIONS: dict[str, Callable[[Any, dict[str, Any]], _Explained]] = {
-    "additionalProperties": _unknown_key,
+    "additionalProperties": _unknown_keys,
     "enum": _unknown_value,
     "required": _missing,
     "uniqueItems": _repeated,

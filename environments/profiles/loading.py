@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import is_dataclass, replace
 from datetime import date
 from difflib import get_close_matches
@@ -18,7 +18,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from environments.profiles.checked_yaml import read
+from environments.profiles.checked_yaml import SCHEMA, problems_of_shape, read
 from environments.profiles.profile import (
     EMBEDDED,
     Auth,
@@ -30,6 +30,7 @@ from environments.profiles.profile import (
     shown,
 )
 from spec.interface import operations
+from spec.requirements import ledger
 
 _PLACEHOLDERS = ("account", "key", "type")
 
@@ -44,9 +45,7 @@ def problems(profile: Profile) -> Iterator[str]:
         yield from (f"proxy: {problem}" for problem in address_problems(profile.proxy, insecure=True, exact=True))
     yield from _missing_files(profile)
     yield from _header_problems(profile)
-    for entry, times in Counter(entry.id for entry in profile.known_failures).items():
-        if times > 1:
-            yield f"known_failures: {entry}: listed {times} times; keep one"
+    yield from (f"known_failures: {problem}" for problem in _known_failure_problems(profile))
     yield from _body_problems(profile)
 
 
@@ -69,6 +68,17 @@ def _header_problems(profile: Profile) -> Iterator[str]:
         yield "headers: one header is listed twice, in different letter case; remove one of the two"
     if (profile.correlation_header or "").lower() in names:
         yield "correlation_header: is in headers too; remove it there"
+
+
+def _known_failure_problems(profile: Profile) -> Iterator[str]:
+    for entry, times in Counter(entry.id for entry in profile.known_failures).items():
+        if entry not in ledger():
+            near = get_close_matches(entry, ledger(), 1)
+            yield f"{entry}: no such requirement" + (
+                f'; did you mean "{near[0]}"?' if near else "; spec/requirements.yaml lists them"
+            )
+        if times > 1:
+            yield f"{entry}: listed {times} times; keep one"
 
 
 def _body_problems(profile: Profile) -> Iterator[str]:
@@ -98,11 +108,36 @@ def load(environment: str, *, folder: Path, base_url: str | None = None) -> Prof
     """
     path = _find(environment, folder)
     data = read(path, folder)
-    data |= {"name": path.stem, "path": path, "base_url": in_one_form(data["base_url"]), "headers": _headers(data)}
-    profile: Profile = _made(Profile, data, path.absolute().parent)
-    for problem in problems(profile):
-        raise ProfileError(f"{shown(path)}: {problem}")
+    found = problems_of_shape(data)
+    broken = {key for key, _ in found}
+    if "" not in broken:
+        profile = _profile(path, data, broken)
+        told = ((re.split(r"[.:]", problem)[0], problem) for problem in problems(profile))
+        found += ((key, problem) for key, problem in told if key not in broken)
+    if found:
+        raise _refusal(shown(path), [problem for _, problem in found])
     return profile if base_url is None else _redirected(profile, base_url)
+
+
+def _profile(path: Path, data: Mapping[str, Any], broken: Collection[str]) -> Profile:
+    """The profile with what stands for its broken keys, so that the others are checked, too."""
+    whole = {key: value for key, value in data.items() if key not in broken}
+    whole = {key: value for key, value in _STANDS_FOR.items() if key in broken} | whole
+    whole |= {"name": path.stem, "path": path, "base_url": in_one_form(whole["base_url"]), "headers": _headers(whole)}
+    made: Profile = _made(Profile, whole, path.absolute().parent)
+    return made
+
+
+_STANDS_FOR: Mapping[str, Any] = {
+    "base_url": "https://a.test",
+    "allow": SCHEMA["properties"]["allow"]["items"]["enum"],
+}
+"""What other keys are checked beside, where it is broken itself."""
+
+
+def _refusal(name: str, lines: list[str]) -> ProfileError:
+    more = f" ({len(lines) - 1} more in this file)" if lines[1:] else ""
+    return ProfileError(f"{name}: {lines[0]}{more}", [f"{name}: {line}" for line in lines])
 
 
 def _find(environment: str, folder: Path) -> Path:

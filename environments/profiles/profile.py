@@ -8,7 +8,7 @@ target is ``embedded``, or http(s)://host[:port][/prefix].
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from ipaddress import ip_address
@@ -70,10 +70,18 @@ def _has_a_port_number(text: str) -> bool:
 
 
 class ProfileError(Exception):
-    """What is wrong, where, what was expected and what to do: one line, whatever characters it was made of."""
+    """What is wrong, where, what was expected and what to do: one line, whatever characters it was made of.
 
-    def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else " " for c in message))
+    `problems` has a line for each, where the message tells the first of several.
+    """
+
+    def __init__(self, message: str, problems: Iterable[str] = ()) -> None:
+        super().__init__(_in_one_line(message))
+        self.problems = tuple(map(_in_one_line, problems)) or (str(self),)
+
+
+def _in_one_line(message: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in message)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,6 @@ from environments.secrets import listed_secrets
 from reports.plan import Plan, plan_lines
 from reports.redaction import redactor_of
 from reports.writing import RUNS
-from spec.requirements import ledger
 from tests.harness.controller import open_controller
 from tests.harness.feedback import Feedback
 from tests.harness.interruption import Interruption
@@ -56,11 +54,6 @@ def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
 def _profile(config: pytest.Config) -> Profile:
     base_url = config.getoption("base_url", None) or None
     profile = load(config.getoption("environment"), folder=ROOT / "environments", base_url=base_url)
-    for entry in profile.known_failures:
-        if entry.id not in ledger():
-            near = get_close_matches(entry.id, ledger(), 1)
-            hint = f'; did you mean "{near[0]}"?' if near else "; spec/requirements.yaml lists them"
-            raise pytest.UsageError(f"{profile.path}: known_failures: {entry.id}: no such requirement{hint}")
     parallel = config.getoption("parallel") or profile.limits.parallel
     return replace(profile, limits=replace(profile.limits, parallel=parallel))
 

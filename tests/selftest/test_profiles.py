@@ -282,6 +282,54 @@ def test_an_invalid_profile(first_lines, rest, message):
     assert refusal(first_lines + rest) == message
 
 
+EVERY_PROBLEM = """
+limits: {timeuot: 3, requets: 4, rate: 0}
+accounts: [a, a, b, b]
+headers: {X-Id: "1"}
+correlation_header: x-id
+known_failures: [{id: executePix.documnet.masked, reason: a}]
+transactions: {prepare: {operation: createPix, json: {to: "{acount}"}, code_at: /a}}
+"""
+PROBLEMS = [
+    'limits.timeuot: unknown key; did you mean "timeout"?',
+    'limits.requets: unknown key; did you mean "requests"?',
+    "accounts[1]: listed twice; remove one of the two",
+    "accounts[3]: listed twice; remove one of the two",
+    "limits.rate: expected a number of requests a second from 0.01",
+    "auth: missing; expected one of token_env, token_command and token_file",
+    "correlation_header: is in headers too; remove it there",
+    'known_failures: executePix.documnet.masked: no such requirement; did you mean "executePix.document.masked"?',
+    "transactions.prepare: createPix is not permitted; add create-pix to allow, or remove prepare",
+    'transactions.prepare.json: unknown placeholder {acount}; did you mean "{account}"?',
+]
+
+
+class TestEveryProblem:
+    def problems(self, text):
+        """The lines about the profile with this text, without the name of its file."""
+        with pytest.raises(ProfileError) as caught:
+            loaded(text)
+        return [line.removeprefix("environments/staging.yaml: ") for line in caught.value.problems]
+
+    def test_every_problem_is_told(self):
+        """The message tells the first and counts the others."""
+        text = GOOD.splitlines()[0] + EVERY_PROBLEM
+
+        assert self.problems(text) == PROBLEMS
+        assert refusal(text) == f"{PROBLEMS[0]} (9 more in this file)"
+
+    def test_what_follows_from_a_broken_key_is_no_problem_of_its_own(self):
+        """Without an address none is checked, and without permissions none is missed."""
+        prepare = "transactions: {prepare: {operation: createPix, json: {}, code_at: /a}}\n"
+
+        assert self.problems("auth: {token_env: x}\nallow: [raed]\n" + prepare) == [
+            'allow[0]: unknown value; did you mean "read"?',
+            "auth.token_env: expected the name of an environment variable in upper case, such as PIX_TOKEN, and never "
+            "the secret itself",
+            "base_url: missing; expected an address such as https://staging.example.test, or embedded",
+        ]
+
+
 class TestAddresses:
     @pytest.mark.parametrize(("address", "message"), REFUSED, ids=str)
     def test_wrong_addresses(self, address, message):
