@@ -1,15 +1,18 @@
 """Profiles: what they say, and how a wrong one is refused before anything is sent."""
 
+import json
 import re
 from datetime import date
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 import yaml
 
+from environments.profiles import checked_yaml
 from environments.profiles import profile as profiles
-from environments.profiles.__main__ import example
 from environments.profiles.checked_yaml import SCHEMA
+from environments.profiles.explained import editor_schema, example
 from environments.profiles.loading import load
 from environments.profiles.profile import ProfileError, fill, is_loopback
 
@@ -328,6 +331,47 @@ class TestEveryProblem:
             "the secret itself",
             "base_url: missing; expected an address such as https://staging.example.test, or embedded",
         ]
+
+
+PUBLISHED = REPOSITORY / "environments/profile.schema.json"
+PROFILES = sorted({*REPOSITORY.glob("environments/*.yaml"), *REPOSITORY.glob("tests/selftest/**/profiles/*.yaml")})
+
+
+class TestTheSchemaForEditors:
+    validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED.read_text("utf-8")), validate_formats=True)
+
+    def test_it_is_made_from_the_schema(self):
+        """To make it: python -m environments.profiles --schema > environments/profile.schema.json."""
+        assert json.loads(PUBLISHED.read_text("utf-8")) == editor_schema()
+
+    @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+    def test_it_accepts_every_profile(self, path):
+        """Also the example with everything switched on."""
+        texts = [text := path.read_text("utf-8"), *([switched_on(text)] if path == EXAMPLE else [])]
+
+        assert all(self.validator.is_valid(yaml.load(text, checked_yaml._Loader)) for text in texts)
+
+    @pytest.mark.parametrize(("first_lines", "rest", "message"), list(refused_profiles()))
+    def test_it_refuses_what_a_schema_can(self, first_lines, rest, message):
+        """It tells a wrong shape from a right one as the check before a run does."""
+        try:
+            data = yaml.load(first_lines + rest, checked_yaml._Loader) or "empty"
+        except yaml.YAMLError:
+            return
+        assert self.validator.is_valid(data) == (not checked_yaml.problems_of_shape(data))
+
+    @pytest.mark.parametrize("name", ["sandbox", "staging.example", "production.example"])
+    def test_profiles_name_it(self, name):
+        """An editor finds the schema by the first line."""
+        first = (REPOSITORY / f"environments/{name}.yaml").read_text("utf-8").splitlines()[0]
+
+        assert first == f"# yaml-language-server: $schema={PUBLISHED.name}"
+
+    def test_each_permission_is_explained(self):
+        """In the order in which they are added."""
+        items = SCHEMA["properties"]["allow"]["items"]
+
+        assert list(items["x-descriptions"]) == items["enum"]
 
 
 class TestAddresses:

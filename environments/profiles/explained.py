@@ -1,0 +1,124 @@
+"""Writes what ``profile.yaml`` says for people and for editors: the example, a new profile, and a JSON Schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from environments.profiles.checked_yaml import SCHEMA
+
+SCHEMA_FILE = "profile.schema.json"
+_MODELINE = f"# yaml-language-server: $schema={SCHEMA_FILE}"
+"""What editors read: the schema beside the profile completes and explains its keys."""
+_WIDTH = 10_000
+_REST = """\
+Every other key: staging.example.yaml. Secrets are named here, never written.
+Put digits in quotes: without them YAML reads 0001 as a number, and NO as false."""
+
+
+def example() -> str:
+    """A profile with every key: descriptions as comments, and what ``x-example`` says."""
+    return _file([_comment(SCHEMA["description"]), *map(_of_the_example, SCHEMA["properties"].values())])
+
+
+def profile_text(title: str, said: Mapping[str, Any]) -> str:
+    """A profile with the keys that are said, each explained, and all permissions, switched on where they are said."""
+    keys = {name: key for name, key in SCHEMA["properties"].items() if name in said}
+    parts = [_explained(name, key, said[name]) for name, key in keys.items()]
+    return _file([_comment(f"{title}\n\n{_REST}"), *parts])
+
+
+def _file(parts: Collection[Iterator[str]]) -> str:
+    return "\n\n".join([_MODELINE, *("\n".join(part) for part in parts)]) + "\n"
+
+
+def _of_the_example(key: Mapping[str, Any]) -> Iterator[str]:
+    """One key and, below it, the keys that it holds."""
+    yield from _comment(key.get("description", ""))
+    if "x-descriptions" in key.get("items", {}):
+        yield from _permissions(yaml.safe_load(key["x-example"])["allow"])
+        return
+    yield from key["x-example"].splitlines()
+    for inner in key.get("properties", {}).values():
+        if "x-example" in inner:
+            yield from (f"  {line}" for line in _of_the_example(inner))
+
+
+def _explained(name: str, key: Mapping[str, Any], value: Any) -> Iterator[str]:
+    """A key with its value; below a mapping whose keys are known, each of these."""
+    yield from _comment(key.get("description", ""))
+    if name == "allow":
+        yield from _permissions(value)
+    elif "properties" in key and isinstance(value, Mapping):
+        yield f"{name}:"
+        for inner, item in value.items():
+            yield from (f"  {line}" for line in _explained(inner, key["properties"][inner], item))
+    else:
+        yield from yaml.safe_dump({name: value}, default_flow_style=None, **_PLAIN).splitlines()
+
+
+_PLAIN: Mapping[str, Any] = {"width": _WIDTH, "sort_keys": False, "allow_unicode": True}
+
+
+def _permissions(allowed: Collection[str]) -> Iterator[str]:
+    yield "allow:"
+    for permission, meaning in SCHEMA["properties"]["allow"]["items"]["x-descriptions"].items():
+        yield from (f"  {line}" for line in _comment(meaning))
+        yield f"  {'' if permission in allowed else '#'}- {permission}"
+
+
+def _comment(text: str) -> Iterator[str]:
+    return (f"# {line}".rstrip() for line in text.splitlines())
+
+
+def editor_schema() -> dict[str, Any]:
+    """What ``profile.yaml`` says in JSON Schema draft-07, which editors read, and without what is ours alone."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "A profile of pix-conformance",
+        **_rule(SCHEMA),
+    }
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    if meaning := _meaning(rule):
+        made["description"] = meaning
+    if "x-descriptions" in rule:
+        made["enumDescriptions"] = [" ".join(rule["x-descriptions"][value].split()) for value in rule["enum"]]
+    if "pattern" in rule and "x-expected" in rule:
+        made["patternErrorMessage"] = f"expected {rule['x-expected']}"
+    for keyword, value in rule.items():
+        if keyword != "description" and not keyword.startswith("x-"):
+            made[_IN_DRAFT_07.get(keyword, keyword)] = _value(keyword, value)
+    return made
+
+
+_IN_DRAFT_07 = {"dependentRequired": "dependencies"}
+
+
+def _value(keyword: str, value: Any) -> Any:
+    if keyword in ("properties", "patternProperties"):
+        return {_portable(name): _rule(rule) for name, rule in value.items()}
+    if keyword == "pattern":
+        return _portable(value)
+    if keyword == "anyOf":
+        return [_rule(rule) for rule in value]
+    return _rule(value) if isinstance(value, dict) and keyword != "dependentRequired" else value
+
+
+def _meaning(rule: Mapping[str, Any]) -> str:
+    """What a key means, in one paragraph: its description, the comment of its example, or what is expected of it."""
+    comment = re.search(r" # (.*)", rule.get("x-example", ""))
+    text = rule.get("description") or (comment and comment[1]) or rule.get("x-expected", "")
+    return " ".join(str(text).partition("\n\n")[0].split())
+
+
+def _portable(pattern: str) -> str:
+    """A pattern without the flag (?i), which ECMA 262 does not know."""
+    if not pattern.startswith("(?i)"):
+        return pattern
+    return re.sub(r"[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", pattern.removeprefix("(?i)"))
