@@ -12,6 +12,7 @@ from typing import Any
 from environments.profiles.profile import KnownFailure
 from reports.wording import by_level, grouped
 from spec.requirements import LEVELS, Requirement
+from spec.rules import joined
 
 NOTHING_TESTED = "nothing was tested"
 
@@ -59,8 +60,9 @@ ON_THE_SERVICE = (RunVerdict.CONFORMANT, RunVerdict.NON_CONFORMANT, RunVerdict.N
 
 @dataclass(frozen=True)
 class RequirementResult:
-    """What one test, or the whole run, found for one requirement. `exchanges` are numbers of evidence, `known` is the
-    reason of the profile for a failure that it lists."""
+    """What one test, or the whole run, found for one requirement. `message` is a `Contrast` where the judgement tells
+    what was expected from what was got. `exchanges` are numbers of evidence, `known` is the reason of the profile for a
+    failure that it lists."""
 
     id: str
     verdict: Verdict
@@ -220,6 +222,5 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
 def _strongest(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     verdict = next(verdict for verdict in Verdict if any(result.verdict == verdict for result in results))
     same = [result for result in results if result.verdict == verdict]
-    messages = list(dict.fromkeys(result.message for result in same if result.message))
     numbers = dict.fromkeys(number for result in same for number in result.exchanges)
-    return RequirementResult(requirement_id, verdict, "; ".join(messages), tuple(numbers))
+    return RequirementResult(requirement_id, verdict, joined(result.message for result in same), tuple(numbers))

@@ -8,9 +8,34 @@ from __future__ import annotations
 from spec.exchange import Exchange
 from spec.rules import envelope, execution, fields, registration, robustness
 from spec.rules.robustness import ROBUSTNESS
-from spec.rules.table import RULES, InconclusiveError, Judgement, Outcome, deviates, holds, inconclusive
+from spec.rules.table import (
+    RULES,
+    Contrast,
+    InconclusiveError,
+    Judgement,
+    Outcome,
+    deviates,
+    holds,
+    inconclusive,
+    joined,
+    remarked,
+    reworded,
+)
 
-__all__ = ["ROBUSTNESS", "RULES", "Judgement", "Outcome", "deviates", "holds", "inconclusive", "judge"]
+__all__ = [
+    "ROBUSTNESS",
+    "RULES",
+    "Contrast",
+    "Judgement",
+    "Outcome",
+    "deviates",
+    "holds",
+    "inconclusive",
+    "joined",
+    "judge",
+    "remarked",
+    "reworded",
+]
 _MODULES = (envelope, execution, fields, registration, robustness)
 """Imported for their rules."""
 

@@ -10,12 +10,15 @@ from spec.exchange import Exchange, named_media_type
 from spec.interface import operations
 from spec.json_text import folded, is_integer
 from spec.rules.table import (
+    Contrast,
     InconclusiveError,
     data_in,
     envelope_in,
     first_names,
+    joined,
     json_in,
     member_in,
+    missing,
     rule,
     success_in,
     type_of,
@@ -30,7 +33,7 @@ from spec.rules.table import (
 def status(exchange: Exchange) -> str:
     """The response to a successful {request} has status 200."""
     got = success_in(exchange).status
-    return "" if got == 200 else f"expected status 200, got {got}"
+    return "" if got == 200 else Contrast("status 200", got)
 
 
 @rule("""
@@ -42,7 +45,7 @@ def strict_json(exchange: Exchange) -> str:
     text = success_in(exchange).json
     if text.limit:
         raise InconclusiveError(text.limit)
-    return text.error and f"not JSON: {text.error}"
+    return text.error and Contrast("JSON", text.error, f"not JSON: {text.error}")
 
 
 @rule("executePix.json.mediaType registerPixKey.json.mediaType deletePixKey.json.mediaType")
@@ -52,7 +55,7 @@ def media_type(exchange: Exchange) -> str:
     got = success_in(exchange).media_type
     if got == "application/json" or got.endswith("+json"):
         return ""
-    return f"expected a JSON media type, got {named_media_type(got) if got else 'none'}"
+    return Contrast("a JSON media type", named_media_type(got) if got else "none")
 
 
 @rule("executePix.json.unique registerPixKey.json.unique deletePixKey.json.unique")
@@ -60,21 +63,21 @@ def unique_names(exchange: Exchange) -> str:
     """No JSON object in the response to a successful {request} has two members of the same name."""
     json_in(exchange)
     repeated = list(success_in(exchange).json.repeated)
-    return f"expected each name once in an object, got twice: {first_names(repeated)}" if repeated else ""
+    return Contrast("each name once in an object", f"twice: {first_names(repeated)}") if repeated else ""
 
 
 @rule("executePix.json.byteOrderMark registerPixKey.json.byteOrderMark deletePixKey.json.byteOrderMark")
 def no_byte_order_mark(exchange: Exchange) -> str:
     """The response to a successful {request} does not start with a byte order mark."""
     json_in(exchange)
-    return "expected no byte order mark, got one" if success_in(exchange).json.byte_order_mark else ""
+    return Contrast("no byte order mark", "one") if success_in(exchange).json.byte_order_mark else ""
 
 
 @rule("executePix.envelope.object registerPixKey.envelope.object deletePixKey.envelope.object")
 def one_object(exchange: Exchange) -> str:
     """The response to a successful {request} is one JSON object, the envelope."""
     value = json_in(exchange)
-    return "" if isinstance(value, dict) else f"expected an object, got {type_of(value)}"
+    return "" if isinstance(value, dict) else Contrast("an object", type_of(value))
 
 
 @rule("""
@@ -88,20 +91,20 @@ def envelope_shape(exchange: Exchange) -> str:
         return wrong
     envelope = envelope_in(exchange)
     if misplaced := list(_misplaced(envelope)):
-        return "; ".join(misplaced)
+        return joined(misplaced)
     code, data = envelope["code"], envelope["data"]
     if not is_integer(code):
-        return f"expected code of type integer, got {type_of(code)}"
-    return "" if isinstance(data, dict) else f"expected data of type object, got {type_of(data)}"
+        return Contrast("code of type integer", type_of(code))
+    return "" if isinstance(data, dict) else Contrast("data of type object", type_of(data))
 
 
 def _misplaced(envelope: Mapping[str, Any]) -> Iterator[str]:
     for name in ("code", "data"):
         member = find(envelope, name)
         if member is None:
-            yield f"{name} is missing"
+            yield missing(name)
         elif member[0] != name:
-            yield f"expected the name {name}, got {member[0]}"
+            yield Contrast(f"the name {name}", member[0])
 
 
 @rule("executePix.envelope.code.example registerPixKey.envelope.code.example")
@@ -110,7 +113,7 @@ def code_of_the_example(exchange: Exchange) -> str:
     code = member_in(envelope_in(exchange), "code")[1]
     if not is_integer(code):
         raise InconclusiveError("no integer code")
-    return "" if code == 0 else "expected code 0, got another integer"
+    return "" if code == 0 else Contrast("code 0", "another integer")
 
 
 @rule("executePix.envelope.result registerPixKey.envelope.result")
@@ -118,7 +121,7 @@ def result_in_data(exchange: Exchange) -> str:
     """The field data in the envelope of the {request} response is the {result}."""
     data, fields = data_in(exchange), operations()[exchange.operation].result
     held = any(find(data, field.name) for field in fields)
-    return "" if held else "expected the documented fields in data, got none of them"
+    return "" if held else Contrast("the documented fields in data", "none of them")
 
 
 @rule("executePix.fields.extra registerPixKey.fields.extra")
@@ -132,4 +135,4 @@ def no_other_fields(exchange: Exchange) -> str:
         for name in members
         if folded(name) not in {folded(field.name) for field in fields}
     ]
-    return f"expected no other fields, got {first_names(extra)}" if extra else ""
+    return Contrast("no other fields", first_names(extra)) if extra else ""

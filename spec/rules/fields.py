@@ -8,7 +8,7 @@ from spec.answers import find
 from spec.exchange import Exchange
 from spec.interface import Field
 from spec.json_text import is_integer, is_number
-from spec.rules.table import Place, field_rule, member_in, type_of
+from spec.rules.table import Contrast, Place, field_rule, member_in, missing, type_of
 
 _IS: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
@@ -30,7 +30,7 @@ _IS: Mapping[str, Callable[[object], bool]] = {
 """)
 def is_present(place: Place, field: Field, exchange: Exchange) -> str:
     """The {result} has the field {field}."""
-    return "" if find(place(exchange), field.name) else f"{field.name} is missing"
+    return "" if find(place(exchange), field.name) else missing(field.name)
 
 
 @field_rule("""
@@ -47,7 +47,7 @@ def has_its_type(place: Place, field: Field, exchange: Exchange) -> str:
     value = member_in(place(exchange), field.name)[1]
     if any(_IS[name](value) for name in field.types):
         return ""
-    return f"expected {field.name} of type {' or '.join(field.types)}, got {type_of(value)}"
+    return Contrast(f"{field.name} of type {' or '.join(field.types)}", type_of(value))
 
 
 @field_rule("""
@@ -63,4 +63,4 @@ def has_its_type(place: Place, field: Field, exchange: Exchange) -> str:
 def is_spelled_as_documented(place: Place, field: Field, exchange: Exchange) -> str:
     """The name of the field {field} is spelled exactly as documented."""
     written = member_in(place(exchange), field.name)[0]
-    return "" if written == field.name else f"expected the name {field.name}, got {written}"
+    return "" if written == field.name else Contrast(f"the name {field.name}", written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spec.answers import find
 from spec.exchange import Exchange
 from spec.interface import operations
-from spec.rules.table import InconclusiveError, data_in, first_names, rule, text_in, type_of
+from spec.rules.table import Contrast, InconclusiveError, data_in, first_names, rule, text_in, type_of
 
 _BOOLEANS = ("true", "false")
 
@@ -14,7 +14,7 @@ _BOOLEANS = ("true", "false")
 def success_is_true_or_false(exchange: Exchange) -> str:
     """The field Success of the key registration result is the text true or the text false."""
     is_boolean = text_in(exchange, "Success").lower() in _BOOLEANS
-    return "" if is_boolean else "expected Success to be the text true or false, got another text"
+    return "" if is_boolean else Contrast("Success to be the text true or false", "another text")
 
 
 @rule("registerPixKey.Success.letterCase")
@@ -23,13 +23,13 @@ def success_is_in_lower_case(exchange: Exchange) -> str:
     success = text_in(exchange, "Success")
     if success.lower() not in _BOOLEANS:
         raise InconclusiveError("Success is neither the text true nor the text false")
-    return "" if success in _BOOLEANS else "expected Success in lower-case letters, got capitals"
+    return "" if success in _BOOLEANS else Contrast("Success in lower-case letters", "capitals")
 
 
 @rule("registerPixKey.Success.example")
 def success_of_the_example(exchange: Exchange) -> str:
     """The interface document shows one value for the field Success of the key registration result: the text true."""
-    return "" if text_in(exchange, "Success").lower() == "true" else "expected Success true, got another text"
+    return "" if text_in(exchange, "Success").lower() == "true" else Contrast("Success true", "another text")
 
 
 @rule("registerPixKey.fields.upperCase")
@@ -40,7 +40,7 @@ def names_start_with_a_capital(exchange: Exchange) -> str:
     if not found:
         raise InconclusiveError("no documented field")
     lower = [name for name in found if not name[:1].isupper()]
-    return f"expected names that start with an upper-case letter, got {first_names(lower)}" if lower else ""
+    return Contrast("names that start with an upper-case letter", first_names(lower)) if lower else ""
 
 
 @rule("registerPixKey.Key.example")
@@ -49,4 +49,4 @@ def key_of_the_example(exchange: Exchange) -> str:
     data = data_in(exchange)
     if "Key" not in data or b'"RANDOM"' not in exchange.request.body:
         raise InconclusiveError("no result for a RANDOM key")
-    return "" if data["Key"] is None else f"expected Key to be null for a RANDOM key, got {type_of(data['Key'])}"
+    return "" if data["Key"] is None else Contrast("Key to be null for a RANDOM key", type_of(data["Key"]))

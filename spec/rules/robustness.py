@@ -5,7 +5,7 @@ from __future__ import annotations
 from spec.answers import RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 from spec.rules.stack_traces import shows_a_trace
-from spec.rules.table import InconclusiveError, rule
+from spec.rules.table import Contrast, InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The requirements of every operation that all of its exchanges answer for."""
@@ -22,7 +22,7 @@ def no_server_error(exchange: Exchange) -> str:
     response = _response_in(exchange)
     kind, standard = refusal_kind(response), exchange.request.method in _STANDARD_METHODS
     if kind is RefusalKind.SERVER_ERROR or (kind is RefusalKind.NOT_IMPLEMENTED and standard):
-        return f"expected no server error for {_sent(exchange)}, got status {response.status}"
+        return Contrast(f"no server error for {_sent(exchange)}", f"status {response.status}")
     return ""
 
 
@@ -34,7 +34,7 @@ def no_server_error(exchange: Exchange) -> str:
 def no_stack_trace(exchange: Exchange) -> str:
     """No response of {operation} contains a stack trace or a debug page."""
     shown = shows_a_trace(_response_in(exchange))
-    return f"expected no stack trace or debug page for {_sent(exchange)}, got one" if shown else ""
+    return Contrast(f"no stack trace or debug page for {_sent(exchange)}", "one") if shown else ""
 
 
 @rule("""
@@ -46,7 +46,7 @@ def no_dropped_connection(exchange: Exchange) -> str:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
     if failure and failure.kind is FailureKind.DROPPED and not failure.kept:
-        return f"expected a response to {_sent(exchange)}, got a dropped connection"
+        return Contrast(f"a response to {_sent(exchange)}", "a dropped connection")
     _response_in(exchange)
     return ""
 

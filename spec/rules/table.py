@@ -1,14 +1,14 @@
 """What exchanges show about one requirement; the table of the rules, which a decorator fills; how a rule reads one.
 
-A rule returns what deviates ("expected X, got Y"), or the empty string where the requirement is met. It raises
-InconclusiveError where the exchange does not show it. The docstring of a rule is the text of its requirement in the
-ledger. A rule for several requirements has braces where their texts differ.
+A rule returns what deviates, a `Contrast` of what was expected and what was got, or the empty string where the
+requirement is met. It raises InconclusiveError where the exchange does not show it. The docstring of a rule is the
+text of its requirement in the ledger. A rule for several requirements has braces where their texts differ.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -23,6 +23,47 @@ Rule = Callable[[Exchange], str]
 Place = Callable[[Exchange], Mapping[str, Any]]
 FieldRule = Callable[[Place, Field, Exchange], str]
 RULES: dict[str, Rule] = {}
+
+
+class Contrast(str):
+    """A message, `expected X, got Y` or another one, that keeps what was expected and what was got apart."""
+
+    expected: str
+    got: str
+
+    def __new__(cls, expected: str, got: object, message: str = "") -> Contrast:
+        contrast = super().__new__(cls, message or f"expected {expected}, got {got}")
+        contrast.expected, contrast.got = expected, str(got)
+        return contrast
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]  # what pickle makes a copy with
+        return self.expected, self.got, str(self)
+
+    def map(self, change: Callable[[str], str]) -> Contrast:
+        """The same with each of its texts changed."""
+        return Contrast(change(self.expected), change(self.got), change(str(self)))
+
+
+def joined(messages: Iterable[str]) -> str:
+    """The distinct messages in one; a contrast where each of them is one."""
+    distinct = list(dict.fromkeys(filter(None, messages)))
+    text = "; ".join(distinct)
+    contrasts = [message for message in distinct if isinstance(message, Contrast)]
+    if not distinct or len(contrasts) < len(distinct):
+        return text
+    expected, got = ([getattr(one, part) for one in contrasts] for part in ("expected", "got"))
+    return Contrast("; ".join(dict.fromkeys(expected)), "; ".join(dict.fromkeys(got)), text)
+
+
+def remarked(message: str, remark: str) -> str:
+    """The message with a remark at its end; a contrast stays one."""
+    text = message + remark
+    return Contrast(message.expected, message.got + remark, text) if isinstance(message, Contrast) else text
+
+
+def reworded(message: str, text: str) -> str:
+    """Another text for a message; a contrast stays one."""
+    return Contrast(message.expected, message.got, text) if isinstance(message, Contrast) else text
 
 
 class Outcome(Enum):
@@ -145,6 +186,11 @@ def text_in(exchange: Exchange, name: str) -> str:
 
 
 # -- words for messages --------------------------------------------------------------------------------------------
+
+
+def missing(name: str) -> Contrast:
+    """A member that is not there."""
+    return Contrast(name, "no such member", f"{name} is missing")
 
 
 def type_of(value: object) -> str:

@@ -18,6 +18,7 @@ from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import LARGE, Exchange
 from spec.requirements import ledger
+from spec.rules import Contrast
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
 from tests.harness.reproduction import Robustness, robustness_of
@@ -71,12 +72,16 @@ class Collector:
         may_cite = recording.cited | {exchange.number for exchange in unjudged}
         shown = [self._shown(exchange, cited=exchange.number in may_cite) for exchange in new]
         return FoundByTest(
-            results=tuple(replace(one, message=redact(one.message)) for one in (*recording.results, *robust)),
+            results=tuple(self._redacted(one) for one in (*recording.results, *robust)),
             answers_for=tuple(result.id for result in recording.results),
             observations=tuple(replace(seen, value=redact(seen.value)) for seen in recording.observations),
             exchanges=(*shown, *self._reproducing(recording)),
             error=redact(recording.error),
         )
+
+    def _redacted(self, result: RequirementResult) -> RequirementResult:
+        redact, message = self.redactor.text, result.message
+        return replace(result, message=message.map(redact) if isinstance(message, Contrast) else redact(message))
 
     def explained(self, recording: Recording) -> Explained:
         """Why a test failed, for people."""

@@ -13,7 +13,7 @@ from reports.handover import Observation
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
-from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, judge
+from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, joined, judge, remarked
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:
@@ -143,7 +143,8 @@ def assert_holds(*exchanges: Exchange) -> None:
     deviating = [judgement for judgement in judged if judgement.deviates]
     for judgement in deviating:
         cite(*judgement.exchanges)
-    assert not deviating, "; ".join(dict.fromkeys(judgement.message for judgement in deviating))
+    if deviating:
+        raise AssertionError(joined(judgement.message for judgement in deviating))
 
     holding = [judgement for judgement in judged if judgement.holds]
     for judgement in holding[:3]:
@@ -174,4 +175,5 @@ def assert_found(judgement: Judgement) -> None:
     if judgement.outcome is Outcome.INCONCLUSIVE:
         raise NotExercised(judgement.message)
 
-    assert judgement.holds, judgement.message + current.get().remark(judgement.exchanges)
+    if judgement.deviates:
+        raise AssertionError(remarked(judgement.message, current.get().remark(judgement.exchanges)))

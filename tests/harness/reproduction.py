@@ -7,12 +7,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from environments.door.authorization import VALID
 from environments.door.outgoing import Sending
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
-from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, judge
+from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, judge, remarked
 
 IN_COMPANY = " (only with other requests in flight)"
 _CONNECTION = "connection"
@@ -61,7 +62,7 @@ class Robustness:
             if is_robustness and exchange.number not in self._reproduced:
                 return Judgement(Outcome.HOLDS, f"seen once and not again: {judgement.message}")
         in_company = self._shows_in_company(requirement_id, exchange, is_robustness=is_robustness)
-        return Judgement(judgement.outcome, judgement.message + IN_COMPANY * in_company, judgement.exchanges)
+        return replace(judgement, message=remarked(judgement.message, IN_COMPANY * in_company))
 
     def remark(self, exchanges: Iterable[Exchange]) -> str:
         """What to add where requests with a bad credential were granted in company only; else empty."""

@@ -14,6 +14,7 @@ from reports.run import missing_permission
 from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
 from spec.requirements import Requirement, ledger
+from spec.rules import Contrast
 from tests.harness.collector import Collector
 from tests.harness.judging import NotExercised, OutOfScope, Recording, RequirementsFailError, current
 
@@ -75,7 +76,7 @@ class Watcher:
         except AssertionError as error:
             if recording is None:
                 raise
-            recording.message = _plain(str(error))
+            recording.message = _message_of(error)
             recording.verdict = deviation(recording.requirement.level, self._profile.fail_on)
             if recording.verdict == Verdict.FAIL:
                 self._xfail_if_known(recording)
@@ -124,6 +125,8 @@ class Watcher:
             recording.verdict, recording.message = Verdict.NOT_EXERCISED, recording.error
 
 
-def _plain(message: str) -> str:
+def _message_of(error: AssertionError) -> str:
     """The message of an assertion without what pytest adds to it."""
-    return message.split("\nassert ")[0].strip()
+    if error.args and isinstance(error.args[0], Contrast):
+        return error.args[0]
+    return str(error).split("\nassert ")[0].strip()

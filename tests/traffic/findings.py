@@ -13,7 +13,7 @@ from spec.answers import (
 )
 from spec.exchange import Exchange
 from spec.interface import READS, operations
-from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, judge
+from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, joined, judge
 from tests.harness.judging import require_permission, supplied
 from tests.harness.reproduction import Robustness
 from tests.traffic.endpoints import Endpoints
@@ -155,5 +155,4 @@ def never_broken(requirement_id: str, exchanges: list[Exchange], robustness: Rob
     shown = [each for found in broken for each in found.exchanges]
     if not any(each.response for each in seen):
         return inconclusive("no answer to judge", *shown)
-    messages = dict.fromkeys(found.message for found in broken)
-    return deviates("; ".join(messages), *shown) if broken else holds()
+    return deviates(joined(found.message for found in broken), *shown) if broken else holds()

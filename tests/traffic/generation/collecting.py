@@ -15,7 +15,7 @@ from spec.exchange import Exchange, Request
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
-from spec.rules import RULES
+from spec.rules import RULES, joined, reworded
 from tests.harness.reproduction import Robustness, robustness_of
 from tests.traffic.case import Case
 
@@ -94,7 +94,8 @@ class Findings:
             if set(signs) <= self.kept
             else f"reproduce with --seed={seed}"
         )
-        return RequirementResult(requirement, verdict, f"{'; '.join(parts)} ({how})", numbers)
+        message = reworded(joined(sign.message for sign in signs), f"{'; '.join(parts)} ({how})")
+        return RequirementResult(requirement, verdict, message, numbers)
 
     def _distinct(self, requirement: str) -> list[Sign]:
         """The signs of a requirement; without what several members show together, where one of them shows it alone."""
