@@ -12,17 +12,21 @@ from reports.causes import findings
 from reports.evidence import MOVES_MONEY
 from reports.handover import Evidence
 from reports.headline import headline
+from reports.latency import latency
+from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
-from reports.verdicts import RequirementResult, counts, coverage
+from reports.verdicts import RequirementResult, Verdict, counts, coverage
 from spec.requirements import Requirement
+from spec.rules import Contrast
 
-VERSION = "0.1.0"
+FORMAT = "1.0"
+"""Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 Document = dict[str, Any]
 
 
 def document_of(run: Run) -> Document:
     """The content of conformance.json."""
-    document = {**_set_up(run), **_figures(run), **_found(run), **_left(run)}
+    document = {"format": FORMAT, **_set_up(run), **_figures(run), **_found(run), **_left(run)}
     return document | {"headline": str(headline(document))}
 
 
@@ -30,8 +34,9 @@ def _set_up(run: Run) -> Document:
     profile, result, finished = run.profile, run.result(), run.finished or datetime.now(UTC)
     return {
         "suite": {"version": VERSION, "proof": proof_line()},
+        "provenance": _provenance(run, finished),
         "environment": {"name": profile.name, "base_url": run.base_url, "allow": sorted(profile.allow)},
-        "started": run.started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "started": _in_utc(run.started),
         "duration_s": round((finished - run.started).total_seconds(), 2),
         "verdict": result.verdict,
         "incomplete": result.why,
@@ -39,6 +44,22 @@ def _set_up(run: Run) -> Document:
         "selection": run.selection,
         "notes": [note.text for note in run.notes()],
     }
+
+
+def _provenance(run: Run, finished: datetime) -> Document:
+    return {
+        **run.suite,
+        "profile_sha256": profile_digest(run.profile),
+        "seed": run.seed,
+        "started": _in_utc(run.started),
+        "finished": _in_utc(finished),
+        "service_version": service_version(run.exchanges.values()),
+        "ci_job": run.ci_job,
+    }
+
+
+def _in_utc(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _figures(run: Run) -> Document:
@@ -60,7 +81,7 @@ def _figures(run: Run) -> Document:
 
 
 def _found(run: Run) -> Document:
-    requirements = [_requirement(*each) for each in run.requirements()]
+    requirements = [_requirement(*each, run.elapsed_s[each[0].id]) for each in run.requirements()]
     inputs = {number: str(seen.get("input", "")) for number, seen in run.exchanges.items()}
     return {
         "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements, inputs)],
@@ -71,7 +92,7 @@ def _found(run: Run) -> Document:
     }
 
 
-def _requirement(requirement: Requirement, result: RequirementResult) -> Document:
+def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> Document:
     known = {"known_failure": result.known} if result.known else {}
     return {
         "id": requirement.id,
@@ -80,10 +101,19 @@ def _requirement(requirement: Requirement, result: RequirementResult) -> Documen
         "operation": requirement.operation,
         "text": requirement.text,
         "verdict": result.verdict,
-        "message": result.message,
+        "message": str(result.message),
+        **_told_apart(result),
         "exchanges": list(result.exchanges),
+        "elapsed_s": round(elapsed_s, 3),
         **known,
     }
+
+
+def _told_apart(result: RequirementResult) -> dict[str, str]:
+    """What was expected and what was got, where the judgement tells them apart."""
+    if result.verdict not in (Verdict.FAIL, Verdict.WARN) or not isinstance(result.message, Contrast):
+        return {}
+    return {"expected": result.message.expected, "got": result.message.got}
 
 
 def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:
@@ -96,17 +126,23 @@ def _left(run: Run) -> Document:
     return {
         "left_behind": run.not_cleaned_up_in_words,
         "not_cleaned_up": [{**vars(key), "exchanges": list(key.exchanges)} for key in run.not_cleaned_up],
-        "exchanges": [_outline(run.exchanges[number]) for number in sorted(run.exchanges)],
+        "comparison": run.comparison,
+        "latency": latency(run.exchanges.values()),
+        "exchanges": [_outline(run.exchanges[number], run.started) for number in sorted(run.exchanges)],
     }
 
 
-def _outline(exchange: Evidence) -> Document:
+def _outline(exchange: Evidence, start: datetime) -> Document:
+    part = {"part": exchange["part"]} if exchange["part"] else {}
     return {
         "number": exchange["number"],
         "operation": exchange["operation"],
         "request": f"{exchange['request']['method']} {exchange['request']['url']}",
         "result": exchange["response"]["status"] if "response" in exchange else exchange.get("failure"),
+        "at_ms": round((exchange["started"] - start.timestamp()) * 1000, 1),
         "elapsed_ms": exchange["elapsed_ms"],
+        "beside": exchange["beside"],
+        **part,
     }
 
 

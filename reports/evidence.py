@@ -78,7 +78,10 @@ def outline(exchange: Exchange) -> dict[str, Any]:
         "operation": exchange.operation,
         "credential": exchange.credential,
         "input": input_class(exchange),
+        "started": exchange.started,
         "elapsed_ms": round(exchange.elapsed_s * 1000, 1),
+        "beside": exchange.beside,
+        "part": exchange.part,
         "request": {"method": request.method, "url": operation.path if operation else "", "headers": [], "body": ""},
         "curl": "",
     }

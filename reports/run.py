@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any
 
 from environments.profiles.profile import Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
+from reports.provenance import suite
 from reports.verdicts import (
     NOTHING_TESTED,
     Incomplete,
@@ -29,16 +31,21 @@ from spec.requirements import Requirement, ledger
 
 @dataclass
 class Run:
-    """Collects what the tests of a run found, in one process or several, and gives the verdict."""
+    """Collects what the tests of a run found, in one process or several, and gives the verdict. `suite` tells what it
+    was at the start, `elapsed_s` the time of the tests of each requirement."""
 
     profile: Profile
     base_url: str
     selection: str | None = None
     narrowed: bool = False
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    suite: Mapping[str, str | None] = field(default_factory=suite)
+    ci_job: str | None = None
+    comparison: dict[str, Any] | None = None
     results: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     exchanges: dict[int, Evidence] = field(default_factory=dict)
+    elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
     not_executed: list[str] = field(default_factory=list)
     said: list[Note] = field(default_factory=list)
@@ -103,8 +110,9 @@ class Run:
         """What was not cleaned up, in words."""
         return [*map(str, self.not_cleaned_up), *self.not_executed]
 
-    def add_found(self, found: FoundByTest, test: str) -> None:
-        """Take over what a test found."""
+    def add_found(self, found: FoundByTest, test: str, elapsed_s: float = 0.0) -> None:
+        """Take over what a test found. `elapsed_s` is the time that it took."""
+        self.elapsed_s[found.results[0].id] += elapsed_s
         self.selected.update(found.answers_for)
         self.results += found.results
         self.errors += [f"the suite failed at {test}: {found.error}"] * bool(found.error)

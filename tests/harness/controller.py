@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import tempfile
@@ -17,6 +18,7 @@ from environments.door.preflight import Preflight, check
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
 from reports.handover import Note, NoteKind, packed, unpacked
+from reports.provenance import ci_job
 from reports.run import Run
 from reports.writing import make_folder, run_folder
 from tests.harness.door_notes import unknown_to_all
@@ -42,6 +44,7 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     _configure_workers(config, share)
     interruption.stop_workers = lambda: _stop_workers(config, share)
     session = open_session(config, profile, target, share, interruption, seed=seed, resend=resend)
+    run.ci_job = ci_job(os.environ, session.collector.redactor.text)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
     return run
 

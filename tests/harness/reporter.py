@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ class Reporter:
         self.run = run
         self.folder = folder
         self._failed: list[Any] = []
+        self._took_s: defaultdict[str, float] = defaultdict(float)
         self._document: Document = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -37,8 +39,9 @@ class Reporter:
             session.config.pluginmanager.register(page, "conformance-html")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        self._took_s[report.nodeid] += getattr(report, "duration", 0.0)
         if data := getattr(report, "conformance", None):
-            self.run.add_found(unpacked(data), report.nodeid)
+            self.run.add_found(unpacked(data), report.nodeid, self._took_s.pop(report.nodeid))
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         if isinstance(excinfo.value, KeyboardInterrupt):

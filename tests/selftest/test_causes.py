@@ -250,7 +250,16 @@ def run():
         exchange = 1 if row_id == DIGIT else 2
         run.results.append(RequirementResult(row_id, verdict, message, (exchange,)))
     run.exchanges = {
-        1: {"number": 1, "operation": "", "request": {"method": "GET", "url": ""}, "elapsed_ms": 1, "curl": "curl x"}
+        1: {
+            "number": 1,
+            "operation": "",
+            "request": {"method": "GET", "url": ""},
+            "started": 0.0,
+            "elapsed_ms": 1,
+            "beside": 0,
+            "part": "",
+            "curl": "curl x",
+        },
     }
     run.close()
     return run

@@ -71,8 +71,8 @@ def exchange(number, said=lambda place: f"<{place}>"):
     headers = {side: [[said(f"{side} header"), said(f"{side} value")]] for side in ("request", "response")}
     sent = {"method": "GET", "url": said("url"), "headers": headers["request"], "body": said("request body")}
     came = {"status": 200, "headers": headers["response"], "body": said("response body"), "cut": True}
-    shown = {"number": number, "elapsed_ms": 1.5, "request": sent, "response": came}
-    return shown | {field: said(field) for field in ("operation", "credential", "curl")}
+    shown = {"number": number, "started": 0.0, "elapsed_ms": 1.5, "beside": 0, "request": sent, "response": came}
+    return shown | {field: said(field) for field in ("operation", "credential", "curl", "part")}
 
 
 def page(run):

@@ -152,7 +152,7 @@ def test_version_is_the_same_everywhere():
     """pyproject.toml, the reports and the changelog name one version."""
     import tomllib
 
-    from reports.conformance_json import VERSION
+    from reports.provenance import VERSION
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from reports.conformance_json import VERSION
+from reports.provenance import VERSION
 from reports.writing import write
 from spec.requirements import LEVELS, ledger
 

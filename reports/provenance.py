@@ -1,0 +1,149 @@
+"""Where a run came from, for those who have to show it later: the suite, what it judged by, the profile, the CI job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from environments.profiles.profile import Profile
+from reports.handover import Evidence
+
+VERSION = "0.1.0"
+CHECKOUT = Path(__file__).parents[1]
+_GIT_TAKES_S = 5
+_LONGEST_VALUE, _LONGEST_LINK = 100, 500
+
+
+# -- the suite ----------------------------------------------------------------------------------------------------
+
+
+@cache
+def suite() -> Mapping[str, str | None]:
+    """The version and the commit of the suite, and the digests of what it judges by, as they are now."""
+    return {
+        "suite_version": VERSION,
+        "suite_commit": commit_of(CHECKOUT),
+        "ledger_sha256": _digest_of(CHECKOUT / "spec" / "requirements.yaml"),
+        "schema_sha256": _digest_of(CHECKOUT / "spec" / "openapi.yaml"),
+    }
+
+
+def commit_of(checkout: Path) -> str | None:
+    """The commit of a git work tree, with `+dirty` where a tracked file has changed. None for any other folder, and
+    where git is missing or does not answer."""
+    if _git(checkout, "rev-parse", "--show-toplevel") != str(checkout.resolve()):
+        return None
+    commit = _git(checkout, "rev-parse", "--verify", "HEAD")
+    changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
+    return f"{commit}{'+dirty' if changes else ''}" if commit and changes is not None else None
+
+
+def _git(checkout: Path, *arguments: str) -> str | None:
+    """What git prints of this folder, whatever variables and hooks there are; None where it fails."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", "-C", str(checkout), "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
+    try:
+        told = subprocess.run(command, env=environment, capture_output=True, timeout=_GIT_TAKES_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return told.stdout.decode("utf-8", "replace").strip()
+
+
+def _digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# -- the profile --------------------------------------------------------------------------------------------------
+
+
+def profile_digest(profile: Profile) -> str:
+    """A digest of the profile as it applied, command line included, without what is secret or personal.
+
+    Runs of profiles that differ only in accounts, keys, codes, bodies or header values have the same one: with those in
+    it, a reader of the report could try account numbers until the digest is the same. How many there are counts.
+    """
+    text = json.dumps(_without_values(profile), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_values(value: Any) -> Any:
+    """Plain data. What the `repr` of a profile leaves out is secret or personal: only its size is told. Of a path only
+    the name is told, as the folders are those of one machine."""
+    if is_dataclass(value):
+        shown = {field.name: (field.repr, getattr(value, field.name)) for field in fields(value)}
+        return {name: _without_values(each) if told else _size(each) for name, (told, each) in shown.items()}
+    if isinstance(value, Mapping):
+        return {str(name): _without_values(each) for name, each in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return [_without_values(each) for each in value]
+    if isinstance(value, Path):
+        return value.name
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, tuple) else int(bool(value))
+
+
+# -- the service --------------------------------------------------------------------------------------------------
+
+_TELLS_A_VERSION = re.compile(
+    r"server|x-powered-by|(?:x-(?:[a-z]+-){0,2}|api-)(?:version|build|release|revision|commit)", re.I
+)
+
+
+def service_version(exchanges: Iterable[Evidence]) -> list[dict[str, str]]:
+    """The headers that tell which service answered, where every answer that has one has the same; redacted."""
+    seen: dict[str, dict[str, str]] = {}
+    for exchange in exchanges:
+        for name, value in exchange.get("response", {}).get("headers", ()):
+            if _TELLS_A_VERSION.fullmatch(name):
+                seen.setdefault(name.lower(), {}).setdefault(value, name)
+    agreed = (next(iter(values.items())) for _, values in sorted(seen.items()) if len(values) == 1)
+    return [{"header": name, "value": value[:_LONGEST_VALUE]} for value, name in agreed]
+
+
+# -- the CI job ---------------------------------------------------------------------------------------------------
+
+_LINKS = (
+    ("GITHUB_RUN_ID", "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}"),
+    ("CI_JOB_URL", "{CI_JOB_URL}"),
+    ("BUILDKITE_BUILD_URL", "{BUILDKITE_BUILD_URL}"),
+    ("CIRCLE_BUILD_URL", "{CIRCLE_BUILD_URL}"),
+    ("SYSTEM_COLLECTIONURI", "{SYSTEM_COLLECTIONURI}{SYSTEM_TEAMPROJECT}/_build/results?buildId={BUILD_BUILDID}"),
+    ("BUILD_URL", "{BUILD_URL}"),
+)
+"""By a variable of GitHub, GitLab, Buildkite, CircleCI, Azure and Jenkins: the address of the job."""
+_LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/[A-Za-z0-9._~/?=&%+:@,;!$'()*#-]*")
+_NUMBER = re.compile(r"(?<=[/=])[0-9]+(?=[/?&#]|\Z)")
+
+
+def ci_job(variables: Mapping[str, str], redact: Callable[[str], str]) -> str | None:
+    """The address of the CI job that the variables tell of. None where there is none, and for one that is no plain
+    http(s) address, has credentials, or holds something that has to be redacted.
+
+    The number of a job is not redacted: one of eleven digits often looks like a phone number.
+    """
+    link = next((pattern for name, pattern in _LINKS if variables.get(name)), "").format_map(_Given(variables))
+    if len(link) > _LONGEST_LINK or not _LINK.fullmatch(link) or "@" in urlsplit(link).netloc:
+        return None
+    plain = _NUMBER.sub("0", link)
+    return link if redact(plain) == plain else None
+
+
+class _Given(dict[str, str]):
+    """Variables, of which a missing one is empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
