@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shlex
 import threading
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -66,6 +67,7 @@ def _options(profile: Profile) -> Iterator[str]:
 
 
 _SHELL = Shell()
+_MARK = r"\ufeff"
 SHOWN = 4_000
 """Characters of a body that are shown."""
 
@@ -129,13 +131,15 @@ class Redactor:
     @_one_at_a_time
     def body(self, body: bytes, content_type: str = "", *, refusal: bool = False, size: int = 0) -> str:
         """A body for people: redacted in its own layout, then cut after 4,000 characters. Personal texts of a refusal
-        show the words of the vocabulary. `size`: bytes of the whole, where `body` is its start."""
+        show the words of the vocabulary. `size`: bytes of the whole, where `body` is its start. A byte order mark,
+        which decoding drops, shows as an escape."""
         self._knowledge.read()
         engine = self._of_refusals if refusal else self._of_known
         size = max(size, len(body))
         text, whole = decoded(body[:LARGE], content_type), size <= LARGE
         redacted = redact_body(text, content_type, engine, SHOWN, whole=whole)
-        shown = masks.printable(redacted.text[: SHOWN + 1])
+        mark = _MARK if body.startswith(BOM_UTF8) else ""
+        shown = mark + masks.printable(redacted.text[: SHOWN + 1])
         if redacted.complete and len(shown) <= SHOWN:
             return shown
         return f"{shown[:SHOWN]}… ({size} bytes in all)"
