@@ -1,33 +1,98 @@
-"""The exchanges on the page: which are shown whole, and what deviates in them."""
+"""The exchanges on the page: which are shown whole, where they deviate, and what cites them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from reports.conformance_json import Document
+from reports.handover import Evidence
+from reports.page.header_sets import HeaderSets
+from reports.page.message_lines import Entry, Message, marks_of, message
 from reports.run import Run
 from reports.verdicts import Verdict
 from reports.wording import grouped
 
 WHOLE = 400
-"""How many exchanges are shown whole although no finding cites them: a report stays below some megabytes."""
+"""How many exchanges are shown whole although no finding cites them."""
+LINKED = 12
+"""How many exchanges of a requirement are linked."""
+MOST_CHARACTERS = 2_000_000
+"""Of exchanges that are shown whole: the page of a run of 5,000 stays below 5 MB. The others are a line each."""
+_FIRST = 3
+"""How many exchanges of a requirement that deviates are shown before others are."""
+_FRAME = 900
+"""Characters of an exchange around its messages and its reproduce line."""
+
+Citing = dict[int, list[Entry]]
+"""Requirements by the exchanges that they cite."""
+
+
+class Whole(NamedTuple):
+    """An exchange that is shown whole. What stands for a response that did not come says why."""
+
+    request: Message
+    response: Message
 
 
 def exchange_list(run: Run, document: Document) -> dict[str, Any]:
-    """The exchanges, whole where a finding cites them and for the first WHOLE; and what deviates in them."""
-    found: list[dict[str, Any]] = document["requirements"]
-    cited = {number for one in found for number in one["exchanges"]}
-    deviating = [one for one in found if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
-    failures_first = sorted(deviating, key=lambda one: one["verdict"] != Verdict.FAIL)
-    shows = [(number, one) for one in failures_first for number in one["exchanges"]]
+    """The exchanges by number, and those that are shown whole; what deviates in each, and what else cites it."""
+    found: list[Entry] = document["requirements"]
+    failures_first = sorted(found, key=lambda one: (one["verdict"] != Verdict.FAIL, one["verdict"] != Verdict.WARN))
+    deviates = [one for one in failures_first if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
+    deviating = _citing(deviates)
+    sets = HeaderSets(run.exchanges.values())
+    order = _by_weight(run.exchanges, deviates, failures_first)
     return {
         "exchanges": run.exchanges,
-        "shown": set(run.exchanges) & {*sorted(run.exchanges)[:WHOLE], *cited},
-        "deviating": {number: [one for _, one in group] for number, group in grouped(shows, itemgetter(0)).items()},
+        "base_url": document["environment"]["base_url"].rstrip("/"),
+        "whole": _within((seen, _whole(seen, deviating.get(seen["number"], ()), sets)) for seen in order),
+        "header_sets": sets.sets,
+        "deviating": deviating,
+        "citing": _citing((one for one in found if one not in deviates), LINKED),
         "causes": {
             requirement_id: finding["cause"]
             for finding in document["findings"]
             for requirement_id in (*finding["requirements"], *finding["follows"])
         },
     }
+
+
+def _citing(requirements: Iterable[Entry], most: int | None = None) -> Citing:
+    cites = [(number, one) for one in requirements for number in one["exchanges"][:most]]
+    return {number: [one for _, one in group] for number, group in grouped(cites, itemgetter(0)).items()}
+
+
+def _by_weight(
+    exchanges: Mapping[int, Evidence], deviates: Iterable[Entry], cites: Iterable[Entry]
+) -> Iterator[Evidence]:
+    """What may be shown whole, the most important first: what deviates, what else is cited, then the first WHOLE."""
+    first = (one["exchanges"][:_FIRST] for one in deviates)
+    cited = (one["exchanges"][:LINKED] for one in cites)
+    numbers = chain(*first, *cited, sorted(exchanges)[:WHOLE])
+    shown = (exchanges[number] for number in dict.fromkeys(numbers) if number in exchanges)
+    return (seen for seen in shown if seen["curl"])
+
+
+def _within(wholes: Iterable[tuple[Evidence, Whole]]) -> dict[int, Whole]:
+    """As many as the page has room for."""
+    kept: dict[int, Whole] = {}
+    room = MOST_CHARACTERS
+    for seen, whole in wholes:
+        room -= len(escape(seen["curl"])) + _FRAME + sum(each.size for each in whole)
+        if room < 0:
+            break
+        kept[seen["number"]] = whole
+    return kept
+
+
+def _whole(seen: Evidence, deviating: Iterable[Entry], sets: HeaderSets) -> Whole:
+    request, response = seen["request"], seen.get("response", {"headers": [], "body": ""})
+    came = str(response["status"]) if "response" in seen else seen["failure"]
+    return Whole(
+        message(f"{request['method']} {request['url']}", request, marks_of(deviating, "request"), sets),
+        message(came, response, marks_of(deviating, "response"), sets),
+    )

@@ -278,7 +278,7 @@ class TestEvidence:
         text = page(run).text
 
         assert text.count("<curl>") == 4  # those of three exchanges, and that of the finding
-        assert "There are 9; 6 that no finding cites are one line each." in text
+        assert "There are 9; 6 of them are one line each." in text
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,126 @@
+"""A request or a response as lines of HTML, each with the requirements that it deviates from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from reports.page.header_sets import HeaderSets
+from reports.page.json_lines import Line, in_lines
+from reports.page.places import Place, Select, Spot, places_of
+
+Entry = dict[str, Any]
+"""A requirement of conformance.json."""
+
+
+_MARKED = 100
+"""Characters that a mark takes."""
+
+
+class Mark(NamedTuple):
+    """What a line deviates from; `missing` names what it lacks."""
+
+    requirement: Entry
+    missing: str = ""
+
+
+class Piece(NamedTuple):
+    """Lines as HTML. One that is marked is a line of its own."""
+
+    html: Markup
+    marks: tuple[Mark, ...] = ()
+
+
+Marks = list[tuple[Place, Entry]]
+"""Places in a request or a response, each with what deviates there."""
+
+
+class Message(NamedTuple):
+    """A request or a response: its first line and its own headers; the number and the size of the set of headers that
+    it shares with others, 0 for none; its body."""
+
+    head: list[Piece]
+    shared: int
+    others: int
+    body: list[Piece]
+
+    @property
+    def size(self) -> int:
+        """About how many characters it takes."""
+        return sum(len(piece.html) + _MARKED * len(piece.marks) for piece in (*self.head, *self.body))
+
+
+def marks_of(deviating: Iterable[Entry], side: str) -> Marks:
+    """The marks of a request or a response."""
+    return [(place, one) for one in deviating for place in places_of(one["id"]) if place.side == side]
+
+
+def message(first: str, content: Mapping[str, Any], marks: Marks, sets: HeaderSets) -> Message:
+    """A message of evidence. A response is marked in its first line where it lacks a header or a body."""
+    apart = {place.header.lower() for place, _ in marks}
+    headers, shared, others = sets.split(content["headers"], apart)
+    named = {name.lower() for name, _ in headers}
+    text = content["body"]
+    in_first = [Mark(one) for place, one in marks if not place.header and not (place.body and text)]
+    in_first += [Mark(one, place.header) for place, one in marks if place.lacks(named)]
+    lines = [Piece(_text(first), tuple(in_first)), *(_header(name, value, marks) for name, value in headers)]
+    return Message(_joined(lines), shared, others, _body(text, marks) if text else [])
+
+
+def _header(name: str, value: str, marks: Marks) -> Piece:
+    here = tuple(Mark(one) for place, one in marks if place.header.lower() == name.lower())
+    return Piece(Markup(f"<b>{_text(name)}:</b> {_text(value)}"), here)
+
+
+def _body(text: str, marks: Marks) -> list[Piece]:
+    """The body: JSON in lines, any other text as it is."""
+    selections = [(place.body, one) for place, one in marks if place.body]
+    if (found := in_lines(text)) is None:
+        first, _, others = text.partition("\n")
+        here = tuple(Mark(one) for _, one in selections)
+        return _joined([Piece(_text(first), here), *[Piece(_text(others))] * bool(others)])
+    marked = _by_line(found.lines, selections)
+    lines = [Piece(_html(line), marked.get(at, ())) for at, line in enumerate(found.lines)]
+    if found.mark:
+        lines[0] = Piece(Markup(f"<u>{found.mark}</u>") + lines[0].html, lines[0].marks)
+    return _joined([*lines, *[Piece(_text(found.rest))] * bool(found.rest)])
+
+
+def _by_line(lines: list[Line], selections: Iterable[tuple[Select, Entry]]) -> dict[int, tuple[Mark, ...]]:
+    """What each line deviates from. What no line shows is said of the first one."""
+    found: dict[int, tuple[Mark, ...]] = {}
+    for select, one in selections:
+        for spot in list(select(lines)) or [Spot(0)]:
+            found[spot.line] = (*found.get(spot.line, ()), Mark(one, spot.missing))
+    return found
+
+
+def _joined(lines: Iterable[Piece]) -> list[Piece]:
+    """Neighbouring lines without a mark as one piece."""
+    pieces: list[Piece] = []
+    for line in lines:
+        if pieces and not line.marks and not pieces[-1].marks:
+            pieces[-1] = Piece(Markup("\n").join((pieces[-1].html, line.html)))
+        else:
+            pieces.append(line)
+    return pieces
+
+
+def _html(line: Line) -> Markup:
+    name = f"<b>{_text(line.name)}</b>: " if line.name else ""
+    return Markup("  " * line.depth + name + _value(line.value) + line.tail)
+
+
+def _value(value: str) -> str:
+    if value[0] in "{}[]":
+        return value
+    tag = "i" if value[0] == '"' else "em"
+    return f"<{tag}>{_text(value)}</{tag}>"
+
+
+def _text(text: str) -> Markup:
+    """Text outside attributes: quotes stay, which JSON is full of."""
+    return Markup(escape(text, quote=False))

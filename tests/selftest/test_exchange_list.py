@@ -1,0 +1,174 @@
+"""The exchanges on the page: the deviation is marked where it stands, and what many have alike is shown once."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from environments.profiles.loading import load
+from reports.evidence import evidence
+from reports.page import exchange_list
+from reports.page.header_sets import MANY, HeaderSets
+from reports.page.message_lines import marks_of, message
+from reports.redaction import redactor_of
+from spec.exchange import FailureKind
+from spec.requirements import read_yaml
+from tests.selftest.exchanges import answer, execution, failed, registration
+from tests.selftest.test_rules import broken
+
+ROOT = Path(__file__).parents[2]
+REDACTOR = redactor_of(load("sandbox", folder=ROOT / "environments"))
+CASES = read_yaml(Path(__file__).with_name("rules.yaml"))["deviations"]
+MARKED = {
+    "executePix.status": "201",
+    "executePix.json": "200",
+    "executePix.json.mediaType": "Content-Type: text/plain",
+    "registerPixKey.json.mediaType": "200 lacks Content-Type",
+    "executePix.json.unique": '"code": 0 + "code": 0',
+    "executePix.json.byteOrderMark": r"\ufeff{",
+    "executePix.envelope.object": "[]",
+    "executePix.envelope.code.type": '"code": "0"',
+    "executePix.envelope.code.example": '"code": 3',
+    "executePix.envelope.result": '"data": {',
+    "executePix.fields.extra": '"surplus": 1',
+    "executePix.digit.present": '"data": {} lacks digit',
+    "executePix.digit.type": '"digit": 9',
+    "executePix.digit.spelling": '"Digit": "9"',
+    "executePix.id.matches": '"id": "another"',
+    "executePix.type.kind": '"type": "IBAN"',
+    "executePix.type.example": '"type": "CPF"',
+    "executePix.status.example": '"status": "SENT"',
+    "executePix.error.example": '"error": "no"',
+    "executePix.document.masked": '"document": "999.999.999-99"',
+    "executePix.document.partly": '"document": "***********"',
+    "registerPixKey.Success.text": '"Success": "yes"',
+    "registerPixKey.Success.letterCase": '"Success": "True"',
+    "registerPixKey.Success.example": '"Success": "false"',
+    "registerPixKey.Key.example": '"Key": "a"',
+    "registerPixKey.fields.upperCase": '"success": "true"',
+    "executePix.serverError": "500",
+    "registerPixKey.serverError": "501",
+    "executePix.stackTrace": "Traceback (most recent call last):",
+    "listAccounts.status": "201",
+    "listAccounts.json": "no",
+    "listAccounts.envelope.shape": '"data": []',
+    "getBalance.envelope.shape": '{ lacks data + "Code": 0',
+}
+"""What is marked in the response of each case of rules.yaml."""
+
+
+def marked(requirement_id, exchange, side="response"):
+    """The lines that are marked, with what they lack."""
+    seen = evidence(exchange, REDACTOR)
+    content = seen.get(side, {"headers": [], "body": ""})
+    first = str(content["status"]) if "status" in content else seen.get("failure", "")
+    shown = message(first, content, marks_of([{"id": requirement_id}], side), HeaderSets([]))
+    return " + ".join(
+        " lacks ".join(filter(None, (re.sub("<[^>]*>", "", piece.html).strip(" ,"), piece.marks[0].missing)))
+        for piece in (*shown.head, *shown.body)
+        if piece.marks
+    )
+
+
+class TestTheMark:
+    @pytest.mark.parametrize("case", CASES, ids=lambda case: case["rule"])
+    def test_every_rule(self, case):
+        """What breaks a rule is marked in the response, at the field where there is one."""
+        assert marked(case["rule"], broken(case["rule"], **case["answer"])) == MARKED[case["rule"]]
+
+    def test_dropped_connection(self):
+        """Where no response came, the line that says so is marked."""
+        assert marked("executePix.connection", failed(FailureKind.DROPPED)).startswith("connection dropped")
+
+    def test_credential(self):
+        """What was granted without a valid token is marked in the status line, and the token in the request."""
+        exchange = execution(headers=(), credential="a wrong token")
+        exchange.request.__dict__["headers"] = (("authorization", "Bearer x"),)
+
+        assert marked("executePix.token.required", exchange) == "200"
+        assert marked("executePix.token.required", exchange, "request").startswith("authorization: Bearer")
+
+    def test_no_credential(self):
+        """A request that has no token lacks nothing: it was sent so."""
+        assert marked("executePix.token.required", execution(), "request") == ""
+
+    def test_key_type(self):
+        """The key type that was sent is marked in the request."""
+        assert marked("registerPixKey.pixKeyType.RANDOM", registration(), "request") == '"pixKeyType": "RANDOM"'
+
+    def test_last_of_repeated_names(self):
+        """Of repeated names, the last one is what the rules read."""
+        body = b'{"code": 0, "data": {"digit": "1"}, "data": {"digit": 6}}'
+
+        assert marked("executePix.digit.type", answer("executePix", body)) == '"digit": 9'
+
+    def test_trace_within_json(self):
+        """A stack trace is marked in the member that holds it."""
+        exchange = answer("executePix", {"code": 1, "trace": "Traceback (most recent call last):"}, status=500)
+
+        assert marked("executePix.stackTrace", exchange).startswith('"trace": "Traceback')
+
+
+def seen(number, *, headers=(), body='{"code": 0}', curl="curl"):
+    """An exchange as reports/evidence.py gives it."""
+    sent = {"method": "GET", "url": "http://127.0.0.1:1/v1", "headers": headers, "body": ""}
+    return {
+        **{"number": number, "operation": "getBalance", "credential": "valid", "elapsed_ms": 1.5, "curl": curl},
+        **{"request": sent, "response": {"status": 200, "headers": headers, "body": body, "cut": ""}},
+    }
+
+
+class TestWhatIsShownWhole:
+    def test_order(self):
+        """What deviates comes first, then what else is cited, then the first ones."""
+        exchanges = {number: seen(number) for number in range(1, 1000)}
+        fails, passes = {"exchanges": [*range(700, 800)]}, {"exchanges": [600, 700]}
+
+        found = exchange_list._by_weight(exchanges, [fails], [fails, passes])
+
+        numbers = [one["number"] for one in found]
+        assert numbers[:4] == [700, 701, 702, 703]
+        assert numbers[exchange_list.LINKED :] == [600, *range(1, exchange_list.WHOLE + 1)]
+
+    def test_room(self, monkeypatch):
+        """The page takes as many as it has room for."""
+        monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 10_000)
+        shown = ((one, exchange_list._whole(one, [], HeaderSets([]))) for one in map(seen, range(1, 100)))
+
+        assert 5 <= len(exchange_list._within(shown)) <= 10
+
+    def test_outlines(self):
+        """An exchange whose content was not kept is one line: there is nothing more to show."""
+        exchanges = {1: seen(1), 2: seen(2, curl="")}
+
+        assert list(exchange_list._by_weight(exchanges, [], [])) == [exchanges[1]]
+
+
+class TestHeaderSets:
+    ALIKE = (("Accept", "*/*"), ("User-Agent", "pix-conformance"))
+
+    def sets(self, times):
+        return HeaderSets([seen(number, headers=self.ALIKE) for number in range(times)])
+
+    def test_shared(self):
+        """Headers that many messages have alike are a set, which is kept once; the others stay with the message."""
+        sets = self.sets(MANY)
+
+        assert sets.split([*self.ALIKE, ("Date", "now")], ()) == ([("Date", "now")], 1, 2)
+        assert sets.split([*self.ALIKE, ("Age", "1")], ()) == ([("Age", "1")], 1, 2)
+        assert sets.sets == {self.ALIKE: 1}
+
+    def test_few(self):
+        """Headers that few messages have stay with them."""
+        assert self.sets((MANY - 1) // 2).split(self.ALIKE, ()) == (list(self.ALIKE), 0, 0)
+
+    def test_another_value(self):
+        """A header with another value is another header."""
+        assert self.sets(MANY).split([("Accept", "a"), self.ALIKE[1]], ())[1:] == (0, 0)
+
+    def test_marked_header(self):
+        """A header that is marked stays with its message."""
+        alike = (*self.ALIKE, ("X", "y"))
+        sets = HeaderSets([seen(number, headers=alike) for number in range(MANY)])
+
+        assert sets.split(alike, ["accept"]) == ([("Accept", "*/*")], 1, 2)
