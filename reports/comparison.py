@@ -1,0 +1,244 @@
+"""What changed from one run to another. Pure: the two runs in, plain data out.
+
+Nothing is judged anew: a requirement changed where the two runs gave it verdicts of different standing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum, auto
+from statistics import median_low
+from typing import Any
+
+from environments.profiles.profile import EMBEDDED
+from reports.verdicts import TESTED, Verdict
+from reports.wording import counted, listed
+from spec.interface import operations
+
+Entry = Mapping[str, Any]
+"""A requirement of conformance.json."""
+
+FAIL_ON = ("documented", "robustness")
+"""The levels that failed a run whose conformance.json, of an older version, does not name them."""
+SHOWN = 400
+"""Characters of an observation that are shown."""
+
+
+class Standing(Enum):
+    """Where a requirement stands after a run: a failure that the profile lists as known stands apart."""
+
+    FAILS = auto()
+    KNOWN = auto()
+    WARNS = auto()
+    HOLDS = auto()
+    UNTESTED = auto()
+
+
+FAILS, KNOWN, WARNS, HOLDS, UNTESTED = Standing
+CHANGES: dict[tuple[Standing, Standing], str] = {
+    (FAILS, KNOWN): "newly_known",
+    (FAILS, WARNS): "newly_warning",
+    (FAILS, HOLDS): "fixed",
+    (FAILS, UNTESTED): "no_longer_exercised",
+    (KNOWN, FAILS): "no_longer_known",
+    (KNOWN, WARNS): "newly_warning",
+    (KNOWN, HOLDS): "fixed",
+    (KNOWN, UNTESTED): "no_longer_exercised",
+    (WARNS, FAILS): "newly_failing",
+    (WARNS, KNOWN): "newly_known",
+    (WARNS, HOLDS): "no_longer_warning",
+    (WARNS, UNTESTED): "no_longer_exercised",
+    (HOLDS, FAILS): "newly_failing",
+    (HOLDS, KNOWN): "newly_known",
+    (HOLDS, WARNS): "newly_warning",
+    (HOLDS, UNTESTED): "no_longer_exercised",
+    (UNTESTED, FAILS): "newly_failing",
+    (UNTESTED, KNOWN): "newly_known",
+    (UNTESTED, WARNS): "newly_exercised",
+    (UNTESTED, HOLDS): "newly_exercised",
+}
+"""What a requirement is, by where it stood and where it stands."""
+
+WORDS = {
+    "newly_failing": "newly failing",
+    "fixed": "fixed",
+    "newly_exercised": "newly exercised",
+    "no_longer_exercised": "no longer exercised",
+    "newly_warning": "newly warning",
+    "no_longer_warning": "no longer warning",
+    "newly_known": "newly known to fail",
+    "no_longer_known": "no longer known to fail",
+    "only_before": "only in the earlier run",
+    "only_now": "only in the later run",
+}
+"""Every list of requirements in a comparison, as people say it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run is compared by. `scope` must be the same for two runs to be comparable; `latency` is in ms."""
+
+    environment: str
+    started: datetime
+    suite_version: str
+    verdict: str
+    scope: Mapping[str, Any]
+    fail_on: tuple[str, ...]
+    standings: Mapping[str, Standing]
+    levels: Mapping[str, str]
+    observations: Mapping[str, tuple[str, ...]]
+    latency: Mapping[str, float]
+
+
+def outcome_of(document: Mapping[str, Any], clean: Callable[[str], str] = str) -> Outcome:
+    """The outcome of the run that a conformance.json of any version tells of. `clean` is applied to its free texts."""
+    environment, entries = document["environment"], document["requirements"]
+    return Outcome(
+        environment=clean(environment["name"]),
+        started=moment(document["started"]),
+        suite_version=clean(document["suite"]["version"]),
+        verdict=document["verdict"],
+        scope=_scope(document),
+        fail_on=tuple(environment.get("fail_on", FAIL_ON)),
+        standings={entry["id"]: standing(entry) for entry in entries},
+        levels={entry["id"]: entry["level"] for entry in entries},
+        observations=_observations(document, clean),
+        latency=_latency(document),
+    )
+
+
+def moment(text: str) -> datetime:
+    """A point in time of conformance.json, in UTC. ValueError for any other text."""
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def standing(entry: Entry) -> Standing:
+    """Where a requirement of conformance.json stands."""
+    verdict = entry["verdict"]
+    if verdict == Verdict.FAIL:
+        return KNOWN if "known_failure" in entry else FAILS
+    if verdict == Verdict.WARN:
+        return WARNS
+    return HOLDS if verdict in TESTED else UNTESTED
+
+
+def compared(was: Outcome, now: Outcome) -> dict[str, Any]:
+    """The `comparison` of conformance.json: what changed from the one run to the other."""
+    differs = [name for name in was.scope if was.scope[name] != now.scope[name]]
+    changes = _changes(was, now)
+    found = {
+        "with": _identity(was),
+        "of": _identity(now),
+        "comparable": not differs,
+        "differs": differs,
+        **changes,
+        "observations": list(_observed_differently(was, now)),
+        "latency": _side_by_side(was.latency, now.latency),
+        "worse": _is_worse(changes, now),
+    }
+    return found | {"line": f"{_since(was, now, differs)}: {_said(found)}"}
+
+
+def _identity(outcome: Outcome) -> dict[str, str]:
+    return {
+        "environment": outcome.environment,
+        "started": outcome.started.isoformat().replace("+00:00", "Z"),
+        "suite_version": outcome.suite_version,
+        "verdict": outcome.verdict,
+    }
+
+
+def _scope(document: Mapping[str, Any]) -> dict[str, Any]:
+    environment = document["environment"]
+    return {
+        "environment": environment["name"],
+        "origin": EMBEDDED if environment.get("embedded") else environment["base_url"],
+        "selection": document["selection"],
+        "permissions": sorted(environment["allow"]),
+        "ledger": document.get("provenance", {}).get("ledger_sha256"),
+    }
+
+
+def _changes(was: Outcome, now: Outcome) -> dict[str, list[str]]:
+    """The requirements by what they are now, in the order of the later run."""
+    found: dict[str, list[str]] = {name: [] for name in WORDS}
+    for requirement_id, stands in now.standings.items():
+        before = was.standings.get(requirement_id)
+        name = CHANGES.get((before, stands)) if before else "only_now"
+        if name:
+            found[name].append(requirement_id)
+    found["only_before"] = [requirement_id for requirement_id in was.standings if requirement_id not in now.standings]
+    return found
+
+
+def _is_worse(changes: Mapping[str, list[str]], now: Outcome) -> bool:
+    """Newly failing, or no longer exercised at a level that fails a run."""
+    lost = [now.levels[requirement_id] for requirement_id in changes["no_longer_exercised"]]
+    return bool(changes["newly_failing"]) or not set(now.fail_on).isdisjoint(lost)
+
+
+def _observations(document: Mapping[str, Any], clean: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
+    values = defaultdict(set)
+    for seen in document["observations"]:
+        values[seen["id"]].add(clean(seen["value"]))
+    return {requirement_id: tuple(sorted(found)) for requirement_id, found in values.items()}
+
+
+def _observed_differently(was: Outcome, now: Outcome) -> Iterator[dict[str, Any]]:
+    for requirement_id in {**now.observations, **was.observations}:
+        before, after = (outcome.observations.get(requirement_id, ()) for outcome in (was, now))
+        if set(map(_without_counts, before)) != set(map(_without_counts, after)):
+            yield {"id": requirement_id, "was": _shown(before), "is": _shown(after)}
+
+
+_TIMES = re.compile(r" \((?:once|\d+ times)\)")
+_REQUESTS = re.compile(r"\b(\d+)(?: of \d+)? requests\b")
+
+
+def _without_counts(value: str) -> str:
+    """An observation without how often it was made: that depends on what was generated."""
+    value = " ".join(_TIMES.sub("", value).split())
+    return _REQUESTS.sub(lambda found: "some requests" if found[1].strip("0") else "no requests", value)
+
+
+def _shown(values: tuple[str, ...]) -> str:
+    return "; ".join(value if len(value) <= SHOWN else f"{value[:SHOWN]}…" for value in values)
+
+
+def _latency(document: Mapping[str, Any]) -> dict[str, float]:
+    """The median of each operation over its answers, nearest rank as in the `latency` of conformance.json."""
+    times = defaultdict(list)
+    for exchange in document["exchanges"]:
+        if isinstance(exchange["result"], int) and exchange["operation"] in operations():
+            times[exchange["operation"]].append(exchange["elapsed_ms"])
+    return {operation: median_low(found) for operation, found in times.items()}
+
+
+def _side_by_side(was: Mapping[str, float], now: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
+    return {name: {"was_ms": was.get(name), "is_ms": now.get(name)} for name in sorted({*was, *now})}
+
+
+def _since(was: Outcome, now: Outcome, differs: list[str]) -> str:
+    """`since 20 Nov`, or which run it is that is compared with, and what makes the two no like for like."""
+    when = _day(was.started, now.started)
+    if not differs:
+        return f"since {when}"
+    return f"compared with {was.environment}, {when} (other {listed(differs)})"
+
+
+def _day(was: datetime, now: datetime) -> str:
+    if was.date() == now.date():
+        return f"{was:%H:%M} UTC"
+    return f"{was.day} {was:%b}" + ("" if was.year == now.year else f" {was.year}")
+
+
+def _said(found: Mapping[str, Any]) -> str:
+    changes = Counter({name: len(found[name]) for name in WORDS})
+    parts = [f"{changes[name]} {words}" for name, words in WORDS.items() if changes[name]]
+    observed = len(found["observations"])
+    differ = [f"{counted(observed, 'observation')} differ{'s' * (observed == 1)}"] if observed else []
+    return ", ".join((parts or (["no verdict changed"] if differ else ["no change"])) + differ)
