@@ -1,0 +1,72 @@
+"""`python -m reports compare A B`: what changed from run A to run B, without a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from environments.secrets import Secrets
+from reports.comparison import Outcome, compared
+from reports.comparison_text import Comparison, markdown, text
+from reports.reading import UnreadableError, one_line, outcome_read, read
+from reports.redaction import Redactor
+from spec.interface import personal_fields
+
+SAME, WORSE, WRONG_USE = 0, 1, 2
+"""Exit statuses: nothing got worse; something did; bad input or a wrong command line, in one line."""
+
+_FORMATS: dict[str, Callable[[Comparison], Iterable[str]]] = {
+    "text": text,
+    "markdown": markdown,
+    "json": lambda comparison: [json.dumps(comparison, indent=1)],
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: nothing got worse; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
+    options = _parser().parse_args(arguments)
+    redactor = Redactor(Secrets(), personal_fields())
+    try:
+        comparison = compared(_outcome(options.a, redactor), _outcome(options.b, redactor))
+    except UnreadableError as error:
+        return _error(str(error))
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    print("\n".join(_FORMATS[options.format](comparison)))
+    return WORSE if comparison["worse"] else SAME
+
+
+def _outcome(path: str, redactor: Redactor) -> Outcome:
+    try:
+        return outcome_read(read(Path(path)), redactor.text)
+    except UnreadableError as error:
+        raise UnreadableError(f"{one_line(redactor.text(path))}: {error}") from None
+
+
+def _error(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return WRONG_USE
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line and exit status 2."""
+        self.exit(WRONG_USE, f"error: {one_line(message)}; see {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m reports")
+    commands = parser.add_subparsers(dest="command", required=True)
+    said = "say what changed from run A to run B; exit status 1 where something got worse"
+    compare = commands.add_parser("compare", help=said, description=said)
+    for name in ("a", "b"):
+        compare.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")
+    compare.add_argument("--format", choices=_FORMATS, default="text", help="text (the default), markdown or json")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

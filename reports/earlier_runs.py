@@ -1,0 +1,60 @@
+"""Finds the last run before another one that is comparable with it. Old runs are read, never deleted."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from reports.comparison import Outcome
+from reports.reading import FILE, UnreadableError, outcome_read, read
+from reports.verdicts import ON_THE_SERVICE, RunVerdict
+
+MOST_RUNS = 100
+MOST_BYTES = 50_000_000
+"""How many runs are looked at, the newest first, and how much is read of them all together."""
+BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
+"""Verdicts of runs that others are compared with: the others came to no end, or met no service."""
+_RUN = re.compile(r"(?P<started>\d{8}T\d{6}Z)-[0-9a-f]+")
+
+
+def runs_beside(folder: Path) -> list[Path]:
+    """The folders of earlier runs beside the folder of a run, the newest first."""
+    try:
+        with os.scandir(folder.parent) as entries:
+            earlier = [entry.name for entry in entries if _RUN.fullmatch(entry.name) and entry.name != folder.name]
+    except OSError:
+        return []
+    newest = heapq.nlargest(MOST_RUNS, (name for name in earlier if _second(name) <= _second(folder.name)))
+    return sorted((folder.with_name(name) for name in newest), key=_age, reverse=True)
+
+
+def last_comparable(folders: Iterable[Path], now: Outcome, redact: Callable[[str], str]) -> Outcome | None:
+    """The outcome of the first of these runs that is comparable with `now`; None where there is none."""
+    left = MOST_BYTES
+    for folder in folders:
+        try:
+            left -= (size := (folder / FILE).lstat().st_size)
+            if left < 0:
+                return None
+            earlier = outcome_read(read(folder, size), redact)
+        except (OSError, UnreadableError):
+            continue
+        if earlier.verdict in BASES and earlier.scope == now.scope and earlier.started <= now.started:
+            return earlier
+    return None
+
+
+def _second(name: str) -> str:
+    """When the run of a folder started, as its name says."""
+    return name.partition("-")[0]
+
+
+def _age(folder: Path) -> tuple[str, int]:
+    """Runs of one second are told apart by when their folder was last written to."""
+    try:
+        return _second(folder.name), folder.lstat().st_mtime_ns
+    except OSError:
+        return _second(folder.name), 0

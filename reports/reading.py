@@ -1,0 +1,127 @@
+"""Reads the conformance.json of another run. The file may come from anywhere: it is limited in size, read strictly,
+validated, and what is shown of it is cleaned.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from errno import ELOOP
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+
+from reports.comparison import Outcome, moment, outcome_of
+
+MOST_BYTES = 50_000_000
+"""A run of 100,000 exchanges has half of it."""
+MOST_VALUES = 2_000_000
+NEEDED = Path(__file__).with_name("comparable.schema.json")
+PUBLISHED = Path(__file__).with_name("conformance.schema.json")
+FILE = "conformance.json"
+
+
+class UnreadableError(Exception):
+    """Why a file is not read: one line, without anything that the file holds."""
+
+
+def read(path: Path, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+    """The conformance.json at `path`, or in that folder, as it is: nothing of it may be shown. Raises
+    UnreadableError."""
+    return _validated(_parsed(_content(path / FILE if os.path.isdir(path) else path, most_bytes)))
+
+
+def outcome_read(document: dict[str, Any], redact: Callable[[str], str]) -> Outcome:
+    """The outcome of a run that was read; what may be shown of it is redacted, and ends no line."""
+    return outcome_of(document, lambda text: one_line(redact(text)))
+
+
+def one_line(text: str) -> str:
+    """A text that ends no line, and in which no CI system finds a command of its own: they begin with ## in a line."""
+    return " ".join(text.replace("##", "# #").split())
+
+
+def _content(path: Path, most_bytes: int) -> bytes:
+    """The content of a regular file; of nothing that may block, go on for ever or lead elsewhere."""
+    descriptor = _opened(path)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UnreadableError(f"not a file; expected the {FILE} of a run, or its folder")
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(most_bytes + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > most_bytes:
+        raise UnreadableError(f"larger than {most_bytes // 1_000_000} MB; expected the {FILE} of a run")
+    return content
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise UnreadableError(f"no such file; expected the {FILE} of a run, or its folder") from None
+    except OSError as error:
+        link = "a symbolic link; name the file that it leads to"
+        raise UnreadableError(f"cannot be read: {link if error.errno == ELOOP else error.strerror}") from None
+    except ValueError:
+        raise UnreadableError("not a path") from None
+
+
+def _parsed(content: bytes) -> Any:
+    """The JSON value, read to the letter: no repeated member, no NaN."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise UnreadableError(f"more than {MOST_VALUES:,} values; expected the {FILE} of a run")
+    try:
+        return json.loads(content.decode("utf-8"), object_pairs_hook=_members, parse_constant=_refuse)
+    except RecursionError:
+        raise UnreadableError(f"nested too deeply; expected the {FILE} of a run") from None
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"not UTF-8 at byte {error.start}; expected the {FILE} of a run") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"not JSON at line {error.lineno}, column {error.colno}") from None
+    except ValueError:
+        raise UnreadableError(f"a number of too many digits; expected the {FILE} of a run") from None
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise UnreadableError(f"a member that appears twice; expected the {FILE} of a run")
+    return found
+
+
+def _refuse(name: str) -> None:
+    raise UnreadableError(f"{name} is not JSON")
+
+
+def _validated(document: Any) -> dict[str, Any]:
+    schemas = [NEEDED]
+    if isinstance(document, dict) and "format" in document and PUBLISHED.exists():
+        schemas.append(PUBLISHED)
+    for schema in schemas:
+        try:
+            error = next(iter(_validator(schema).iter_errors(document)), None)
+        except UnicodeError:
+            raise UnreadableError("half of a surrogate pair, which is no character") from None
+        if error is not None:
+            place = "/".join(map(str, error.instance_path)) or "the whole"
+            raise UnreadableError(one_line(f"not the {FILE} of a run: {place}: {error.message}"[:300]))
+    return _of_a_time(document)
+
+
+def _of_a_time(document: dict[str, Any]) -> dict[str, Any]:
+    try:
+        moment(document["started"])
+    except ValueError:
+        raise UnreadableError(f"not the {FILE} of a run: started: no such day and time") from None
+    return document
+
+
+@cache
+def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(json.loads(schema.read_text("utf-8")), mask="a value")

@@ -1,0 +1,334 @@
+"""What is read of other runs is untrusted: one line for what cannot be read, and nothing of it reaches a reader raw."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from reports import earlier_runs, reading
+from reports.__main__ import main
+from reports.comparison import outcome_of
+from reports.earlier_runs import last_comparable, runs_beside
+from reports.reading import UnreadableError, read
+from tests.selftest.services.forking import ROOT
+from tests.selftest.test_comparison import ROW, RUN, changed
+
+ESCAPES = "\x1b[31m\x9b2J\x07\r\n\u202e"
+COMMANDS = "\n::error title=x::planted\n##[set-env name=x]1##vso[task.complete]"
+MARKUP = "<script>planted()</script><img src=x onerror=planted()>{{ 7*7 }}"
+PERSONAL = "390.533.447-05"
+PLANTED = f"{ESCAPES}{COMMANDS}{MARKUP}{PERSONAL}"
+DEEP = "[" * 100_000 + "]" * 100_000
+TEXT = json.dumps(RUN)
+
+
+def whole(place, value):
+    """The text of a run with another value at that place."""
+    document = changed()
+    inside = document
+    for step in place[:-1]:
+        inside = inside[step]
+    inside[place[-1]] = value
+    return json.dumps(document)
+
+
+BAD = {
+    "empty": ("", "not JSON at line 1, column 1"),
+    "not JSON": ("<html>planted</html>", "not JSON at line 1, column 1"),
+    "trailing text": (TEXT + "planted", "not JSON at line 1, column "),
+    "a byte order mark": ("\ufeff" + TEXT, "not JSON at line 1, column 1"),
+    "not UTF-8": (b"\xff\xfe{", "not UTF-8 at byte 0; expected the conformance.json of a run"),
+    "a list": ("[]", 'not the conformance.json of a run: the whole: a value is not of type "object"'),
+    "a member twice": (TEXT.replace('"selection"', '"verdict": "planted", "selection"'), "a member that appears twice"),
+    "NaN": (TEXT.replace("10.0", "NaN"), "NaN is not JSON"),
+    "Infinity": (TEXT.replace("10.0", "-Infinity"), "-Infinity is not JSON"),
+    "a float too large": (TEXT.replace("10.0", "1e999"), "exchanges/0/elapsed_ms: a value is "),
+    "a huge number": (TEXT.replace("10.0", "9" * 4000), "exchanges/0/elapsed_ms: a value is greater"),
+    "a number of too many digits": (TEXT.replace("10.0", "9" * 5000), "a number of too many digits"),
+    "nested too deeply": (DEEP, "nested too deeply; expected the conformance.json of a run"),
+    "nested too deeply within": (TEXT.replace("10.0", DEEP), "nested too deeply"),
+    "too many values": ("[" + "0," * reading.MOST_VALUES + "0]", "more than 2,000,000 values"),
+    "half a surrogate pair": (TEXT[:-1] + ', "\\ud800": 1}', "half of a surrogate pair, which is no character"),
+    "a missing member": (TEXT.replace('"exchanges"', '"planted"'), '"exchanges" is a required property'),
+    "another verdict": (whole(["verdict"], PLANTED), "verdict: a value is not one of"),
+    "an id that is none": (whole(["requirements", 0, "id"], f"{ROW}\n"), "requirements/0/id: a value does not match"),
+    "a level that is none": (
+        whole(["requirements", 0, "level"], PLANTED),
+        "requirements/0/level: a value is not one of",
+    ),
+    "an observation of no text": (
+        whole(["observations", 0, "value"], {"x": PLANTED}),
+        "observations/0/value: a value is not",
+    ),
+    "a day that is none": (whole(["started"], "2026-02-30T10:00:00Z"), "started: no such day and time"),
+    "a time that is none": (whole(["started"], PLANTED), "started: a value does not match"),
+    "a later format": (whole(["format"], "2.0"), "format: a value "),
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes a conformance.json into a folder of its own."""
+
+    def write(content, name="run"):
+        path = tmp_path / name / "conformance.json"
+        path.parent.mkdir(exist_ok=True)
+        content = content if isinstance(content, str | bytes) else json.dumps(content)
+        path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def error_of(path, capsys):
+    """What `compare` says where one of the two cannot be read, and its exit status."""
+    status = main(["compare", str(path), str(path)])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+@pytest.mark.parametrize(("content", "why"), BAD.values(), ids=BAD)
+def test_what_cannot_be_read_is_one_line_and_exit_2(content, why, file, capsys):
+    """It names the file and what is wrong, and repeats nothing of its content."""
+    path = file(content)
+    status, out, err = error_of(path, capsys)
+
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {path}: ")
+    assert why in err
+    assert (err.count("\n"), "planted" in err) == (1, False)
+
+
+def fifo(path):
+    os.mkfifo(path)
+
+
+def symbolic_link(path):
+    path.with_name("real").write_text(TEXT)
+    path.symlink_to("real")
+
+
+def device(path):
+    path.symlink_to("/dev/zero")
+
+
+def unreadable(path):
+    path.mkdir()
+
+
+def too_large(path):
+    with path.open("wb") as sparse:
+        sparse.truncate(reading.MOST_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (fifo, "not a file; expected the conformance.json of a run, or its folder"),
+        (symbolic_link, "cannot be read: a symbolic link; name the file that it leads to"),
+        (device, "cannot be read: a symbolic link; name the file that it leads to"),
+        (unreadable, "not a file; expected the conformance.json of a run, or its folder"),
+        (too_large, "larger than 50 MB; expected the conformance.json of a run"),
+        (lambda path: None, "no such file; expected the conformance.json of a run, or its folder"),
+    ],
+    ids=["a FIFO", "a symbolic link", "a link to a device", "a folder of that name", "too large", "missing"],
+)
+def test_what_is_no_file_is_not_read(make, why, tmp_path, capsys):
+    """Nothing blocks, goes on for ever or leads elsewhere; a folder is fine, and a link to one, such as latest."""
+    make(tmp_path / "conformance.json")
+
+    assert error_of(tmp_path, capsys) == (2, "", f"error: {tmp_path}: {why}\n")
+
+
+@pytest.mark.parametrize(
+    "path", ["/dev/zero", "a\nb\x1b[31m", "\0", "x" * 5000], ids=["device", "escapes", "NUL", "long"]
+)
+def test_a_path_that_is_none_is_one_line(path, capsys):
+    """Whatever stands in it."""
+    status, out, err = error_of(path, capsys)
+
+    assert (status, out, err.count("\n"), "\x1b" in err) == (2, "", 1, False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["compare"], ["compare", "a"], ["compare", "a", "b", "c"], ["compare", "a", "b", "--format=html"], ["x\ny"]],
+    ids=str,
+)
+def test_wrong_use_is_one_line_and_exit_2(arguments, capsys):
+    """argparse's usage is left out."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capsys.readouterr()
+
+    assert (ended.value.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert said.err.startswith("error: ")
+
+
+def planted():
+    """A run in which every free text is planted."""
+    document = changed(observations=[{"id": "executePix.unknownCode", "value": PLANTED}])
+    document["environment"] |= {"name": PLANTED, "base_url": f"https://{PLANTED}"}
+    document["suite"]["version"] = PLANTED
+    document["selection"] = PLANTED
+    document["exchanges"] += [{"operation": PLANTED, "result": 200, "elapsed_ms": 1}]
+    document["requirements"][0] |= {"message": PLANTED, "text": PLANTED, "verdict": "fail"}
+    return document
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "json"])
+@pytest.mark.parametrize("turned", [False, True], ids=["before", "after"])
+def test_nothing_planted_reaches_the_reader(format, turned, file, capsys):
+    """No control character, no command of a CI system, no markup in Markdown and nothing personal."""
+    paths = [file(planted(), "planted"), file(RUN, "plain")]
+    status = main(["compare", *map(str, reversed(paths) if turned else paths), f"--format={format}"])
+    out = capsys.readouterr().out
+
+    assert status == (1 if turned else 0)
+    assert "planted()" in out or format == "markdown"
+    assert [
+        sign for sign in out if (ord(sign) < 32 and sign != "\n") or 0x7F <= ord(sign) < 0xA0 or sign in "\u202e\ud800"
+    ] == []
+    assert [line for line in out.splitlines() if line.lstrip().startswith("::")] == []
+    assert "##" not in out
+    assert PERSONAL not in out
+    assert format != "markdown" or "<script" not in out
+
+
+def test_a_run_of_an_older_version_is_read(file):
+    """Without `format` and `provenance`, if it has what a comparison needs."""
+    assert outcome_of(read(file(RUN))).environment == "staging"
+
+
+def test_exit_statuses_of_compare(file):
+    """0 where nothing got worse, 1 where something did, as the command line gives them."""
+    good, bad = file(RUN, "good"), file(changed(requirements={ROW: {"verdict": "fail"}}), "bad").parent
+    command = [sys.executable, "-m", "reports", "compare"]
+    ended = [
+        subprocess.run([*command, *runs], cwd=ROOT, capture_output=True, text=True)
+        for runs in ([bad, good], [good, bad])
+    ]
+
+    assert [(one.returncode, one.stderr) for one in ended] == [(0, ""), (1, "")]
+    assert ended[0].stdout.startswith("since 22 Nov: 1 fixed\n")
+    assert ended[1].stdout.startswith("since 20 Nov: 1 newly failing\n")
+
+
+# -- the last comparable run ------------------------------------------------------------------------------------------
+
+
+def stored(parent, second, **changes):
+    """A run of that second among those of an environment. Its folder."""
+    folder = parent / f"20261120T1000{second:02}Z-ab{second:02}"
+    folder.mkdir()
+    document = changed(**changes) | {"started": f"2026-11-20T10:00:{second:02}Z"}
+    (folder / "conformance.json").write_text(json.dumps(document))
+    return folder
+
+
+@pytest.fixture
+def found(tmp_path):
+    """When the run started that one of second 50 is compared with."""
+
+    def find():
+        folder = tmp_path / "20261120T100050Z-ffff"
+        now = outcome_of(changed(started="2026-11-20T10:00:50Z"))
+        earlier = last_comparable(runs_beside(folder), now, str)
+        return earlier and earlier.started.second
+
+    return find
+
+
+def test_the_newest_comparable_run_is_found(found, tmp_path):
+    """Not one that starts later, not one of another scope, and not one that came to no end or met no service."""
+    for second in (1, 2, 3):
+        stored(tmp_path, second)
+    stored(tmp_path, 4, selection="-k executePix")
+    stored(tmp_path, 5, verdict="interrupted")
+    stored(tmp_path, 6, verdict="unreachable")
+    stored(tmp_path, 7, verdict="internal-error")
+    stored(tmp_path, 51)
+    (tmp_path / "latest").symlink_to("20261120T100051Z-ab51")
+
+    assert found() == 3
+
+
+@pytest.mark.parametrize("verdict", ["conformant", "non-conformant", "not-robust", "incomplete"])
+def test_a_run_that_met_the_service_is_a_base(verdict, found, tmp_path):
+    """Whatever it found."""
+    stored(tmp_path, 1, verdict=verdict)
+
+    assert found() == 1
+
+
+def test_without_a_comparable_run_there_is_none(found, tmp_path):
+    """Nor without a folder of runs."""
+    stored(tmp_path, 1, environment={"allow": ["read"]})
+
+    assert found() is None
+    assert runs_beside(tmp_path / "missing" / "20261120T100050Z-ffff") == []
+
+
+@pytest.mark.parametrize("content", [content for content, _ in BAD.values()], ids=BAD)
+def test_a_run_that_cannot_be_read_is_passed_over(content, found, tmp_path):
+    """Without a word: nobody asked for it."""
+    stored(tmp_path, 1)
+    broken = stored(tmp_path, 2) / "conformance.json"
+    broken.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+
+    assert found() == 1
+
+
+@pytest.mark.parametrize("make", [fifo, symbolic_link, device, unreadable, lambda path: None])
+def test_a_run_without_a_file_is_passed_over(make, found, tmp_path):
+    """A FIFO does not hold the run up."""
+    stored(tmp_path, 1)
+    file = stored(tmp_path, 2) / "conformance.json"
+    file.unlink()
+    make(file)
+
+    assert found() == 1
+
+
+def test_few_runs_are_looked_at(found, tmp_path, monkeypatch):
+    """A number of the newest, and no more than so many bytes of them together."""
+    monkeypatch.setattr(earlier_runs, "MOST_RUNS", 2)
+    stored(tmp_path, 1)
+    other = [stored(tmp_path, second, selection="-k executePix") / "conformance.json" for second in (2, 3)]
+
+    assert found() is None
+    monkeypatch.setattr(earlier_runs, "MOST_RUNS", 3)
+    assert found() == 1
+    monkeypatch.setattr(earlier_runs, "MOST_BYTES", sum(file.stat().st_size for file in other))
+    assert found() is None
+
+
+def test_runs_of_one_second_are_told_apart(found, tmp_path):
+    """By when they were written."""
+    for name, nanoseconds, suite in (("0a", 2, "newer"), ("0b", 1, "older")):
+        folder = stored(tmp_path, 1).rename(tmp_path / f"20261120T100001Z-{name}")
+        document = changed(started="2026-11-20T10:00:01Z") | {"suite": {"version": suite}}
+        (folder / "conformance.json").write_text(json.dumps(document))
+        os.utime(folder, ns=(nanoseconds, nanoseconds))
+    folders = runs_beside(tmp_path / "20261120T100050Z-ffff")
+
+    assert [folder.name[-2:] for folder in folders] == ["0a", "0b"]
+
+
+def test_reading_changes_nothing(found, tmp_path):
+    """Old runs are not deleted, and nothing is written to them."""
+    folder = stored(tmp_path, 1)
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    before = [(path, path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*"))]
+
+    assert found() == 1
+    assert [(path, path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*"))] == before
+
+
+def test_read_says_why(file):
+    """In one sentence without the path, which the caller knows as the user wrote it."""
+    with pytest.raises(UnreadableError, match=r"^not JSON at line 1, column 1$"):
+        read(file(""))
