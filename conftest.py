@@ -23,6 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     examples = partial(whole_number, option="--examples", least=1)
     group.addoption("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
     group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
+    group.addoption(
+        "--compare-with", metavar="PATH", help="the conformance.json of a run to compare with, or its folder"
+    )
     group.addoption("--seed", type=seed, metavar="N", help="repeat the generated traffic of the run that reported N")
     group.addoption("--examples", type=examples, metavar="N", help="generated requests for each operation and phase")
     parallel = partial(whole_number, option="--parallel", least=1, most=64)

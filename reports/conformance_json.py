@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from environments.profiles.profile import EMBEDDED
 from reports.causes import findings
 from reports.evidence import MOVES_MONEY
 from reports.handover import Evidence
@@ -35,7 +36,13 @@ def _set_up(run: Run) -> Document:
     return {
         "suite": {"version": VERSION, "proof": proof_line()},
         "provenance": _provenance(run, finished),
-        "environment": {"name": profile.name, "base_url": run.base_url, "allow": sorted(profile.allow)},
+        "environment": {
+            "name": profile.name,
+            "base_url": run.base_url,
+            "embedded": profile.base_url == EMBEDDED,
+            "allow": sorted(profile.allow),
+            "fail_on": sorted(profile.fail_on),
+        },
         "started": _in_utc(run.started),
         "duration_s": round((finished - run.started).total_seconds(), 2),
         "verdict": result.verdict,

@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from reports.comparison import WORDS
 from reports.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, remedy, run_line
@@ -58,6 +59,7 @@ def _first_minute(run: Run, document: Document) -> dict[str, Any]:
         "not_executed": run.not_executed,
         "remedy": list(remedy(document)),
         "proof": document["suite"]["proof"],
+        "changes": WORDS,
     }
 
 

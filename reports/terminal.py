@@ -25,6 +25,8 @@ def summary(document: dict[str, Any], run: Run, report: str) -> Iterator[str]:
     yield from (f"! {note.text}" for note in urgent)
     yield str(headline(document))
     yield run_line(document)
+    if document["comparison"]:
+        yield document["comparison"]["line"]
     for finding in document["findings"]:
         yield from _failure(finding) if finding["verdict"] == Verdict.FAIL else _warning(finding)
     yield from _untested(run)

@@ -21,6 +21,7 @@ from reports.handover import Note, NoteKind, packed, unpacked
 from reports.provenance import ci_job
 from reports.run import Run
 from reports.writing import make_folder, run_folder
+from tests.harness.comparing import Comparing, earlier_runs, named_run
 from tests.harness.door_notes import unknown_to_all
 from tests.harness.interruption import Interruption, stop_parallel_run
 from tests.harness.options import examples_of
@@ -32,19 +33,22 @@ from tests.harness.worker import GIVEN, HANDOVER, given_to_workers
 
 def open_controller(config: pytest.Config, profile: Profile, resend: Container[str], interruption: Interruption) -> Run:
     """Open the target, the folder of the report and the session of this process. Gives the model of the run."""
+    named = named_run(config)
     target = open_target(profile)
     config.add_cleanup(target.stop)
     given = config.getoption("seed")
     seed = secrets.randbelow(10**9) if given is None else given
     chosen, examples = selection(config), examples_of(config, profile)
     run = Run(profile, target.base_url, selection=chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
-    reporter = Reporter(run, _report_folder(config, run))
+    folder = _report_folder(config, run)
+    reporter = Reporter(run, folder)
     config.pluginmanager.register(reporter, "conformance-reporter")
     share = _open_share(config)
     _configure_workers(config, share)
     interruption.stop_workers = lambda: _stop_workers(config, share)
     session = open_session(config, profile, target, share, interruption, seed=seed, resend=resend)
     run.ci_job = ci_job(os.environ, session.collector.redactor.text)
+    reporter.compare = Comparing(named, earlier_runs(config, folder), session.collector.redactor.text)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
     return run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ none of its own."""
 
 
 class Reporter:
-    """Gathers into `run`; the files go to `folder`, None for none."""
+    """Gathers into `run`; the files go to `folder`, None for none. `compare` gives the comparison with another run."""
 
     def __init__(self, run: Run, folder: Path | None) -> None:
         self.run = run
         self.folder = folder
+        self.compare: Callable[[Document], Document | None] = lambda document: None
         self._failed: list[Any] = []
         self._took_s: defaultdict[str, float] = defaultdict(float)
         self._document: Document = {}
@@ -55,7 +57,9 @@ class Reporter:
         self.run.close()
         if exitstatus in (0, 1, 6, 7):
             session.exitstatus = self.run.result().verdict.exit_status
-        self._document = document_of(self.run)
+        document = document_of(self.run)
+        self.run.comparison = self.compare(document)
+        self._document = document | {"comparison": self.run.comparison}
         self._write_files(session)
         self._tell_each_cause_once(session)
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
