@@ -1,4 +1,8 @@
-"""`python -m environments cleanup staging`: deletes the keys that earlier runs registered and did not delete."""
+"""`python -m environments COMMAND staging`: helps to set a profile up, and cleans up after its runs.
+
+`check` tells every problem of a profile, and looks whether a run could begin. `cleanup` deletes the keys that earlier
+runs registered and did not delete.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ import argparse
 import secrets
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
+from environments.checking import Finding, at_the_target, in_the_profile, to_check
 from environments.cleanup import (
     CLEAN,
     LEFT,
@@ -23,12 +28,14 @@ from environments.cleanup import (
     left_by_runs,
     refuse_wrong_use,
 )
+from environments.door.client import Client
 from environments.door.journal import JournalError
 from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
-from environments.door.opening import Share, open_client, open_door, outlives, record_of_keys
+from environments.door.opening import Share, codes_sent_before, open_client, open_door, outlives, record_of_keys
+from environments.profiles.credentials import refuse_missing_credentials
 from environments.profiles.loading import load
-from environments.profiles.profile import EMBEDDED, Profile, ProfileError
+from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
 from environments.profiles.target import open_target
 from environments.secrets import Secrets
 from reports.redaction import Redactor, redactor_of
@@ -38,21 +45,72 @@ from reports.writing import RUNS
 _FOLDER = Path(__file__).parent
 
 
+INCOMPLETE, INTERRUPTED = 6, 2
+"""Exit statuses of a check, as those of a run."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: nothing is left; 1: keys are left; 4: a bad profile or command line; 7: the target cannot be reached."""
+    """0: all is well; 1: keys are left; 4: a bad profile or command line; 6: a run would be incomplete; 7: the target
+    cannot be reached."""
     options = _parser().parse_args(arguments)
     redactor = Redactor(Secrets(), fields=())
     try:
         profile = load(options.environment, folder=_FOLDER)
         redactor = redactor_of(profile)
-        return _clean_up(profile, yes=options.yes)
-    except (ProfileError, JournalError) as error:
+        return (
+            _check(profile, prepares=options.prepare) if options.command == "check" else _clean_up(profile, options.yes)
+        )
+    except ProfileError as error:
+        lines = error.problems if options.command == "check" else [str(error)]
+        return [_error(redactor.text(line), WRONG_USE) for line in lines][-1]
+    except JournalError as error:
         return _error(redactor.text(str(error)), WRONG_USE)
     except OSError as error:
         return _error(f"the record of keys cannot be read or written ({error.strerror}): check journal", WRONG_USE)
 
 
-def _clean_up(profile: Profile, *, yes: bool) -> int:
+def _check(profile: Profile, *, prepares: bool) -> int:
+    narrow = to_check(profile, prepares=prepares)
+    sent_before = codes_sent_before(profile, kept=RUNS / profile.name)
+    refuse_missing_credentials(profile)
+    lacking = False
+    with _opened(narrow) as (client, redactor):
+
+        def say(finding: Finding) -> None:
+            nonlocal lacking
+            lacking |= finding.lacking
+            print(redactor.text(f"{finding.topic}: {finding.text}"))
+
+        say(Finding("profile", f"{shown(profile.path)} is valid"))
+        try:
+            for finding in at_the_target(client, narrow, prepares=prepares):
+                say(finding)
+        except UnreachableError as error:
+            return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
+        except KeyboardInterrupt:
+            return _error("interrupted: nothing more is sent", INTERRUPTED)
+        finally:
+            for line in client.door.guard.prepared.not_executed():
+                say(Finding("not cleaned up", line))
+        for finding in in_the_profile(profile, sent_before):
+            say(finding)
+    print("not ready: a run would be incomplete" if lacking else f"ready: pytest --environment={profile.name} --plan")
+    return INCOMPLETE if lacking else CLEAN
+
+
+@contextmanager
+def _opened(profile: Profile, run: str = "") -> Iterator[tuple[Client, Redactor]]:
+    """A client of the target through a door of its own, and what redacts all that is said of it."""
+    target = open_target(profile)
+    with ExitStack() as stack:
+        stack.callback(target.stop)
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pix-conformance-"))
+        share = Share(run or secrets.token_hex(8), Path(folder))
+        door = stack.enter_context(closing(open_door(profile, target, share, kept=RUNS / profile.name)))
+        yield open_client(door, profile), redactor_of(profile, target.secrets)
+
+
+def _clean_up(profile: Profile, yes: bool) -> int:
     refuse_wrong_use(profile)
     if not outlives(profile, profile.base_url):
         where = "the embedded sandbox forgets its keys" if profile.base_url == EMBEDDED else "loopback is not recorded"
@@ -64,26 +122,21 @@ def _clean_up(profile: Profile, *, yes: bool) -> int:
     if not entries:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
-    return _at_the_target(replace(profile, allow=profile.allow & {"read", "delete-keys"}), run, record, entries, yes)
+    return _delete(replace(profile, allow=profile.allow & {"read", "delete-keys"}), run, record, entries, yes)
 
 
-def _at_the_target(profile: Profile, run: str, record: KeyRecord, entries: Sequence[Entry], yes: bool) -> int:
-    target = open_target(profile)
-    redactor = redactor_of(profile, target.secrets)
-    with tempfile.TemporaryDirectory(prefix="pix-conformance-") as folder:
-        door = open_door(profile, target, Share(run, Path(folder)), kept=RUNS / profile.name)
-        with closing(door):
-            try:
-                if why := door.connect():
-                    raise UnreachableError(why)
-                client = open_client(door, profile)
-                cleanup = Cleanup(client, profile, record, lambda line: print(redactor.text(line)))
-                return _ask_and_delete(cleanup, entries, yes=yes)
-            except UnreachableError as error:
-                return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
-            except NoListError as error:
-                why = f"the list of keys cannot be read ({error}): nothing more is deleted"
-                return _error(redactor.text(why), UNREACHABLE if error.unreachable else LEFT)
+def _delete(profile: Profile, run: str, record: KeyRecord, entries: Sequence[Entry], yes: bool) -> int:
+    with _opened(profile, run) as (client, redactor):
+        try:
+            if why := client.door.connect().failure:
+                raise UnreachableError(why)
+            cleanup = Cleanup(client, profile, record, lambda line: print(redactor.text(line)))
+            return _ask_and_delete(cleanup, entries, yes=yes)
+        except UnreachableError as error:
+            return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
+        except NoListError as error:
+            why = f"the list of keys cannot be read ({error}): nothing more is deleted"
+            return _error(redactor.text(why), UNREACHABLE if error.unreachable else LEFT)
 
 
 def _ask_and_delete(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
@@ -128,8 +181,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     said = "delete the keys of the profile that earlier runs registered and left; they are listed and asked for first"
     cleanup = commands.add_parser("cleanup", help=said, description=said)
-    cleanup.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
     cleanup.add_argument("--yes", action="store_true", help="do not ask")
+    said = "tell every problem of a profile, and whether a run could begin; nothing is executed, registered or deleted"
+    check = commands.add_parser("check", help=said, description=said)
+    check.add_argument(
+        "--prepare", action="store_true", help="prepare one transfer, to see that code_at finds its code"
+    )
+    for command in (cleanup, check):
+        command.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
     return parser
 
 

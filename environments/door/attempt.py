@@ -19,6 +19,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 from environments.door.deadline import Deadline, use_watched_pools
+from environments.door.handshake import Handshake, handshake_on
 from environments.door.watchdog import Timer, Watch
 from environments.profiles.profile import ProfileError
 from spec.exchange import Failure, FailureKind, Response
@@ -172,9 +173,8 @@ class Wire(HTTPAdapter):
             raise ProfileError(f"tls.client_cert, tls.client_key: {reason}") from None
         return {"ssl_context": context}
 
-    def connect(self, base_url: str) -> str:
-        """Open a connection, with TLS where the address asks for it, send nothing and close it. Why that fails; empty
-        where it does not."""
+    def connect(self, base_url: str) -> Handshake:
+        """Open a connection, with TLS where the address asks for it, send nothing and close it."""
         settings, request = self._settings, requests.Request("GET", base_url).prepare()
         with Deadline(settings.timeout_s, settings.timer) as deadline:
             try:
@@ -184,11 +184,11 @@ class Wire(HTTPAdapter):
                 with closing(pool._new_conn()) as connection:
                     tunnels = pool.proxy is not None and base_url.startswith("https:")
                     pool._prepare_proxy(connection) if tunnels else connection.connect()
+                    return handshake_on(connection.sock)
             except ERRORS as error:
                 failure = failure_of(error, deadline, settings.timeout_s)
                 through = settings.proxy and failure.kind is not FailureKind.TLS
-                return NO_PROXY if through else failure.message
-        return ""
+                return Handshake(NO_PROXY if through else failure.message)
 
     def close_idle(self) -> None:
         """Close the connections that no request goes over at the moment."""

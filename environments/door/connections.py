@@ -18,6 +18,7 @@ import requests
 
 from environments.door.attempt import Result, Wire, WireSettings
 from environments.door.deadline import KEPT_S
+from environments.door.handshake import Handshake
 from environments.door.watchdog import rest
 from spec.exchange import Failure, FailureKind, Response
 
@@ -88,8 +89,8 @@ class Connections:
             result = replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
         return raw, result
 
-    def connect(self, base_url: str) -> str:
-        """Open a connection and close it, with nothing sent. Why that fails; empty where it does not."""
+    def connect(self, base_url: str) -> Handshake:
+        """Open a connection and close it, with nothing sent."""
         return self._kept.connect(base_url)
 
     def close(self) -> None:

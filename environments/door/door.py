@@ -22,6 +22,7 @@ from environments.door.congestion import Congestion
 from environments.door.connections import Connections
 from environments.door.ending import CUT, Ending
 from environments.door.execution_guard import ExecutionGuard
+from environments.door.handshake import Handshake
 from environments.door.in_flight import InFlight, Presence
 from environments.door.journal import Journal, JournalError
 from environments.door.key_states import Keys
@@ -133,8 +134,8 @@ class Door(BaseAdapter):
         sending.raw.__class__ = NotFollowed
         return sending.raw
 
-    def connect(self) -> str:
-        """Open a connection, with TLS for https, and close it. Why that fails; empty where it does not."""
+    def connect(self) -> Handshake:
+        """Open a connection, with TLS for https, and close it."""
         return self._connections.connect(self.permission.base_url)
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class Preflight:
 def check(door: Door, client: Client, profile: Profile) -> Preflight:
     """Send a read, or only connect where none is allowed."""
     if "read" not in profile.allow:
-        return Preflight(door.connect())
+        return Preflight(door.connect().failure)
     listed = client.send("listAccounts", valid=True)
     if listed.failure is not None:
         return Preflight(_unreachable(listed.failure, profile.base_url))
@@ -71,11 +71,16 @@ def _certificate(response: Response, profile: Profile) -> Iterator[str]:
         yield f"the gateway {does} tls.client_cert and tls.client_key ({response.status})"
 
 
+def skew_s(seen: Exchange) -> float | None:
+    """Seconds that the clock of this machine is behind the service's, as the header Date tells; None without one."""
+    theirs = http_date(seen.response.header("Date")) if seen.response else None
+    return theirs.timestamp() - (seen.started + seen.elapsed_s) if theirs else None
+
+
 def skewed(listed: Exchange) -> Iterator[str]:
     """One line where the clocks of this machine and of the service differ, as the header Date tells."""
-    theirs = http_date(listed.response.header("Date")) if listed.response else None
-    skew = theirs.timestamp() - (listed.started + listed.elapsed_s) if theirs else 0
-    if abs(skew) > MOST_SKEW_S:
+    skew = skew_s(listed)
+    if skew is not None and abs(skew) > MOST_SKEW_S:
         behind = "behind" if skew > 0 else "ahead of"
         yield (
             f"the clock of this machine is {abs(skew) / 60:.0f} minutes {behind} the service's (its header Date): "

@@ -9,12 +9,13 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from environments.profiles.profile import Header, Profile, ProfileError, shown
+from environments.profiles.profile import EMBEDDED, Header, Profile, ProfileError, shown
 
 COMMAND_TIMEOUT = 30.0
 """Seconds that a token command may take."""
@@ -47,6 +48,25 @@ def resolve_passphrase(profile: Profile) -> str | None:
     variable = profile.tls.client_key_passphrase_env
     where = f"{shown(profile.path)}: tls.client_key_passphrase_env"
     return _variable(variable, where) if variable else None
+
+
+def refuse_missing_credentials(profile: Profile) -> None:
+    """Raises ``CredentialError`` with every secret that the profile names and that is not there; no command is run."""
+    problems = list(_missing_credentials(profile))
+    if problems:
+        raise CredentialError(problems[0], problems)
+
+
+def _missing_credentials(profile: Profile) -> Iterator[str]:
+    fetches: list[Callable[[], object]] = [partial(_header_value, header, profile) for header in profile.headers]
+    fetches.append(partial(resolve_passphrase, profile))
+    if profile.base_url != EMBEDDED and not profile.auth.token_command:
+        fetches.insert(0, partial(resolve, profile))
+    for fetch in fetches:
+        try:
+            fetch()
+        except CredentialError as error:
+            yield str(error)
 
 
 def _header_value(header: Header, profile: Profile) -> str:

@@ -9,6 +9,7 @@ from environments.door.ending import CUT, OVER, STOPPED, Ending
 from environments.door.in_flight import InFlight
 from environments.door.journal import Journal
 from environments.door.key_states import Keys, KeyState
+from environments.door.preparing import prepare
 from environments.profiles.loading import load
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
@@ -21,7 +22,6 @@ from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.world import World
-from tests.traffic.preparing import prepare
 from tests.traffic.reach import Reach
 from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import register_all

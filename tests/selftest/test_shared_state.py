@@ -24,6 +24,7 @@ from environments.door.key_states import Keys, KeyState
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, LimitError, Sending
 from environments.door.overlaps import Overlaps
+from environments.door.preparing import prepare_one
 from environments.door.token_monitor import TokenMonitor, TokenState
 from environments.profiles.profile import PixKey
 from environments.secrets import Secrets
@@ -33,7 +34,6 @@ from spec.exchange import LARGE, Exchange, Failure, FailureKind, Response
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.serving import Raw
-from tests.traffic.preparing import prepare_one
 from tests.traffic.registrar import Registrar
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"

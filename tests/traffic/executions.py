@@ -12,6 +12,7 @@ from environments.door.budget import Spending, spending
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.permission import synthetic
+from environments.profiles.gaps import NO_CODE, SENT_BEFORE
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange
@@ -20,8 +21,6 @@ from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
 
 _EXECUTE = "executePix"
-NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
-SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"
 
 
 @dataclass

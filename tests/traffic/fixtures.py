@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from environments.profiles.gaps import NO_DELETION
 from environments.profiles.profile import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
@@ -76,7 +77,7 @@ def registrations(traffic: Traffic) -> Registrations:
 def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
     if "deletePixKey" not in profile.requests:
-        raise NotExercised("no body for a deletion: supply requests.deletePixKey")
+        raise NotExercised(NO_DELETION)
     if not registrations.deletions:
         raise NotExercised(NOTHING_TO_DELETE)
     return registrations.deletions

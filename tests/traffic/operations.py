@@ -9,6 +9,8 @@ from functools import cached_property, partial
 
 from environments.door.budget import Spending
 from environments.door.client import Client
+from environments.door.preparing import codes_of, filled, prepare, prepare_one
+from environments.profiles.gaps import NO_ACCOUNT, NO_REGISTRATION
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
@@ -17,7 +19,6 @@ from tests.harness.lanes import Part
 from tests.traffic.beside import Beside
 from tests.traffic.classes import incomplete
 from tests.traffic.executions import Executions, execute, spending_of
-from tests.traffic.preparing import codes_of, filled, prepare, prepare_one
 from tests.traffic.reach import Reach, permits
 from tests.traffic.registrar import Registrar, Registrations
 from tests.traffic.registrations import register_all
@@ -44,7 +45,7 @@ class Traffic:
     def account(self) -> str:
         """The first account of the profile. Raises NotExercised where there is none."""
         if not self.profile.accounts:
-            raise NotExercised("no account: supply accounts")
+            raise NotExercised(NO_ACCOUNT)
         return self.profile.accounts[0]
 
     def _prepare(self) -> list[Exchange]:
@@ -63,9 +64,7 @@ class Traffic:
     def _register(self) -> Registrations:
         """Register keys and delete them, with the requests that are to be refused."""
         if not self.permitted("registerPixKey"):
-            return Registrations(
-                "", missing="only a key that the run registered is deleted: add register-keys to allow"
-            )
+            return Registrations("", missing=NO_REGISTRATION)
         to_delete = "registerPixKey" not in self.reach.subjects
         return register_all(self.client, self.profile, self.token, to_delete=to_delete, beside=self.beside)
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 from environments.door.client import Client
 from environments.door.key_states import KeyState
 from environments.door.liveness import UnreachableError
+from environments.profiles.gaps import NOTHING_TO_REGISTER
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
@@ -64,7 +65,7 @@ def register_all(
     needs: valid registrations, and why they are refused."""
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
-        return Registrations("", missing=f"nothing to register: supply {what}")
+        return Registrations("", missing=NOTHING_TO_REGISTER.format(what))
     registrar, keys = Registrar(client, profile, beside), profile.pix_keys
     first = {key.type: key for key in reversed(keys)}
     registrar.found.key_types = {name: inconclusive("not reached") for name in first}

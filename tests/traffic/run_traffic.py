@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from environments.profiles.gaps import NO_ACCOUNT
 from environments.profiles.profile import Profile
 from spec.interface import PREPARING, READS
 from tests.harness.judging import NotExercised
@@ -104,7 +105,7 @@ class RunTraffic:
     def _follow_sequences(self) -> World:
         profile, client = self._session.profile, self._session.client.of_part(_SEQUENCES)
         if not profile.accounts:
-            raise NotExercised("no account: supply accounts")
+            raise NotExercised(NO_ACCOUNT)
         reach = self._sequences_reach
         registrar = Registrar(client, profile) if REGISTER in reach.operations else None
         world = World(client, profile, registrar, Findings(client.door, self._robustness, _SEQUENCES), reach)

@@ -10,6 +10,7 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.in_flight import InFlight
 from environments.door.journal import TRIED, TURNED_AWAY, Journal
+from environments.door.preparing import codes_of, prepare
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile
 from environments.secrets import Secrets
@@ -17,7 +18,6 @@ from spec.interface import operations
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.waiting import RunsOutWhen
 from tests.traffic.executions import Executions, execute
-from tests.traffic.preparing import codes_of, prepare
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 EVERYTHING = frozenset(operation.permission for operation in operations().values())

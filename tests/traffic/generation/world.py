@@ -11,6 +11,7 @@ from functools import wraps
 from environments.door.client import Client
 from environments.door.key_states import KeyState
 from environments.door.liveness import GONE, UnreachableError
+from environments.door.preparing import codes_of, prepare
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
@@ -19,7 +20,6 @@ from tests.traffic.case import Case
 from tests.traffic.generation.balances import Numbers, changes, numbers, second_execution
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
-from tests.traffic.preparing import codes_of, prepare
 from tests.traffic.reach import Reach, may_execute_twice
 from tests.traffic.registrar import RETRY_WAITS_S, Registrar, deletes_keys
 from tests.traffic.unusual_registrations import given

@@ -18,7 +18,7 @@ _MOST_MEMBERS = 12
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
-    """Prepare transfers, at most `wanted`; no more where the token is refused, or the code is not where it should be."""
+    """Prepare transfers, at most `wanted`; no more where the token is refused, or the code is not at `code_at`."""
     plan, guard = profile.transactions.prepare, client.door.guard
     sent: list[Exchange] = []
     while plan and len(sent) < min(plan.count, wanted) and not guard.prepared.without_a_code:

@@ -1,0 +1,166 @@
+"""Looks whether a profile is ready for a run: what the preflight asks, and one prepared transfer where that is wanted.
+
+Nothing is executed, registered or deleted: the door is opened for the permissions of `to_check` alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from environments.door.client import Client
+from environments.door.handshake import Handshake
+from environments.door.liveness import UnreachableError
+from environments.door.preflight import check, skew_s, skewed
+from environments.door.preparing import code_in, prepare_one
+from environments.profiles.gaps import gaps, without_a_body
+from environments.profiles.profile import Prepare, Profile, ProfileError, shown
+from spec.answers import is_page, is_refusal
+from spec.exchange import Exchange
+from spec.interface import READS, operations
+from spec.requirements import ledger
+
+_SOON_DAYS = 30
+"""A certificate that ends within these days is to be renewed."""
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line. `lacking`: a run would be incomplete for it."""
+
+    topic: str
+    text: str
+    lacking: bool = False
+
+
+def to_check(profile: Profile, *, prepares: bool) -> Profile:
+    """The profile with no more permissions than a check needs. Raises ProfileError where nothing says how a transfer is
+    prepared."""
+    plan = profile.transactions.prepare
+    if prepares and plan is None:
+        raise ProfileError(f"{shown(profile.path)}: --prepare: nothing says how: supply transactions.prepare")
+    needed = {"read"} | ({operations()[plan.operation].permission} if prepares and plan else set())
+    return replace(profile, allow=profile.allow & needed)
+
+
+def at_the_target(client: Client, profile: Profile, *, prepares: bool) -> Iterator[Finding]:
+    """Connect, ask what a run asks first, and prepare a transfer. Raises UnreachableError."""
+    door = client.door
+    handshake = door.connect()
+    if handshake.failure:
+        raise UnreachableError(handshake.failure)
+    yield Finding("reachable", door.permission.base_url)
+    yield _tls(handshake)
+    found = check(door, client, profile)
+    if found.unreachable:
+        raise UnreachableError(found.unreachable)
+    yield _clock(door.exchanges)
+    told = {line for seen in door.exchanges[:1] for line in skewed(seen)}
+    yield from (Finding("set-up", note, lacking=True) for note in found.notes if note not in told)
+    if "read" in profile.allow:
+        _ask_until_one_is_granted(client, profile)
+    plan = profile.transactions.prepare
+    if prepares and plan and (_Token(door.exchanges).granted or "read" not in profile.allow):
+        yield _prepared(prepare_one(client, profile, plan), plan, door.guard.notes)
+    yield _Token(door.exchanges).finding()
+
+
+def _ask_until_one_is_granted(client: Client, profile: Profile) -> None:
+    """Send the reads until one is granted with the token, and refused without."""
+    account, asked = next(iter(profile.accounts), None), {seen.operation for seen in client.door.exchanges}
+    for operation in sorted(READS, key=lambda name: name not in asked):
+        if operations()[operation].path_parameter and account is None:
+            continue
+        if operation not in asked:
+            client.send(operation, account, valid=True)
+        if operation in _Token(client.door.exchanges).granted:
+            client.send(operation, account, credential="no header")
+        if _Token(client.door.exchanges).accepted:
+            return
+
+
+class _Token:
+    """What the answers show of the access token."""
+
+    def __init__(self, exchanges: list[Exchange]) -> None:
+        self._valid = [seen for seen in exchanges if seen.expects_success]
+        others = [seen for seen in exchanges if not seen.expects_success]
+        self._refused_without = {seen.operation for seen in others if seen.response and is_refusal(seen.response)}
+        self.granted = list(dict.fromkeys(seen.operation for seen in self._valid if self._is_granted(seen)))
+
+    def _is_granted(self, seen: Exchange) -> bool:
+        """A page may be one to log in, unless the operation is refused without the token."""
+        if seen.response is None or is_refusal(seen.response):
+            return False
+        return seen.operation in self._refused_without or not is_page(seen.response)
+
+    @property
+    def accepted(self) -> list[str]:
+        """The operations that accepted it. A read that is granted without it, too, shows nothing."""
+        return [name for name in self.granted if name in self._refused_without or name not in READS]
+
+    def finding(self) -> Finding:
+        if self.accepted:
+            return Finding("token", f"accepted by {', '.join(self.accepted)}")
+        if self.granted:
+            return Finding("token", f"not shown to be right: {', '.join(self.granted)} answer without a token, too")
+        if not self._valid:
+            return Finding("token", "not tried: add read to allow, or use --prepare", lacking=True)
+        answers = Counter(seen.summary for seen in self._valid)
+        said = ", ".join(f"{summary} to {count} of {len(self._valid)} requests" for summary, count in answers.items())
+        return Finding("token", f"not accepted ({said}): it may be wrong or expired, check auth", lacking=True)
+
+
+def _tls(handshake: Handshake) -> Finding:
+    if handshake.valid_until is None:
+        return Finding("TLS", "none: the address starts with http://")
+    days = int((handshake.valid_until - time.time()) // _DAY_S)
+    until = datetime.fromtimestamp(handshake.valid_until, UTC).date()
+    soon = ": it has to be renewed soon" if days < _SOON_DAYS else ""
+    return Finding("TLS", f"{handshake.protocol}, the certificate is valid until {until} ({days} more days){soon}")
+
+
+def _clock(exchanges: list[Exchange]) -> Finding:
+    """How far the clocks are apart: a difference is no reason for an incomplete run, it explains one."""
+    for seen in exchanges[:1]:
+        skew = skew_s(seen)
+        if skew is not None:
+            return Finding("clock", next(skewed(seen), f"{abs(skew):.0f} s from the service's (its header Date)"))
+    return Finding("clock", "not compared: no answer with a header Date")
+
+
+def _prepared(exchange: Exchange, plan: Prepare, notes: list[str]) -> Finding:
+    """The outcome; `notes` tell what the answer holds where the code is not found."""
+    if exchange.response is None or is_refusal(exchange.response):
+        why = f"{exchange.summary} to {plan.operation}: check transactions.prepare.json"
+        return Finding("prepared", f"no transfer: {why}", lacking=True)
+    if code_in(exchange, plan.code_at):
+        where = f"its code is at transactions.prepare.code_at ({plan.code_at})"
+        return Finding("prepared", f"one transfer with {plan.operation}, which is not executed: {where}")
+    return Finding("prepared", notes[-1], lacking=True)
+
+
+def in_the_profile(profile: Profile, sent_before: Collection[str]) -> Iterator[Finding]:
+    """What a run would not send, by what the profile supplies and permits."""
+    yield from (Finding("not exercised", gap, lacking=True) for gap in gaps(profile, sent_before))
+    for name in without_a_body(profile):
+        yield Finding("not exercised", f"{name} gets no valid request: supply requests.{name}")
+    for permission, names in _by_permission().items():
+        if permission not in profile.allow:
+            requirements = [one for one in ledger().values() if one.operation in names and not one.untestable]
+            documented = sum(one.level == "documented" for one in requirements)
+            needs = f"needs {permission} in allow (documented requirements: {documented})"
+            yield Finding("out of scope", f"{', '.join(names)}: {needs}")
+    if "fuzz" not in profile.allow:
+        yield Finding("out of scope", "generated and malformed requests: need fuzz in allow")
+
+
+def _by_permission() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for operation in operations().values():
+        found.setdefault(operation.permission, []).append(operation.id)
+    return found
