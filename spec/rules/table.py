@@ -44,6 +44,11 @@ class Contrast(str):
         return Contrast(change(self.expected), change(self.got), change(str(self)))
 
 
+def got(message: str, *, instead_of: str) -> Contrast:
+    """A message that says only what was got, with what was expected instead."""
+    return Contrast(instead_of, message, message)
+
+
 def joined(messages: Iterable[str]) -> str:
     """The distinct messages in one; a contrast where each of them is one."""
     distinct = list(dict.fromkeys(filter(None, messages)))

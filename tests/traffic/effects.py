@@ -18,7 +18,7 @@ from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
-from spec.rules import Judgement, deviates, holds
+from spec.rules import Judgement, deviates, got, holds
 from tests.harness.judging import cite, warn
 from tests.harness.reproduction import IN_COMPANY
 from tests.traffic.existence import indistinguishable
@@ -135,7 +135,8 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     """Whether no refused registration has registered its key."""
     refused = ", ".join(dict.fromkeys(f"{type_sent(seen)}: {seen.summary}" for seen in effects))
     message = f"refused, and the list shows the key afterwards like one that was accepted ({refused})"
-    return deviates(message, *effects) if effects else holds()
+    told = got(message, instead_of="a refused registration to have no effect")
+    return deviates(told, *effects) if effects else holds()
 
 
 def warn_of_lost(lost: list[Exchange]) -> None:

@@ -18,7 +18,7 @@ from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_ref
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
 from spec.key_list import VARYING
-from spec.rules import Judgement, Outcome
+from spec.rules import Judgement, Outcome, got
 
 _MOST_COMPARED = 3
 _NOT_COMPARED = PASSING | ABOUT_THE_CALLER | {RefusalKind.SIZE, RefusalKind.MEDIA_TYPE}
@@ -127,7 +127,9 @@ def conclude(evidence: EndpointEvidence) -> Judgement | Question:
         return outcome
     status = f"status {evidence.status}" if evidence.status else "no answer"
     limit = evidence.beside.json.limit if evidence.beside else ""
-    return Judgement(outcome, message.format(status=status, limit=limit, needed=evidence.needed), _shown_by(evidence))
+    message = message.format(status=status, limit=limit, needed=evidence.needed)
+    told = got(message, instead_of="an answer of the endpoint") if outcome is Outcome.DEVIATES else message
+    return Judgement(outcome, told, _shown_by(evidence))
 
 
 def _shown_by(evidence: EndpointEvidence) -> tuple[Exchange, ...]:

@@ -13,7 +13,7 @@ from spec.answers import (
 )
 from spec.exchange import Exchange
 from spec.interface import READS, operations
-from spec.rules import Judgement, Outcome, deviates, holds, inconclusive, joined, judge
+from spec.rules import Judgement, Outcome, deviates, got, holds, inconclusive, joined, judge
 from tests.harness.judging import require_permission, supplied
 from tests.harness.reproduction import Robustness
 from tests.traffic.endpoints import Endpoints
@@ -40,7 +40,8 @@ def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str,
         message = "status 401 after the token was accepted: it may have expired, and no harmless request shows it"
         return inconclusive(message, *shown)
     if witness:
-        return deviates(f"status 401, while {witness[0].operation} accepts the token", *shown, *witness)
+        message = f"status 401, while {witness[0].operation} accepts the token"
+        return deviates(got(message, instead_of="the valid token to be accepted"), *shown, *witness)
     others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
     return inconclusive(f"status 401, and no other operation shows that the token is valid{others}", *shown)
 
@@ -74,7 +75,7 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
     taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
     if taken:
         names = ", ".join(seen.credential for seen in taken)
-        return deviates(f"accepted: {names}", granted, *taken)
+        return deviates(got(f"accepted: {names}", instead_of="another scheme to be refused"), granted, *taken)
     return holds(*executions.other_schemes)
 
 
@@ -101,7 +102,7 @@ def needs_more(executions: Executions) -> Judgement:
     generous = [answer for answer in executions.generous if succeeded(answer)]
     if generous and len(prepared) >= 2:
         message = "prepared codes are refused as documented, and executed with a query, a body and further headers"
-        return deviates(message, *prepared, *generous)
+        return deviates(got(message, instead_of="a documented request to be enough"), *prepared, *generous)
     return inconclusive("no code was executed", *executions.answers[:1])
 
 
@@ -109,7 +110,8 @@ def none_granted(refusable: list[Exchange], message: str) -> Judgement:
     """Whether none of these requests got the protected result; `message` may name the credentials of those that did."""
     granted = [seen for seen in refusable if grants_protected_result(seen)]
     if granted:
-        return deviates(message.format(credentials=credentials_of(granted)), *granted)
+        message = message.format(credentials=credentials_of(granted))
+        return deviates(got(message, instead_of="the request to be refused"), *granted)
     return holds(*refusable[:MOST_CITED])
 
 
@@ -117,7 +119,8 @@ def json_is_understood(answers: list[Exchange], otherwise: str) -> Judgement:
     """Whether a request sent as application/json was granted, or refused for another reason than its media type."""
     kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if kinds == {RefusalKind.MEDIA_TYPE}:
-        return deviates("status 415 for application/json", *answers[:1])
+        message = "status 415 for application/json"
+        return deviates(got(message, instead_of="application/json to be accepted"), *answers[:1])
     return holds(*answers[:1]) if None in kinds else inconclusive(otherwise, *answers[:1])
 
 
@@ -144,7 +147,8 @@ def find_out_whether_the_prefix_is_served(endpoints: Endpoints) -> Judgement:
     if any(judgement.holds for judgement in found):
         return holds(*exchanges)
     if any(judgement.deviates for judgement in found):
-        return deviates("no documented path answers under /v1", *exchanges)
+        message = "no documented path answers under /v1"
+        return deviates(got(message, instead_of="an answer of a documented path"), *exchanges)
     return inconclusive("no documented path can be told from an undocumented one", *exchanges)
 
 

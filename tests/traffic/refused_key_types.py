@@ -15,7 +15,7 @@ from enum import Enum
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange, Request
-from spec.rules import Judgement, deviates, holds, inconclusive
+from spec.rules import Judgement, deviates, got, holds, inconclusive
 from tests.traffic.existence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
 from tests.traffic.registrar import RETRY_WAITS_S, Registrar, is_refused_outright, is_understood
@@ -81,7 +81,8 @@ def _refused_wrongly(seen: KeyTypeEvidence) -> Judgement:
     assert seen.accepted_again is not None
     other = f"{type_sent(seen.accepted)} is accepted before and after"
     message = f"{seen.last.summary} for a key of the type {seen.key_type}; {other}"
-    return deviates(message, seen.last, seen.accepted, seen.accepted_again)
+    told = got(message, instead_of=f"a key of the type {seen.key_type} to be accepted")
+    return deviates(told, seen.last, seen.accepted, seen.accepted_again)
 
 
 _TABLE: Sequence[tuple[Callable[[KeyTypeEvidence], object], Question | Callable[[KeyTypeEvidence], Judgement]]] = (
@@ -158,7 +159,7 @@ def _confirm(
     if not decides:
         return replace(evidence, broken="")
     message = f"a key of the type {key.type} is refused as documented and accepted with {alternative.what}"
-    breach = deviates(message, evidence.last, accepted)
+    breach = deviates(got(message, instead_of="the documented request to be accepted"), evidence.last, accepted)
     registrar.helped.add(alternative.what)
     registrar.found.broken[alternative.requirement] = breach
     own = alternative.requirement == f"registerPixKey.pixKeyType.{key.type}"

@@ -15,7 +15,7 @@ from spec.exchange import Exchange, Request
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
-from spec.rules import RULES, joined, reworded
+from spec.rules import RULES, got, joined, reworded
 from tests.harness.reproduction import Robustness, robustness_of
 from tests.traffic.case import Case
 
@@ -129,7 +129,8 @@ class Findings:
                 yield Sign(requirement, case.where, judgement.message)
         if _names_an_undocumented_type(case):
             if registered(exchange):
-                yield Sign(UNDOCUMENTED_TYPE, case.where, "a key of an undocumented type is registered")
+                message = "a key of an undocumented type is registered"
+                yield Sign(UNDOCUMENTED_TYPE, case.where, got(message, instead_of="the registration to be refused"))
             elif exchange.response is not None:
                 self.held.setdefault(UNDOCUMENTED_TYPE, []).append(exchange.number)
 
