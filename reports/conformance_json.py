@@ -31,6 +31,11 @@ def document_of(run: Run) -> Document:
     return document | {"headline": str(headline(document))}
 
 
+def as_json(document: Document) -> str:
+    """The text of conformance.json."""
+    return json.dumps(document, indent=1) + "\n"
+
+
 def _set_up(run: Run) -> Document:
     profile, result, finished = run.profile, run.result(), run.finished or datetime.now(UTC)
     return {

@@ -18,8 +18,9 @@ MOST_FIRST = 5
 """Lines before the verdict: the first finding is to be seen on one screen with it."""
 
 
-def summary(document: dict[str, Any], run: Run, report: str) -> Iterator[str]:
-    """The lines that close a run. `document` is its conformance.json, `report` the path of its page."""
+def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> Iterator[str]:
+    """The lines that close a run. `document` is its conformance.json, `report` the path of its page, `sums` the digest
+    of its SHA256SUMS."""
     notes = run.notes()
     urgent = [note for note in notes if note.kind != NoteKind.GENERATED_TRAFFIC][:MOST_FIRST]
     yield from (f"! {note.text}" for note in urgent)
@@ -35,6 +36,8 @@ def summary(document: dict[str, Any], run: Run, report: str) -> Iterator[str]:
     yield from (f"  {line}" for line in count_lines(document))
     if report:
         yield f"report: {report}"
+    if sums:
+        yield f"SHA256 (SHA256SUMS) = {sums}"
 
 
 def _failure(finding: dict[str, Any]) -> Iterator[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,11 @@ import pytest
 
 from reports.conformance_json import Document, document_of
 from reports.handover import unpacked
-from reports.junit import junit
+from reports.outputs import PAGE, SUMS, write_outputs, write_sums
 from reports.run import Run
 from reports.terminal import Once, shorten, summary
-from reports.writing import point_latest, write
+from reports.wording import first_few
+from reports.writing import point_latest
 from tests.harness.html_page import HtmlPage
 
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
@@ -33,11 +33,12 @@ class Reporter:
         self._failed: list[Any] = []
         self._took_s: defaultdict[str, float] = defaultdict(float)
         self._document: Document = {}
+        self._sums = ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         if self.folder is not None and hasattr(session.config.option, "htmlpath"):
-            page = HtmlPage(self.run, self.folder / "report.html")
+            page = HtmlPage(self.run, self.folder / PAGE)
             session.config.pluginmanager.register(page, "conformance-html")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -62,21 +63,41 @@ class Reporter:
         self._document = document | {"comparison": self.run.comparison}
         self._write_files(session)
         self._tell_each_cause_once(session)
-        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
-            terminal.ensure_newline()
-            self.pytest_terminal_summary(terminal)
 
     def _write_files(self, session: pytest.Session) -> None:
         if self.folder is None:
             return
+        failed = write_outputs(self.folder, self._document)
         try:
-            write(self.folder / "conformance.json", json.dumps(self._document, indent=1) + "\n")
-            write(self.folder / "junit.xml", junit(self._document))
             if self.folder.parent.name == self.run.profile.name:
                 point_latest(self.folder)
         except OSError as error:
-            self.run.unwritten = f"the report cannot be written to {self.folder}: {error.strerror}"
+            failed["latest"] = str(error.strerror)
+        self._tell_unwritten(session, failed)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
+        """All files are written, that of pytest-html, too: list their digests. Then pytest asks for a summary, or never
+        does."""
+        result = yield
+        self._write_sums(session)
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
+            terminal.ensure_newline()
+            self.pytest_terminal_summary(terminal)
+        return result
+
+    def _write_sums(self, session: pytest.Session) -> None:
+        try:
+            self._sums = write_sums(self.folder) if self.folder else ""
+        except OSError as error:
+            self._tell_unwritten(session, {SUMS: str(error.strerror)})
+
+    def _tell_unwritten(self, session: pytest.Session, failed: dict[str, str]) -> None:
+        """One line for the files that failed, with the reason of the first; the run is not green."""
+        if failed:
+            why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
+            self.run.unwritten = self.run.unwritten or why
             session.exitstatus = session.exitstatus or 3
 
     def _tell_each_cause_once(self, session: pytest.Session) -> None:
@@ -87,10 +108,10 @@ class Reporter:
             terminal.stats["failed"] = Once(self._document["findings"]).told(self._failed)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        report = self.run.unwritten or (str(self.folder / "report.html") if self.folder else "")
+        report = self.run.unwritten or (str(self.folder / PAGE) if self.folder else "")
         if self._failed:
             shorten(self._failed)
             terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self._document, self.run, report):
+        for line in summary(self._document, self.run, report, self._sums):
             terminalreporter.write_line(line)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
+from reports.outputs import OUTPUTS, PAGE, SUMS
 from tests.harness import interruption as interruption_module
 from tests.harness.interruption import Interruption
 from tests.selftest.services.racing import HANGS_S
@@ -21,7 +22,7 @@ from tests.selftest.services.running import ROOT, arguments, environment, run, s
 from tests.selftest.services.waiting import PausesAt, await_event
 
 LIMITS = {"executions": 2, "requests": 400}
-FILES = {"conformance.json", "junit.xml", "report.html"}
+FILES = {*OUTPUTS, PAGE, SUMS}
 
 
 def stopped(folder, number, signals, *options):
