@@ -17,17 +17,17 @@ MOST_BYTES = 50_000_000
 """How many runs are looked at, the newest first, and how much is read of them all together."""
 BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
 """Verdicts of runs that others are compared with: the others came to no end, or met no service."""
-_RUN = re.compile(r"(?P<started>\d{8}T\d{6}Z)-[0-9a-f]+")
+_RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]+")
 
 
 def runs_beside(folder: Path) -> list[Path]:
-    """The folders of earlier runs beside the folder of a run, the newest first."""
+    """The folders of other runs beside the folder of a run, the newest first."""
     try:
         with os.scandir(folder.parent) as entries:
-            earlier = [entry.name for entry in entries if _RUN.fullmatch(entry.name) and entry.name != folder.name]
+            others = [entry.name for entry in entries if _RUN.fullmatch(entry.name) and entry.name != folder.name]
     except OSError:
         return []
-    newest = heapq.nlargest(MOST_RUNS, (name for name in earlier if _second(name) <= _second(folder.name)))
+    newest = heapq.nlargest(MOST_RUNS, others)
     return sorted((folder.with_name(name) for name in newest), key=_age, reverse=True)
 
 
@@ -47,14 +47,10 @@ def last_comparable(folders: Iterable[Path], now: Outcome, redact: Callable[[str
     return None
 
 
-def _second(name: str) -> str:
-    """When the run of a folder started, as its name says."""
-    return name.partition("-")[0]
-
-
 def _age(folder: Path) -> tuple[str, int]:
-    """Runs of one second are told apart by when their folder was last written to."""
+    """When the run started, as the name says; runs of one second are told apart by when their folder was written to."""
+    second = folder.name.partition("-")[0]
     try:
-        return _second(folder.name), folder.lstat().st_mtime_ns
+        return second, folder.lstat().st_mtime_ns
     except OSError:
-        return _second(folder.name), 0
+        return second, 0
