@@ -6,61 +6,91 @@ Nothing here trusts what it shows: the template escapes every value, and what ca
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from reports.comparison import WORDS
 from reports.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, remedy, run_line
+from reports.page.areas import GENERAL, matrix
+from reports.page.excerpt import excerpt
 from reports.page.exchange_list import exchange_list
 from reports.page.figures import by_heading, levels, tile
+from reports.page.left_out import left_out
+from reports.page.rendering import template, visible
 from reports.run import Run
 from reports.verdicts import TESTED, Verdict, fails
 from reports.wording import by_level, grouped
+from spec.interface import operations
 
-TEMPLATES = Path(__file__).with_name("templates")
 CHECKOUT = Path(__file__).parents[1]
 REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+DIGESTED = ("Ledger", "Schema", "Profile")
+"""What the provenance gives a digest of."""
 
 Entry = dict[str, Any]
 """A requirement or a finding of conformance.json."""
 
 
-def summary_html(run: Run, requirements: str = "") -> str:
+def summary_html(run: Run, requirements: str = "", tests: Mapping[str, Sequence[str]] | None = None) -> str:
     """The requirement-first part of the report as HTML; every value that is not our own is escaped.
 
-    `requirements` is the page that each requirement links to; without one there are no such links.
+    `requirements` is the page that each requirement links to; without one there are no such links. `tests` are the ids
+    of the tests of each requirement.
     """
     document = document_of(run)
-    parts = {**_first_minute(run, document), **_by_requirement(run, document), **exchange_list(run, document)}
-    return visible(_template().render(document=document, requirements=requirements, **parts))
+    parts = {**_first_screen(run, document), **_findings_of(document), **_by_requirement(run, document)}
+    parts |= {**exchange_list(run, document), "requirements": requirements, "tests": tests or {}}
+    return visible(template("report.html").render(document=document, title=page_title(run), **parts))
 
 
-def _first_minute(run: Run, document: Document) -> dict[str, Any]:
-    """What a QA manager reads: the verdict, the findings, the figures."""
+def page_title(run: Run) -> str:
+    """The title of the page: whom the run asked, and the verdict."""
+    return visible(f"PIX conformance: {run.profile.name}: {run.result().verdict}")
+
+
+def _first_screen(run: Run, document: Document) -> dict[str, Any]:
+    """What a manager or an auditor reads: the verdict, what it rests on, what was left out, and who says so."""
+    provenance = document.get("provenance") or {}
     return {
         "notes": _notes(run),
         "headline": headline(document),
         "run_line": run_line(document),
         "permitted": permitted(document["environment"]["allow"]),
-        "findings": _findings(document["findings"]),
-        "tested": any(one["verdict"] in TESTED for one in document["requirements"]),
         "tiles": {"Conformance": tile(document, "documented"), "Robustness": tile(document, "robustness")},
-        "levels": levels(document, run.profile.fail_on),
-        "verdicts": Verdict,
-        "not_executed": run.not_executed,
-        "remedy": list(remedy(document)),
+        "left_out": left_out(document),
+        "comparison": document.get("comparison"),
         "proof": document["suite"]["proof"],
         "changes": WORDS,
+        "provenance": provenance,
+        "digests": {name: provenance[f"{name.lower()}_sha256"] for name in DIGESTED} if provenance else {},
+        "ci_link": str(provenance.get("ci_job")).startswith(("https://", "http://")),
     }
+
+
+def _findings_of(document: Document) -> dict[str, Any]:
+    """What QA reads next: the findings, the matrix, what can be filtered, and the figures."""
+    entries = {one["id"]: one for one in document["requirements"]}
+    return {
+        "findings": _findings(document["findings"]),
+        "by_id": entries,
+        "excerpt": excerpt,
+        "tested": any(one["verdict"] in TESTED for one in entries.values()),
+        "matrix": matrix(entries.values()),
+        "choices": {
+            "verdicts": {one["verdict"] for one in entries.values()},
+            "operations": [name for name in (*operations(), GENERAL) if name in _operations(entries.values())],
+        },
+        "verdicts": Verdict,
+    }
+
+
+def _operations(entries: Iterable[Entry]) -> set[str]:
+    return {one["operation"] or GENERAL for one in entries}
 
 
 def _by_requirement(run: Run, document: Document) -> dict[str, Any]:
@@ -68,6 +98,9 @@ def _by_requirement(run: Run, document: Document) -> dict[str, Any]:
     found: list[Entry] = document["requirements"]
     failing_first = sorted(found, key=lambda one: one["level"] not in run.profile.fail_on)
     return {
+        "levels": levels(document, run.profile.fail_on),
+        "not_executed": run.not_executed,
+        "remedy": list(remedy(document)),
         "missing": _by_message(failing_first, Verdict.NOT_EXERCISED),
         "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
         "sections": by_heading(one for one in found if one["level"] != "robustness"),
@@ -89,23 +122,6 @@ def _notes(run: Run) -> dict[str, list[str]]:
         above = "above" if note.kind == NoteKind.OUTCOME_UNKNOWN else "below"
         places["observed" if note.kind == NoteKind.GENERATED_TRAFFIC else above].append(note.text)
     return places
-
-
-def visible(text: str) -> str:
-    """Characters that are not seen, that reorder what is read, or that UTF-8 has no bytes for, as escapes."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html")
 
 
 def _findings(findings: list[Entry]) -> dict[str, list[Entry]]:

@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import suppress
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_html.basereport import BaseReport
 
 from reports.handover import unpacked
-from reports.html import requirements_from, summary_html, visible
+from reports.html import page_title, requirements_from, summary_html
+from reports.page.rendering import frame, visible
 from reports.run import Run
 from reports.verdicts import RequirementResult
+
+HEADING = """<th scope="col" class="sortable" data-column-type="{0}">\
+<button type="button" data-column-type="{0}">{1}</button></th>"""
+COLUMNS = (
+    ("result", "Result"),
+    ("requirement", "Requirement"),
+    ("verdict", "Verdict"),
+    ("testId", "Test"),
+    ("duration", "Duration"),
+)
+"""The columns that sort: the name that pytest-html takes from the class of their cells, and the heading."""
 
 
 class HtmlPage:
@@ -35,31 +49,43 @@ class HtmlPage:
             self._tests[report.nodeid] = unpacked(data).results[0]
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
-        cells[1:1] = [
-            '<th class="sortable" data-column-type="requirement">Requirement</th>',
-            '<th class="sortable" data-column-type="verdict">Verdict</th>',
-        ]
-        cells[-1] = "<th>Exchanges</th>"
+        """A button in each heading that sorts, so that a keyboard sorts, too."""
+        cells[:] = [*(HEADING.format(*column) for column in COLUMNS), '<th scope="col">Exchanges</th>']
 
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Requirement, verdict and evidence of a test; pytest-html does not escape test ids."""
         found = self._tests.get(report.nodeid)
         row_id, verdict, numbers = (found.id, found.verdict, found.exchanges) if found else ("", "", ())
         test_id = escape(visible(report.nodeid)).replace("::", "::<wbr>").replace("[", "<wbr>[")
+        cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId">{test_id}</td>'
         cells[1:1] = [
-            f'<td class="col-requirement">{row_id.replace(".", ".<wbr>")}</td>',
+            f'<td class="col-requirement"><a href="#{row_id}">{row_id.replace(".", ".<wbr>")}</a></td>',
             f'<td class="col-verdict">{verdict}</td>',
         ]
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in numbers if number in self.run.exchanges]
         cells[-1] = f'<td class="col-links">{" ".join(links)}</td>'
 
-    def pytest_html_results_summary(self, prefix: list[str]) -> None:
+    def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
-        self._page.title = visible(f"PIX conformance: {self.run.profile.name}: {self.run.result().verdict}")
-        prefix.append(summary_html(self.run, requirements_from(self.path.parent)))
+        self._page.title = page_title(self.run)
+        self._frame(session)
+        prefix.append(summary_html(self.run, requirements_from(self.path.parent), self._tests_by_requirement()))
         self.path.touch(mode=0o600)
         self.path.chmod(0o600)
+
+    def _frame(self, session: pytest.Session) -> None:
+        """pytest-html has no option for its page, and its own has no language, no width and its table in the middle."""
+        script = (files("pytest_html") / "resources" / "app.js").read_text("utf-8")
+        for plugin in session.config.pluginmanager.get_plugins():
+            if isinstance(plugin, BaseReport):
+                plugin._template = frame(script)
+
+    def _tests_by_requirement(self) -> dict[str, list[str]]:
+        by_requirement: dict[str, list[str]] = {}
+        for test, found in self._tests.items():
+            by_requirement.setdefault(found.id, []).append(test)
+        return by_requirement
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:

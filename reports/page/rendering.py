@@ -1,0 +1,51 @@
+"""Templates of the page: every value is escaped, and a name that is not given is an error."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Characters that are not seen, that reorder what is read, or that UTF-8 has no bytes for, as escapes."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def frame(table_script: str) -> Template:
+    """The whole page around our part, which pytest-html fills in; `table_script` draws its table of tests.
+
+    The policy of the page permits the two scripts by their digests, and fetches nothing: markup that came through
+    in spite of all escaping would neither run nor reach another machine.
+    """
+    scripts = [template("report.js").render(), table_script]
+    digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}"
+    return _environment().get_template("frame.html", globals={"scripts": scripts, "policy": policy})
+
+
+def template(name: str) -> Template:
+    """A template of the page. Raises jinja2.TemplateNotFound."""
+    return _environment().get_template(name)
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,8 @@
+// pytest-html's table of tests, with a keyboard: Enter in the first cell of a row does what a click does.
+document.addEventListener("keydown", (event) => {
+  const cell = event.target.closest("#results-table td.col-result");
+  if (!cell || event.key !== "Enter") return;
+  const row = cell.parentElement.dataset.id;
+  cell.click();
+  document.querySelector(`#results-table [data-id="${row}"] .col-result`)?.focus();
+});
