@@ -1,40 +1,61 @@
-"""The part of a body that a finding is about, short enough to stand beside it."""
+"""The part of an exchange that a finding is about, short enough to stand beside it."""
 
 from __future__ import annotations
 
-import json
+from typing import NamedTuple
+
+from reports.handover import Evidence
+from reports.page.json_lines import in_lines
+from reports.page.places import Place, places_of
 
 _AROUND = 2
 _MOST_LINES = 6
-_LONGEST = 600
-_READABLE = 20_000
+_LONGEST = 200
 
 
-def excerpt(body: str, requirement_id: str) -> str:
-    """The lines around the member that the requirement names, else the first lines of the body."""
-    lines = _lines(body, requirement_id)
-    at = _line_of(requirement_id.split("."), lines)
-    start = max(at - _AROUND, 0) if at is not None else 0
-    shown = lines[start : start + (2 * _AROUND + 1 if at is not None else _MOST_LINES)]
-    cut = ["…"] * (start > 0), ["…"] * (start + len(shown) < len(lines))
-    text = "\n".join([*cut[0], *shown, *cut[1]])
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+class Shown(NamedTuple):
+    """A line; `marked` where it deviates."""
+
+    text: str
+    marked: bool = False
 
 
-def _lines(body: str, requirement_id: str) -> list[str]:
-    """The body, a member on each line where it is JSON; as it came where the requirement is about JSON itself."""
-    if len(body) > _READABLE or ".json" in requirement_id:
-        return body.splitlines()
-    try:
-        return json.dumps(json.loads(body), indent=2, ensure_ascii=False).splitlines()
-    except (ValueError, RecursionError):
-        return body.splitlines()
+class Excerpt(NamedTuple):
+    """Lines of the request or the response, as `side` says; none where there is nothing to show."""
+
+    side: str
+    lines: list[Shown]
 
 
-def _line_of(names: list[str], lines: list[str]) -> int | None:
-    """Where the last of the names stands that the lines have as a member."""
-    for name in reversed(names):
-        for number, line in enumerate(lines):
-            if line.lstrip().startswith(f'"{name}":'):
-                return number
-    return None
+def excerpt(exchange: Evidence, requirement_id: str) -> Excerpt:
+    """The header or the lines of the body that show a deviation, else the first lines of the body of the response."""
+    place = places_of(requirement_id)[0]
+    shown = [] if place.side not in exchange else _header(exchange, place) or _lines(exchange, place)
+    if shown or "response" not in exchange:
+        return Excerpt(place.side, shown)
+    return Excerpt("response", _first(exchange["response"]["body"].splitlines()))
+
+
+def _header(exchange: Evidence, place: Place) -> list[Shown]:
+    headers = exchange[place.side]["headers"]
+    return [_line(f"{name}: {value}", True) for name, value in headers if name.lower() == place.header.lower()]
+
+
+def _lines(exchange: Evidence, place: Place) -> list[Shown]:
+    """The lines around the first spot of the body that deviates."""
+    found = in_lines(exchange[place.side]["body"])
+    if found is None or place.body is None:
+        return []
+    spots = {spot.line for spot in place.body(found.lines)}
+    texts = [f"{'  ' * line.depth}{line.name}{': ' * bool(line.name)}{line.value}{line.tail}" for line in found.lines]
+    start = max(min(spots, default=0) - _AROUND, 0)
+    shown = [_line(text, at in spots) for at, text in enumerate(texts[: start + 2 * _AROUND + 1]) if at >= start]
+    return [*[Shown("…")] * (start > 0), *shown, *[Shown("…")] * (start + len(shown) < len(texts))]
+
+
+def _first(lines: list[str]) -> list[Shown]:
+    return [*map(_line, lines[:_MOST_LINES]), *[Shown("…")] * (len(lines) > _MOST_LINES)]
+
+
+def _line(text: str, marked: bool = False) -> Shown:
+    return Shown(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…", marked)
