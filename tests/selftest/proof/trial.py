@@ -12,6 +12,7 @@ from environments.sandbox import Server, Service
 from reports.conformance_json import document_of
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
+from tests.selftest.schemas import problems
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
 ADDOPTS = (
@@ -85,5 +86,7 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     run = capture.run
     rows = {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
     document = document_of(run)
+    if invalid := problems(document):
+        raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
     said = {"findings": tuple(document["findings"]), "notes": tuple(document["notes"])}
     return Trial(int(status), rows, run.requests, tuple(run.errors), left=tuple(run.not_cleaned_up_in_words), **said)

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from tests.selftest.schemas import problems
 from tests.selftest.services.forking import ROOT, run_pytest
 
 TOKEN = {"PIX_TOKEN": "Tok-3n.Of-The_Service"}
@@ -95,6 +96,9 @@ def started(profile: Path, *options: str, **variables: str) -> Iterator[subproce
 
 
 def run(profile: Path, *options: str, **variables: str) -> Result:
-    """Run to the end."""
+    """Run to the end. What it wrote is valid."""
     ended = run_pytest(arguments(profile, *options), environment(**TOKEN | variables))
-    return Result(ended.returncode, ended.stdout + ended.stderr, profile.parent / "report", ended.peak_mb)
+    result = Result(ended.returncode, ended.stdout + ended.stderr, profile.parent / "report", ended.peak_mb)
+    if (result.folder / "conformance.json").exists():
+        assert problems(result.document) == []
+    return result
