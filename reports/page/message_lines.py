@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -28,10 +29,11 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Lines as HTML. One that is marked is a line of its own."""
+    """Lines as HTML. One that is marked is a line of its own, without its indentation."""
 
     html: Markup
     marks: tuple[Mark, ...] = ()
+    indent: str = ""
 
 
 Marks = list[tuple[Place, Entry]]
@@ -83,9 +85,9 @@ def _body(text: str, marks: Marks) -> list[Piece]:
         here = tuple(Mark(one) for _, one in selections)
         return _joined([Piece(_text(first), here), *[Piece(_text(others))] * bool(others)])
     marked = _by_line(found.lines, selections)
-    lines = [Piece(_html(line), marked.get(at, ())) for at, line in enumerate(found.lines)]
+    lines = [Piece(_html(line), marked.get(at, ()), "  " * line.depth) for at, line in enumerate(found.lines)]
     if found.mark:
-        lines[0] = Piece(Markup(f"<u>{found.mark}</u>") + lines[0].html, lines[0].marks)
+        lines[0] = lines[0]._replace(html=Markup(f"<u>{found.mark}</u>") + lines[0].html)
     return _joined([*lines, *[Piece(_text(found.rest))] * bool(found.rest)])
 
 
@@ -101,17 +103,15 @@ def _by_line(lines: list[Line], selections: Iterable[tuple[Select, Entry]]) -> d
 def _joined(lines: Iterable[Piece]) -> list[Piece]:
     """Neighbouring lines without a mark as one piece."""
     pieces: list[Piece] = []
-    for line in lines:
-        if pieces and not line.marks and not pieces[-1].marks:
-            pieces[-1] = Piece(Markup("\n").join((pieces[-1].html, line.html)))
-        else:
-            pieces.append(line)
+    for is_marked, group in groupby(lines, key=lambda line: bool(line.marks)):
+        found = list(group)
+        pieces += found if is_marked else [Piece(Markup("\n").join(line.indent + line.html for line in found))]
     return pieces
 
 
 def _html(line: Line) -> Markup:
     name = f"<b>{_text(line.name)}</b>: " if line.name else ""
-    return Markup("  " * line.depth + name + _value(line.value) + line.tail)
+    return Markup(name + _value(line.value) + line.tail)
 
 
 def _value(value: str) -> str:
