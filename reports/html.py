@@ -19,8 +19,10 @@ from reports.page.areas import GENERAL, matrix
 from reports.page.excerpt import excerpt
 from reports.page.exchange_list import exchange_list
 from reports.page.figures import by_heading, levels, tile
+from reports.page.latency_plot import latency_plot
 from reports.page.left_out import left_out
 from reports.page.rendering import template, visible
+from reports.page.timeline_plot import timeline_plot
 from reports.run import Run
 from reports.verdicts import TESTED, Verdict, fails
 from reports.wording import by_level, grouped
@@ -45,6 +47,7 @@ def summary_html(run: Run, requirements: str = "", tests: Mapping[str, Sequence[
     document = document_of(run)
     parts = {**_first_screen(run, document), **_findings_of(document), **_by_requirement(run, document)}
     parts |= {**exchange_list(run, document), "requirements": requirements, "tests": tests or {}}
+    parts |= latency_plot(document) | timeline_plot(document)
     return visible(template("report.html").render(document=document, title=page_title(run), **parts))
 
 
