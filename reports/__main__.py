@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -34,8 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         comparison = compared(_outcome(options.a, redactor), _outcome(options.b, redactor))
     except UnreadableError as error:
         return _error(str(error))
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    print("\n".join(_FORMATS[options.format](comparison)))
+    _print("\n".join(_FORMATS[options.format](comparison)))
     return WORSE if comparison["worse"] else SAME
 
 
@@ -44,6 +44,15 @@ def _outcome(path: str, redactor: Redactor) -> Outcome:
         return outcome_read(read(Path(path)), redactor.text)
     except UnreadableError as error:
         raise UnreadableError(f"{one_line(redactor.text(path))}: {error}") from None
+
+
+def _print(text: str) -> None:
+    """Print in any encoding; a reader such as `head` that has seen enough is no fault."""
+    try:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _error(message: str) -> int:

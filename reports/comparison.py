@@ -189,8 +189,9 @@ def _observations(document: Mapping[str, Any], clean: Callable[[str], str]) -> d
 
 
 def _observed_differently(was: Outcome, now: Outcome) -> Iterator[dict[str, Any]]:
-    for requirement_id in {**now.observations, **was.observations}:
-        before, after = (outcome.observations.get(requirement_id, ()) for outcome in (was, now))
+    """What both runs observed: where one did not, that requirement is in another list."""
+    for requirement_id, before in was.observations.items():
+        after = now.observations.get(requirement_id, before)
         if set(map(_without_counts, before)) != set(map(_without_counts, after)):
             yield {"id": requirement_id, "was": _shown(before), "is": _shown(after)}
 

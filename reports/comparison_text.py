@@ -55,7 +55,7 @@ def _run(identity: Mapping[str, str]) -> str:
 
 def _observed(comparison: Comparison) -> Iterator[str]:
     for seen in comparison["observations"]:
-        yield from (seen["id"], f"  was: {seen['was'] or '-'}", f"  is:  {seen['is'] or '-'}")
+        yield from (seen["id"], f"  was: {seen['was']}", f"  is:  {seen['is']}")
 
 
 def _block(heading: str, lines: Iterable[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Callable
 from errno import ELOOP
@@ -23,6 +24,7 @@ MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
 PUBLISHED = Path(__file__).with_name("conformance.schema.json")
 FILE = "conformance.json"
+_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 class UnreadableError(Exception):
@@ -107,21 +109,32 @@ def _validated(document: Any) -> dict[str, Any]:
         try:
             error = next(iter(_validator(schema).iter_errors(document)), None)
         except UnicodeError:
-            raise UnreadableError("half of a surrogate pair, which is no character") from None
+            raise UnreadableError(
+                f"half of a surrogate pair, which is no character; expected the {FILE} of a run"
+            ) from None
         if error is not None:
-            place = "/".join(map(str, error.instance_path)) or "the whole"
-            raise UnreadableError(one_line(f"not the {FILE} of a run: {place}: {error.message}"[:300]))
+            raise UnreadableError(f"{_problem(error)}; expected the {FILE} of a run")
     return _of_a_time(document)
+
+
+def _problem(error: jsonschema_rs.ValidationError) -> str:
+    """Where the document is not as it should be. What is read there is not repeated."""
+    place = [_NAME.sub("?", str(part))[:50] for part in error.instance_path]
+    if place == ["format"]:
+        return "format: not one that this version of the suite reads"
+    if missing := getattr(error.kind, "property", ""):
+        return f"{'/'.join([*place, missing])} is missing"
+    return f"{'/'.join(place) or 'the whole'} is not what a run writes"
 
 
 def _of_a_time(document: dict[str, Any]) -> dict[str, Any]:
     try:
         moment(document["started"])
     except ValueError:
-        raise UnreadableError(f"not the {FILE} of a run: started: no such day and time") from None
+        raise UnreadableError(f"started is no day and time; expected the {FILE} of a run") from None
     return document
 
 
 @cache
 def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(json.loads(schema.read_text("utf-8")), mask="a value")
+    return jsonschema_rs.Draft202012Validator(json.loads(schema.read_text("utf-8")))

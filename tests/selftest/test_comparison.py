@@ -195,11 +195,11 @@ def test_observations_differ_apart_from_how_often_they_were_made(was, now, diffe
     assert compare(runs[1], runs[0])["observations"] == expected
 
 
-def test_an_observation_of_one_run_alone_differs():
-    """It is shown beside nothing."""
-    seen = {"id": "executePix.unknownCode", "was": "404 application/json", "is": ""}
+def test_an_observation_of_one_run_alone_does_not_differ():
+    """Its requirement is newly or no longer exercised, or only in one of the two."""
+    without = changed(observations=[])
 
-    assert compare(changed(observations=[]))["observations"] == [seen]
+    assert compare(without)["observations"] == compare(RUN, without)["observations"] == []
 
 
 def test_latency_is_side_by_side():
@@ -217,7 +217,8 @@ def test_latency_is_side_by_side():
 
 def test_text_names_what_changed():
     """With the statement of each requirement, both runs, and what the exit status says."""
-    found = list(text(compare(changed(requirements={ROW: {"verdict": "fail"}}, observations=[]))))
+    seen = [{"id": "executePix.unknownCode", "value": "410 text/html"}]
+    found = list(text(compare(changed(requirements={ROW: {"verdict": "fail"}}, observations=seen))))
 
     assert found == [
         "since 20 Nov: 1 newly failing, 1 observation differs",
@@ -228,7 +229,7 @@ def test_text_names_what_changed():
         "observed differently:",
         "  executePix.unknownCode",
         "    was: 404 application/json",
-        "    is:  -",
+        "    is:  410 text/html",
         "median latency in ms         was        is",
         "  executePix                10.0      10.0",
         "something got worse",
