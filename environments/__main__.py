@@ -1,20 +1,21 @@
 """`python -m environments COMMAND staging`: helps to set a profile up, and cleans up after its runs.
 
-`check` tells every problem of a profile, and looks whether a run could begin. `cleanup` deletes the keys that earlier
-runs registered and did not delete.
+`new` asks for what a profile needs and writes it. `check` tells every problem of a profile, and looks whether a run
+could begin. `cleanup` deletes the keys that earlier runs registered and did not delete.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from environments.checking import Finding, at_the_target, in_the_profile, to_check
 from environments.cleanup import (
@@ -33,10 +34,12 @@ from environments.door.journal import JournalError
 from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, codes_sent_before, open_client, open_door, outlives, record_of_keys
+from environments.new_profile import NewProfile, fill_in
 from environments.profiles.credentials import refuse_missing_credentials
-from environments.profiles.loading import load
+from environments.profiles.loading import load, name_of, path_of
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
 from environments.profiles.target import open_target
+from environments.questions import QUESTIONS
 from environments.secrets import Secrets
 from reports.redaction import Redactor, redactor_of
 from reports.wording import counted
@@ -53,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: all is well; 1: keys are left; 4: a bad profile or command line; 6: a run would be incomplete; 7: the target
     cannot be reached."""
     options = _parser().parse_args(arguments)
+    if options.command == "new":
+        return _write_new(path_of(options.environment, _FOLDER), vars(options))
     redactor = Redactor(Secrets(), fields=())
     try:
         profile = load(options.environment, folder=_FOLDER)
@@ -69,33 +74,63 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _error(f"the record of keys cannot be read or written ({error.strerror}): check journal", WRONG_USE)
 
 
+def _write_new(path: Path, options: Mapping[str, Any]) -> int:
+    profile, where = NewProfile(path), shown(path)
+    if path.exists() and not options["force"]:
+        return _error(f"{where}: is there already; --force writes it anew", WRONG_USE)
+    try:
+        if problems := fill_in(profile, options, print, asks=sys.stdin.isatty()):
+            return [_error(problem, WRONG_USE) for problem in problems][-1]
+        profile.write(force=options["force"])
+    except (EOFError, KeyboardInterrupt):
+        print()
+        return _error("nothing was written", WRONG_USE)
+    except OSError as error:
+        return _error(f"{where}: cannot be written ({error.strerror})", WRONG_USE)
+    print(*profile.summary, sep="\n")
+    return CLEAN
+
+
 def _check(profile: Profile, *, prepares: bool) -> int:
     narrow = to_check(profile, prepares=prepares)
     sent_before = codes_sent_before(profile, kept=RUNS / profile.name)
     refuse_missing_credentials(profile)
-    lacking = False
     with _opened(narrow) as (client, redactor):
-
-        def say(finding: Finding) -> None:
-            nonlocal lacking
-            lacking |= finding.lacking
-            print(redactor.text(f"{finding.topic}: {finding.text}"))
-
+        say = _Findings(redactor)
         say(Finding("profile", f"{shown(profile.path)} is valid"))
-        try:
-            for finding in at_the_target(client, narrow, prepares=prepares):
-                say(finding)
-        except UnreachableError as error:
-            return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
-        except KeyboardInterrupt:
-            return _error("interrupted: nothing more is sent", INTERRUPTED)
-        finally:
-            for line in client.door.guard.prepared.not_executed():
-                say(Finding("not cleaned up", line))
+        if status := _look(client, narrow, prepares, say):
+            return status
         for finding in in_the_profile(profile, sent_before):
             say(finding)
-    print("not ready: a run would be incomplete" if lacking else f"ready: pytest --environment={profile.name} --plan")
-    return INCOMPLETE if lacking else CLEAN
+    ready = f"ready: pytest --environment={name_of(profile.path, _FOLDER)} --plan"
+    print("not ready: a run would be incomplete" if say.lacking else ready)
+    return INCOMPLETE if say.lacking else CLEAN
+
+
+class _Findings:
+    """Prints findings, redacted, and remembers whether a run would be incomplete for one of them."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self.redact, self.lacking = redactor.text, False
+
+    def __call__(self, finding: Finding) -> None:
+        self.lacking |= finding.lacking
+        print(self.redact(f"{finding.topic}: {finding.text}"))
+
+
+def _look(client: Client, profile: Profile, prepares: bool, say: _Findings) -> int:
+    """Look at the target; whatever ends that, a transfer that was prepared is told."""
+    try:
+        for finding in at_the_target(client, profile, prepares=prepares):
+            say(finding)
+    except UnreachableError as error:
+        return _error(say.redact(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
+    except KeyboardInterrupt:
+        return _error("interrupted: nothing more is sent", INTERRUPTED)
+    finally:
+        for line in client.door.guard.prepared.not_executed():
+            say(Finding("not cleaned up", line))
+    return CLEAN
 
 
 @contextmanager
@@ -172,12 +207,14 @@ def _error(message: str, status: int) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One line and exit status 4, as for every wrong use; argparse's own is 2, which means interrupted here."""
+        """One line and exit status 4, as for every wrong use; argparse's own is 2, which means interrupted here. An
+        argument that is not known is not repeated: it may be a pasted token."""
+        message = re.sub(r"(unrecognized arguments): .*", r"\1", message, flags=re.DOTALL)
         self.exit(WRONG_USE, f"error: {message}; see {self.prog} --help\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m environments")
+    parser = _Parser(prog="python -m environments", allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True)
     said = "delete the keys of the profile that earlier runs registered and left; they are listed and asked for first"
     cleanup = commands.add_parser("cleanup", help=said, description=said)
@@ -187,7 +224,14 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--prepare", action="store_true", help="prepare one transfer, to see that code_at finds its code"
     )
-    for command in (cleanup, check):
+    said = "ask for what a profile needs, where no option says it, and write the profile; it never holds a secret"
+    new = commands.add_parser("new", help=said, description=said)
+    for question in QUESTIONS:
+        action = "store_true" if question.is_flag else "append" if question.repeats else "store"
+        allows = f" (allows {question.permission})" if question.permission not in ("", "read") else ""
+        new.add_argument(question.option, action=action, help=question.text + allows)
+    new.add_argument("--force", action="store_true", help="write the profile anew where it is there already")
+    for command in (cleanup, check, new):
         command.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
     return parser
 

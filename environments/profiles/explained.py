@@ -11,9 +11,10 @@ import yaml
 from environments.profiles.checked_yaml import SCHEMA
 
 SCHEMA_FILE = "profile.schema.json"
-_MODELINE = f"# yaml-language-server: $schema={SCHEMA_FILE}"
+_MODELINE = "# yaml-language-server: $schema="
 """What editors read: the schema beside the profile completes and explains its keys."""
-_WIDTH = 10_000
+_WIDTH = 1_000_000
+"""Characters of a line: YAML would fold a longer one."""
 _REST = """\
 Every other key: staging.example.yaml. Secrets are named here, never written.
 Put digits in quotes: without them YAML reads 0001 as a number, and NO as false."""
@@ -24,15 +25,16 @@ def example() -> str:
     return _file([_comment(SCHEMA["description"]), *map(_of_the_example, SCHEMA["properties"].values())])
 
 
-def profile_text(title: str, said: Mapping[str, Any]) -> str:
-    """A profile with the keys that are said, each explained, and all permissions, switched on where they are said."""
+def profile_text(title: str, said: Mapping[str, Any], schema: str = SCHEMA_FILE) -> str:
+    """A profile with the keys that are said, each explained, and all permissions, switched on where they are said.
+    `schema` is the path of the schema for editors, from the folder of the profile."""
     keys = {name: key for name, key in SCHEMA["properties"].items() if name in said}
     parts = [_explained(name, key, said[name]) for name, key in keys.items()]
-    return _file([_comment(f"{title}\n\n{_REST}"), *parts])
+    return _file([_comment(f"{title}\n\n{_REST}"), *parts], schema)
 
 
-def _file(parts: Collection[Iterator[str]]) -> str:
-    return "\n\n".join([_MODELINE, *("\n".join(part) for part in parts)]) + "\n"
+def _file(parts: Collection[Iterator[str]], schema: str = SCHEMA_FILE) -> str:
+    return "\n\n".join([_MODELINE + schema, *("\n".join(part) for part in parts)]) + "\n"
 
 
 def _of_the_example(key: Mapping[str, Any]) -> Iterator[str]:
@@ -56,11 +58,17 @@ def _explained(name: str, key: Mapping[str, Any], value: Any) -> Iterator[str]:
         yield f"{name}:"
         for inner, item in value.items():
             yield from (f"  {line}" for line in _explained(inner, key["properties"][inner], item))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        yield f"{name}:"
+        yield from (f"  - {_in_one_line(item)}" for item in value)
     else:
-        yield from yaml.safe_dump({name: value}, default_flow_style=None, **_PLAIN).splitlines()
+        yield f"{name}: {_in_one_line(value)}"
 
 
-_PLAIN: Mapping[str, Any] = {"width": _WIDTH, "sort_keys": False, "allow_unicode": True}
+def _in_one_line(value: Any) -> str:
+    """A value in the flow style of YAML, as an item of a list."""
+    text = yaml.safe_dump([value], default_flow_style=True, width=_WIDTH, sort_keys=False, allow_unicode=True)
+    return text.strip()[1:-1]
 
 
 def _permissions(allowed: Collection[str]) -> Iterator[str]:

@@ -106,8 +106,13 @@ def load(environment: str, *, folder: Path, base_url: str | None = None) -> Prof
 
     Raises ``ProfileError``.
     """
-    path = _find(environment, folder)
-    data = read(path, folder)
+    path = path_of(environment, folder)
+    profile = made_of(read(path, folder), path)
+    return profile if base_url is None else _redirected(profile, base_url)
+
+
+def made_of(data: Any, path: Path) -> Profile:
+    """The profile that holds these data. Raises ``ProfileError`` with every problem."""
     found = problems_of_shape(data)
     broken = {key for key, _ in found}
     if "" not in broken:
@@ -116,7 +121,7 @@ def load(environment: str, *, folder: Path, base_url: str | None = None) -> Prof
         found += ((key, problem) for key, problem in told if key not in broken)
     if found:
         raise _refusal(shown(path), [problem for _, problem in found])
-    return profile if base_url is None else _redirected(profile, base_url)
+    return profile
 
 
 def _profile(path: Path, data: Mapping[str, Any], broken: Collection[str]) -> Profile:
@@ -140,12 +145,17 @@ def _refusal(name: str, lines: list[str]) -> ProfileError:
     return ProfileError(f"{name}: {lines[0]}{more}", [f"{name}: {line}" for line in lines])
 
 
-def _find(environment: str, folder: Path) -> Path:
+def path_of(environment: str, folder: Path) -> Path:
     """``folder/<name>.yaml`` (or .yml), or the path itself where it is one."""
     if re.search(r"[/\\]|\.ya?ml$", environment):
         return Path(environment)
     long, short = (folder / f"{environment}.{ending}" for ending in ("yaml", "yml"))
     return short if os.path.exists(short) and not os.path.exists(long) else long
+
+
+def name_of(path: Path, folder: Path) -> str:
+    """What names the profile at ``path`` on the command line: the opposite of ``path_of``."""
+    return path.stem if path.absolute().parent == folder.absolute() else shown(path)
 
 
 def _headers(data: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -70,7 +70,7 @@ VALID = [
     "TLS: none: the address starts with http://",
     "clock: not compared: no answer with a header Date",
 ]
-READY = "ready: pytest --environment=profile --plan"
+READY = "ready: pytest --environment=PROFILE --plan"
 NOT_READY = "not ready: a run would be incomplete"
 
 
