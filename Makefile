@@ -3,7 +3,7 @@ ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: conformance test quick fast lint proof bench witnesses
+.PHONY: conformance test quick fast lint messages proof bench witnesses
 
 # One conformance run.
 conformance: .venv/ready
@@ -23,6 +23,10 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# An entry in each catalogue of reports/locale for what the suite has learned to say.
+messages: .venv/ready
+	$(BIN)/python -m reports.languages
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
