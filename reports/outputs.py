@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reports.conformance_json import Document, as_json
+from reports.ctrf import ctrf
 from reports.junit import junit
 from reports.writing import write
 
@@ -17,6 +18,7 @@ SUMS = "SHA256SUMS"
 OUTPUTS: Mapping[str, Callable[[Document], str]] = {
     "conformance.json": as_json,
     "junit.xml": junit,
+    "ctrf-report.json": ctrf,
 }
 
 

@@ -103,6 +103,14 @@ def fails(entry: Mapping[str, Any]) -> bool:
     return entry["verdict"] == Verdict.FAIL and "known_failure" not in entry
 
 
+def is_told_by_none(document: Mapping[str, Any]) -> bool:
+    """Whether no requirement of a conformance.json says why the run is not green: it gives no verdict on the service,
+    or an entry of known_failures no longer holds."""
+    if document["verdict"] not in ON_THE_SERVICE:
+        return True
+    return bool(document["exit_status"]) and not any(map(fails, document["requirements"]))
+
+
 def deviation(level: str, fail_on: Collection[str]) -> Verdict:
     """What a deviation from a requirement of that level is."""
     if level == "not-shown":

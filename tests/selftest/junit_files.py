@@ -4,12 +4,15 @@ from xml.etree import ElementTree
 
 MAY_HOLD = {
     "testsuites": (set(), {"testsuite"}),
-    "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}, {"testcase"}),
-    "testcase": ({"name", "classname", "time"}, {"skipped", "error", "failure", "system-out"}),
+    "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}, {"testcase", "properties"}),
+    "testcase": ({"name", "classname", "time"}, {"skipped", "error", "failure", "system-out", "properties"}),
+    "properties": (set(), {"property"}),
+    "property": ({"name", "value"}, set()),
     **dict.fromkeys(("skipped", "error", "failure"), ({"message", "type"}, set())),
     "system-out": (set(), set()),
 }
-"""Attributes and children by element: what junit-10.xsd of Jenkins allows, as far as it is used here."""
+"""Attributes and children by element: what junit-10.xsd of Jenkins allows, as far as it is used here, and `properties` of
+a testcase, which pytest writes, too."""
 
 
 def suite_of(text):
@@ -19,6 +22,7 @@ def suite_of(text):
         attributes, children = MAY_HOLD[element.tag]
         assert set(element.attrib) <= attributes, element.tag
         assert {child.tag for child in element} <= children, element.tag
+        assert all(element.attrib.values()), element.tag
     (suite,) = root
     counted = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     assert {name: suite.get(name) for name in counted} == {
@@ -29,9 +33,19 @@ def suite_of(text):
 
 def results(suite):
     """The result of each case by name: its element and message; None for one that passed."""
-    found = {case.get("name"): [child for child in case if child.tag != "system-out"] for case in suite}
-    assert len(found) == len(suite)
+    cases = suite.findall("testcase")
+    found = {
+        case.get("name"): [child for child in case if child.tag in ("error", "failure", "skipped")] for case in cases
+    }
+    assert len(found) == len(cases)
     return {name: (of[0].tag, of[0].get("message")) if of else None for name, of in found.items()}
+
+
+def case_of(suite, name):
+    """The text of each element of a case, and its properties: what people and programs see."""
+    (case,) = (case for case in suite.findall("testcase") if case.get("name") == name)
+    told = {each.get("name"): each.get("value") for each in case.iter("property")}
+    return {child.tag: child.text for child in case if child.tag != "properties"}, told
 
 
 def written(folder):

@@ -8,7 +8,7 @@ import pytest
 
 from reports.junit import junit
 from reports.verdicts import RunVerdict
-from tests.selftest.junit_files import results, suite_of, written
+from tests.selftest.junit_files import case_of, results, suite_of, written
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.waiting import PausesAt, await_event
@@ -19,6 +19,7 @@ NOTE = "the token was refused by every operation (401): the set-up is at fault, 
 def row(verdict="pass", message="", **more):
     """A requirement in conformance.json."""
     shared = {"operation": "executePix", "level": "documented", "text": "It is text.", "section": "Resources"}
+    shared |= {"exchanges": [], "elapsed_s": 0.25}
     return {"id": "executePix.digit.type", "verdict": verdict, "message": message, **shared, **more}
 
 
@@ -26,6 +27,11 @@ def document(verdict, *rows, notes=()):
     """As much of a conformance.json as is read here."""
     return {
         "environment": {"name": "staging"},
+        "provenance": {"suite_version": "0.1.0", "suite_commit": None, "seed": 7, "service_version": []},
+        "traffic": {"requests": 12, "executions": 1},
+        "left_behind": [],
+        "findings": [],
+        "observations": [],
         "started": "2026-11-21T21:26:38Z",
         "duration_s": 1.25,
         "verdict": verdict,
@@ -43,15 +49,17 @@ def test_a_run_without_a_verdict_on_the_service_is_an_error(verdict):
 
     assert results(suite) == {"run": ("error", f"the headline of {verdict}"), "executePix.digit.type": None}
     assert suite.find(".//error").get("type") == verdict
-    assert suite.find(".//error").text == NOTE
+    assert suite.find(".//error").text == f"the headline of {verdict}\n12 requests, 1 execution\n{NOTE}"
 
 
 def test_a_conformant_run_is_green():
-    """The case of the run is there in every file, so that CI sees it turn red and green; it has the time of the run."""
+    """The case of the run is there in every file, so that CI sees it turn red and green; its time is what no test took."""
     suite = suite_of(junit(document("conformant", row(), row("warn", "seen twice", id="executePix.id.type"))))
 
     assert results(suite) == {"run": None, "executePix.digit.type": None, "executePix.id.type": None}
-    assert (suite.get("time"), suite.find("testcase").get("time")) == ("1.25", "1.25")
+    assert suite.get("time") == "1.25"
+    assert [case.get("time") for case in suite.findall("testcase")] == ["0.75", "0.25", "0.25"]
+    assert case_of(suite, "run")[0] == {"system-out": "the headline of conformant\n12 requests, 1 execution"}
 
 
 @pytest.mark.parametrize("verdict", ["non-conformant", "not-robust"])
@@ -68,7 +76,7 @@ def test_what_fails_no_requirement_fails_the_run():
     suite = suite_of(junit(document("non-conformant", row(), notes=[note])))
 
     assert results(suite)["run"] == ("error", "the headline of non-conformant")
-    assert suite.find(".//error").text == note
+    assert suite.find(".//error").text.endswith(f"\n{note}")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +100,71 @@ def test_a_known_failure_is_skipped_with_its_reason():
 
     assert results(suite)["executePix.digit.type"] == ("skipped", "known failure: fixed in 2.4: digit is 7")
     assert results(suite)["run"] is None
+
+
+FAILING = row("fail", "expected 7, got 8", expected="7", got="8", exchanges=[3, 4])
+SHOWN = """\
+expected 7, got 8
+expected: 7
+got: 8
+statement: It is text. (Resources)
+exchanges 3 and 4
+reproduce:
+curl x"""
+
+
+def with_finding(verdict, entry):
+    """A run whose finding has the requirement among those that follow."""
+    finding = {"requirements": ["executePix.digit.present"], "follows": [entry["id"]], "reproduce": "curl x"}
+    return document(verdict, entry) | {"findings": [finding]}
+
+
+def test_a_failure_says_all_in_its_text():
+    """GitLab shows the text of the element and no attribute: the message, expected, got, and how to reproduce it."""
+    suite = suite_of(junit(with_finding("non-conformant", FAILING)))
+    texts, told = case_of(suite, "executePix.digit.type")
+
+    assert texts == {"failure": SHOWN}
+    assert told == {
+        "statement": "It is text.", "section": "Resources", "level": "documented", "verdict": "fail", "seed": "7",
+    }  # fmt: skip
+
+
+def test_what_is_known_of_the_run_is_with_its_suite():
+    """What is not known is left out."""
+    suite = suite_of(junit(document("conformant", row())))
+    told = {each.get("name"): each.get("value") for each in suite.find("properties")}
+
+    assert told == {"verdict": "conformant", "suite_version": "0.1.0", "seed": "7"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (row("warn", "seen twice"), "warn: seen twice\nstatement: It is text. (Resources)"),
+        (row("observed", "8"), "observed: 404 (exchanges 1 and 2)\nobserved: 409"),
+        (row("pass", "seen once and not again"), "pass: seen once and not again"),
+    ],
+    ids=["warning", "observation", "remark"],
+)
+def test_warnings_and_observations_are_output(entry, said):
+    """They fail nothing."""
+    seen = [
+        {"id": entry["id"], "value": "404", "exchanges": [1, 2]},
+        {"id": entry["id"], "value": "409", "exchanges": []},
+    ]
+    observations = seen if entry["verdict"] == "observed" else []
+    suite = suite_of(junit(document("conformant", entry) | {"observations": observations}))
+
+    assert case_of(suite, entry["id"])[0] == {"system-out": said}
+
+
+def test_what_xml_cannot_hold_is_escaped():
+    """A selection, a reason of the profile or a message may have control characters."""
+    entry = row("fail", "a\x00b\ud800", known_failure="c\x1b")
+    suite = suite_of(junit(document("conformant", entry) | {"headline": "\x07 bell"}))
+
+    assert results(suite)["executePix.digit.type"] == ("skipped", "known failure: c\\x1b: a\\x00b\\ud800")
 
 
 # -- files of whole runs ------------------------------------------------------------------------------------------

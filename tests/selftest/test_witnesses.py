@@ -1,15 +1,30 @@
-"""Outside witnesses: a linter that is not ours reads the schema, and a service that is not ours is made from it."""
+"""Outside witnesses: a linter that is not ours reads the schema, and a service that is not ours is made from it.
+The schema of the Common Test Report Format is that of its makers."""
+
+import json
+from dataclasses import replace
 
 import pytest
 
 from tests.selftest.proof.trial import Trial, try_target
-from tests.selftest.witnesses import installed, lint, prism
+from tests.selftest.schemas import problems
+from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.serving import Raw, as_bytes
+from tests.selftest.witnesses import CTRF, installed, lint, prism
 
 pytestmark = pytest.mark.skipif(not installed(), reason="the witnesses are not installed: make witnesses (Node, npm)")
 
 TOKEN = "a-token-for-prism"
 NO_TOKEN_IS_CHECKED = {"executePix.token.required", "registerPixKey.token.required"}
 """Prism asks for a token and takes any: the only thing in which what it serves is not what the document owes."""
+
+
+class NamesItCode(Raw):
+    """The member code has another name."""
+
+    def answer(self, connection, request):
+        response = self.service.respond(request)
+        connection.sendall(as_bytes(replace(response, body=response.body.replace(b'"code"', b'"Code"'))))
 
 
 def _tried(tmp_path, *options: str) -> Trial:
@@ -31,6 +46,18 @@ def test_a_service_made_from_the_schema_fails_in_the_one_thing_that_it_does_not_
     assert trial.failing == NO_TOKEN_IS_CHECKED
     assert trial.exit_status == 1
     assert not trial.errors
+
+
+def test_the_common_test_report_is_valid(tmp_path):
+    """By the schema of its makers, of a run that fails and of one that has no target."""
+    with NamesItCode() as service:
+        failing = run(write_profile(tmp_path, service.base_url), "-k", "executePix")
+    reports = [json.loads((failing.folder / "ctrf-report.json").read_text())]
+    unreachable = run(write_profile(tmp_path, "http://127.0.0.1:1"))
+    reports.append(json.loads((unreachable.folder / "ctrf-report.json").read_text()))
+
+    assert (failing.status, unreachable.status) == (1, 7)
+    assert [problems(report, CTRF) for report in reports] == [[], []]
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])

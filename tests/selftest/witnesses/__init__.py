@@ -13,13 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 BIN = ROOT / ".venv" / "witnesses" / "node_modules" / ".bin"
 SCHEMA = ROOT / "spec" / "openapi.yaml"
+CTRF = BIN.parent / "ctrf" / "dist" / "ctrf-schema-0.0.json"
+"""What https://ctrf.io publishes for ctrf-report.json."""
 _LISTENING = re.compile(r"Prism is listening on (http://127\.0\.0\.1:[0-9]+)")
 _LOOKS_AFTER_S = 0.1
 
 
 def installed() -> bool:
     """Whether `make witnesses` has run here."""
-    return (BIN / "redocly").exists() and (BIN / "prism").exists()
+    return (BIN / "redocly").exists() and (BIN / "prism").exists() and CTRF.exists()
 
 
 def lint() -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,76 @@
+"""What a format of test results says of one requirement, in plain lines: JUnit and CTRF share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reports.wording import counted, first_few
+
+Entry = Mapping[str, Any]
+"""A requirement of conformance.json."""
+
+
+def reproduced_by(document: Mapping[str, Any]) -> dict[str, str]:
+    """By requirement, the lines that reproduce the finding that it belongs to."""
+    return {
+        requirement_id: finding["reproduce"]
+        for finding in document["findings"]
+        for requirement_id in (*finding["requirements"], *finding["follows"])
+    }
+
+
+def explanation(entry: Entry, reproduce: str = "") -> str:
+    """What was found: the message first, then expected and got, the statement and its place, how to reproduce it."""
+    return "\n".join(_lines(entry, reproduce))
+
+
+def _lines(entry: Entry, reproduce: str) -> Iterator[str]:
+    yield entry["message"]
+    if "expected" in entry:
+        yield f"expected: {entry['expected']}"
+        yield f"got: {entry['got']}"
+    yield f"statement: {entry['text']} ({entry['section']})"
+    if entry["exchanges"]:
+        yield _numbered(entry["exchanges"])
+    if reproduce:
+        yield "reproduce:"
+        yield reproduce
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    return f"exchange{'s' * (len(numbers) > 1)} {first_few(numbers)}"
+
+
+def observations_of(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """By requirement, a line for each observation."""
+    found: dict[str, list[str]] = {}
+    for seen in document["observations"]:
+        shown = f" ({_numbered(seen['exchanges'])})" if seen["exchanges"] else ""
+        found.setdefault(seen["id"], []).append(f"observed: {seen['value']}{shown}")
+    return found
+
+
+def figures(document: Mapping[str, Any]) -> Iterator[str]:
+    """The run in a few lines, below its headline: what it sent, and what it said of itself."""
+    traffic = document["traffic"]
+    yield f"{counted(traffic['requests'], 'request')}, {counted(traffic['executions'], 'execution')}"
+    yield from document["notes"]
+    yield from (f"not cleaned up: {left}" for left in document["left_behind"])
+
+
+def properties(entry: Entry, seed: int) -> dict[str, str]:
+    """What tells a requirement from others, by name."""
+    return {
+        "statement": entry["text"],
+        "section": entry["section"],
+        "level": entry["level"],
+        "verdict": entry["verdict"],
+        "seed": str(seed),
+    }
+
+
+def provenance(document: Mapping[str, Any]) -> dict[str, str]:
+    """What tells a run from others, by name; without what is not known."""
+    shown = {name: value for name, value in document["provenance"].items() if isinstance(value, str | int)}
+    return {"verdict": document["verdict"], **{name: str(value) for name, value in shown.items()}}
