@@ -17,12 +17,15 @@ from typing import Any
 import jsonschema_rs
 
 from reports.comparison import Outcome, moment, outcome_of
+from reports.conformance_json import FORMAT
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
 MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
+"""What a comparison reads, of any version."""
 PUBLISHED = Path(__file__).with_name("conformance.schema.json")
+"""All of a conformance.json, of this version."""
 FILE = "conformance.json"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -102,19 +105,25 @@ def _refuse(name: str) -> None:
 
 
 def _validated(document: Any) -> dict[str, Any]:
-    schemas = [NEEDED]
-    if isinstance(document, dict) and "format" in document and PUBLISHED.exists():
-        schemas.append(PUBLISHED)
-    for schema in schemas:
-        try:
-            error = next(iter(_validator(schema).iter_errors(document)), None)
-        except UnicodeError:
-            raise UnreadableError(
-                f"half of a surrogate pair, which is no character; expected the {FILE} of a run"
-            ) from None
-        if error is not None:
-            raise UnreadableError(f"{_problem(error)}; expected the {FILE} of a run")
-    return _of_a_time(document)
+    _validate(document, NEEDED)
+    if document.get("format") == FORMAT:
+        _validate(document, PUBLISHED)
+    try:
+        moment(document["started"])
+    except ValueError:
+        raise UnreadableError(f"started is no day and time; expected the {FILE} of a run") from None
+    found: dict[str, Any] = document
+    return found
+
+
+def _validate(document: Any, schema: Path) -> None:
+    try:
+        error = next(iter(_validator(schema).iter_errors(document)), None)
+    except UnicodeError:
+        why = "half of a surrogate pair, which is no character"
+        raise UnreadableError(f"{why}; expected the {FILE} of a run") from None
+    if error is not None:
+        raise UnreadableError(f"{_problem(error)}; expected the {FILE} of a run")
 
 
 def _problem(error: jsonschema_rs.ValidationError) -> str:
@@ -125,14 +134,6 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
     if missing := getattr(error.kind, "property", ""):
         return f"{'/'.join([*place, missing])} is missing"
     return f"{'/'.join(place) or 'the whole'} is not what a run writes"
-
-
-def _of_a_time(document: dict[str, Any]) -> dict[str, Any]:
-    try:
-        moment(document["started"])
-    except ValueError:
-        raise UnreadableError(f"started is no day and time; expected the {FILE} of a run") from None
-    return document
 
 
 @cache

@@ -10,6 +10,7 @@ import pytest
 
 from environments.sandbox import Service
 from reports.writing import RUNS
+from tests.selftest.schemas import problems
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import TOKEN, arguments, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
@@ -70,6 +71,7 @@ def test_a_run_is_compared_with_the_last_one(workers, ended):
     assert mended.document["comparison"]["fixed"] == [ROW]
     assert mended.document["comparison"]["with"]["verdict"] == "non-conformant"
     assert f"{line_of(mended)}." in (mended.folder / "report.html").read_text()
+    assert problems(mended.document) == []
 
 
 def test_the_embedded_sandbox_is_one_origin(tmp_path):

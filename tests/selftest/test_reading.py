@@ -11,6 +11,7 @@ import pytest
 from reports import earlier_runs, reading
 from reports.__main__ import main
 from reports.comparison import outcome_of
+from reports.conformance_json import FORMAT
 from reports.earlier_runs import last_comparable, runs_beside
 from reports.reading import UnreadableError, read
 from tests.selftest.services.forking import ROOT
@@ -204,6 +205,20 @@ def test_nothing_planted_reaches_the_reader(format, turned, file, capsys):
 def test_a_run_of_an_older_version_is_read(file):
     """Without `format` and `provenance`, if it has what a comparison needs."""
     assert outcome_of(read(file(RUN))).environment == "staging"
+
+
+def test_a_run_of_this_version_is_as_its_schema_says(file, capsys):
+    """All of it, not only what a comparison reads."""
+    path = file(RUN | {"format": FORMAT})
+
+    assert (
+        error_of(path, capsys)[2] == f"error: {path}: provenance is missing; expected the conformance.json of a run\n"
+    )
+
+
+def test_a_run_of_the_next_version_is_read(file):
+    """One that has more members: what a comparison reads is there."""
+    assert outcome_of(read(file(RUN | {"format": "1.999", "planted": 1}))).environment == "staging"
 
 
 def test_exit_statuses_of_compare(file):
