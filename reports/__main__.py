@@ -1,4 +1,6 @@
-"""`python -m reports compare A B`: what changed from run A to run B, without a run."""
+"""What runs left, without a run: `python -m reports compare A B` says what changed from run A to run B, and
+`python -m reports overview RUN …` shows several runs in one table.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import quote
 
 from environments.secrets import Secrets
+from reports import overview
 from reports.comparison import Outcome, compared
 from reports.comparison_text import Comparison, markdown, text
+from reports.overview import Row, row_of
 from reports.reading import UnreadableError, one_line, outcome_read, read
 from reports.redaction import Redactor
 from spec.interface import personal_fields
@@ -31,12 +36,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: nothing got worse; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
     options = _parser().parse_args(arguments)
     redactor = Redactor(Secrets(), personal_fields())
+    if options.command == "overview":
+        _print("\n".join(_OVERVIEWS[options.format]([_row(run, redactor) for run in options.runs])))
+        return SAME
     try:
         comparison = compared(_outcome(options.a, redactor), _outcome(options.b, redactor))
     except UnreadableError as error:
         return _error(str(error))
     _print("\n".join(_FORMATS[options.format](comparison)))
     return WORSE if comparison["worse"] else SAME
+
+
+_OVERVIEWS: dict[str, Callable[[Sequence[Row]], Iterable[str]]] = {"markdown": overview.markdown, "html": overview.html}
+
+
+def _row(run: str, redactor: Redactor) -> Row:
+    """The row of a run; of a folder without a readable report, why. A report of the same folder is linked to."""
+
+    def clean(text: str) -> str:
+        return one_line(redactor.text(text))
+
+    path = Path(run)
+    page = "./" + quote(f"{path.as_posix()}/report.html")
+    try:
+        return row_of(read(path), clean, page if not path.is_absolute() and (path / "report.html").is_file() else "")
+    except UnreadableError as error:
+        return Row(clean(path.name), why=str(error))
 
 
 def _outcome(path: str, redactor: Redactor) -> Outcome:
@@ -74,6 +99,10 @@ def _parser() -> argparse.ArgumentParser:
     for name in ("a", "b"):
         compare.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")
     compare.add_argument("--format", choices=_FORMATS, default="text", help="text (the default), markdown or json")
+    said = "show several runs in one table, for the overview page of a pipeline; a run without a report is a row, too"
+    table = commands.add_parser("overview", help=said, description=said)
+    table.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run")
+    table.add_argument("--format", choices=_OVERVIEWS, default="markdown", help="markdown (the default) or html")
     return parser
 
 

@@ -33,9 +33,9 @@ def text(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> Iterator[str]:
     """Lines of Markdown."""
-    yield f"**{_escaped(comparison['line'])}**"
+    yield f"**{escaped(comparison['line'])}**"
     for name, words in WORDS.items():
-        yield from _items(words, [f"`{id}`{_escaped(_statement(id, ' '))}" for id in comparison[name]])
+        yield from _items(words, [f"`{id}`{escaped(_statement(id, ' '))}" for id in comparison[name]])
     yield from _items("observed differently", [f"`{seen['id']}`" for seen in comparison["observations"]])
     times = comparison["latency"].items()
     rows = (f"| `{name}` | {_ms(both['was_ms'])} | {_ms(both['is_ms'])} |" for name, both in times)
@@ -79,6 +79,6 @@ def _ms(value: float | None) -> str:
     return "-" if value is None else str(value)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """A text that means nothing to Markdown or HTML."""
     return escape(re.sub(r"[\\`*_{}\[\]#!|~@]", r"\\\g<0>", text), quote=False)

@@ -1,0 +1,110 @@
+"""Several runs in one table: what a row says, and that nothing of what was read reaches a reader raw."""
+
+import json
+import re
+
+import pytest
+
+from reports.__main__ import main
+from tests.selftest.test_comparison import OTHER, ROW, changed, compare
+from tests.selftest.test_reading import MARKUP, PERSONAL, PLANTED
+
+LINE = "|---|---|--:|--:|--:|---|---|"
+HEADINGS = "| environment | verdict | documented requirements tested | fail | warn | changed | started |"
+
+
+@pytest.fixture
+def overview(tmp_path, capsys, monkeypatch):
+    """The command in a folder with runs, by the name of their folders: what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*options, **runs):
+        for name, document in runs.items():
+            (tmp_path / "runs" / name).mkdir(parents=True)
+            if document is not None:
+                (tmp_path / "runs" / name / "conformance.json").write_text(json.dumps(document))
+                (tmp_path / "runs" / name / "report.html").touch()
+        assert main(["overview", *options, *(f"runs/{name}" for name in runs)]) == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+FAILING = changed(
+    verdict="non-conformant",
+    requirements={ROW: {"verdict": "fail"}, OTHER: {"verdict": "warn"}},
+    environment={"name": "production"},
+)
+KNOWN = changed(requirements={ROW: {"verdict": "fail", "known_failure": "fixed in 2.4"}})
+
+
+def test_a_row_for_each_run(overview):
+    """What fails is listed below, by its id; a folder without a report says why."""
+    worse = FAILING | {"comparison": compare(FAILING)}
+    printed = overview(staging=changed(), production=worse, qa=None)
+
+    assert printed.splitlines() == [
+        HEADINGS,
+        LINE,
+        "| staging | conformant | 1 of 1 | 0 | 0 |  | 2026-11-22 09:00 UTC |",
+        "| production | non-conformant | 1 of 1 | 1 | 1 | 1 newly failing and 1 newly warning | 2026-11-22 09:00 UTC |",
+        "| qa | no report |  |  |  | no such file; expected the conformance.json of a run, or its folder |  |",
+        "",
+        "production: 1 requirement fails",
+        "",
+        f"- `{ROW}`",
+    ]
+
+
+def test_a_known_failure_does_not_fail(overview):
+    """It was tested."""
+    assert "| staging | conformant | 1 of 1 | 0 | 0 |" in overview(staging=KNOWN)
+
+
+def test_what_cannot_be_tested_does_not_count(overview):
+    """And what was not tested does."""
+    rows = [
+        {"id": ROW, "level": "documented", "verdict": "untestable"},
+        {"id": OTHER, "level": "documented", "verdict": "not-exercised"},
+    ]
+
+    assert "| staging | incomplete | 0 of 1 |" in overview(
+        staging=changed(verdict="incomplete") | {"requirements": rows}
+    )
+
+
+def test_nothing_changed(overview):
+    """A comparison without a change says so."""
+    same = changed() | {"comparison": compare(changed())}
+
+    assert "| nothing | 2026-11-22" in overview(staging=same)
+
+
+def test_the_page_links_to_the_reports(overview):
+    """From where it is written; what has no report has no link."""
+    page = overview("--format=html", staging=changed(), qa=None)
+
+    assert re.findall(r'href="(.*?)"', page) == ["data:,", "./runs/staging/report.html"]
+    assert '<strong class="pass">conformant</strong>' in page
+    assert "script" not in page
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_what_is_read_is_not_trusted(form, overview):
+    """Names are redacted, escaped, and end no line."""
+    name = PLANTED[:150]
+    printed = overview(f"--format={form}", staging=changed(environment={"name": name}))
+
+    assert MARKUP[:20] not in printed
+    assert PERSONAL not in printed
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x9b\u202e]", printed)
+    assert not [line for line in printed.splitlines() if line.startswith(("::", "##["))]
+
+
+def test_a_run_is_needed(capsys):
+    """One line."""
+    with pytest.raises(SystemExit) as ended:
+        main(["overview"])
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
