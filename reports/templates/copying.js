@@ -10,7 +10,7 @@ const copyText = async (text) => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button[data-copy]");
   if (!button) return;
-  await copyText(button.dataset.copy);
+  await copyText(button.dataset.copy || button.nextElementSibling.textContent);
   const said = button.textContent;
   if (said === button.dataset.done) return;
   button.textContent = button.dataset.done;

@@ -10,7 +10,7 @@ const textOf = (entry) => {
 };
 const wanted = () => Object.fromEntries([...new FormData(bar)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value));
 const matches = (entry, asked) =>
-  NAMES.every((name) => !asked[name] || entry.dataset[name].split(" ").includes(asked[name])) &&
+  NAMES.every((name) => !asked[name] || (entry.dataset[name] || "").split(" ").includes(asked[name])) &&
   (!asked.text || asked.text.toLowerCase().split(/\s+/).every((word) => textOf(entry).includes(word)));
 const fold = (group, active) => {
   group.hidden = active && !group.querySelector("[data-entry]:not([hidden])");

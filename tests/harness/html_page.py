@@ -14,6 +14,7 @@ from pytest_html.basereport import BaseReport
 
 from reports.handover import unpacked
 from reports.html import page_title, requirements_from, summary_html
+from reports.page.exchange_list import LINKED
 from reports.page.rendering import frame, visible
 from reports.run import Run
 from reports.verdicts import RequirementResult
@@ -63,8 +64,10 @@ class HtmlPage:
             f'<td class="col-requirement"><a href="#{row_id}">{row_id.replace(".", ".<wbr>")}</a></td>',
             f'<td class="col-verdict">{verdict}</td>',
         ]
-        links = [f'<a href="#exchange-{number}">{number}</a>' for number in numbers if number in self.run.exchanges]
-        cells[-1] = f'<td class="col-links">{" ".join(links)}</td>'
+        shown = [number for number in numbers if number in self.run.exchanges]
+        links = [f'<a href="#exchange-{number}">{number}</a>' for number in shown[:LINKED]]
+        more = [f"and {len(shown) - LINKED} more"] * (len(shown) > LINKED)
+        cells[-1] = f'<td class="col-links">{" ".join(links + more)}</td>'
 
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
