@@ -24,7 +24,7 @@ MOST_CHARACTERS = 2_000_000
 """Of exchanges that are shown whole: the page of a run of 5,000 stays below 5 MB. The others are a line each."""
 _FIRST = 3
 """How many exchanges of a requirement that deviates are shown before others are."""
-_FRAME = 900
+_FRAME = 1_500
 """Characters of an exchange around its messages and its reproduce line."""
 
 Citing = dict[int, list[Entry]]
@@ -69,10 +69,11 @@ def _citing(requirements: Iterable[Entry], most: int | None = None) -> Citing:
 def _by_weight(
     exchanges: Mapping[int, Evidence], deviates: Iterable[Entry], cites: Iterable[Entry]
 ) -> Iterator[Evidence]:
-    """What may be shown whole, the most important first: what deviates, what else is cited, then the first WHOLE."""
+    """What may be shown whole, the most important first: what deviates, what else is linked, then the first WHOLE."""
     first = (one["exchanges"][:_FIRST] for one in deviates)
-    cited = (one["exchanges"][:LINKED] for one in cites)
-    numbers = chain(*first, *cited, sorted(exchanges)[:WHOLE])
+    linked = (one["exchanges"][:LINKED] for one in cites)
+    others = (one["exchanges"] for one in deviates)
+    numbers = chain(*first, *linked, *others, sorted(exchanges)[:WHOLE])
     shown = (exchanges[number] for number in dict.fromkeys(numbers) if number in exchanges)
     return (seen for seen in shown if seen["curl"])
 

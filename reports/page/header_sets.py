@@ -9,6 +9,8 @@ from reports.handover import Evidence
 
 MANY = 10
 """This many messages share a header that is shown once."""
+FEW = 3
+"""A header with more values than these, such as a date, a length or a credential, stays with its message."""
 
 Header = tuple[str, str]
 
@@ -19,7 +21,8 @@ class HeaderSets:
     def __init__(self, exchanges: Iterable[Evidence]) -> None:
         messages = [seen[side] for seen in exchanges for side in ("request", "response") if side in seen]
         times = Counter((name, value) for message in messages for name, value in message["headers"])
-        self._frequent = {header for header, many in times.items() if many >= MANY}
+        values = Counter(name.lower() for name, _ in times)
+        self._frequent = {header for header, many in times.items() if many >= MANY and values[header[0].lower()] <= FEW}
         self.sets: dict[tuple[Header, ...], int] = {}
 
     def split(self, headers: Sequence[Sequence[str]], apart: Collection[str]) -> tuple[list[Header], int, int]:

@@ -17,8 +17,8 @@ Entry = dict[str, Any]
 """A requirement of conformance.json."""
 
 
-_MARKED = 100
-"""Characters that a mark takes."""
+_MARKED = 300
+"""Characters that a mark takes, and what is said of it elsewhere."""
 
 
 class Mark(NamedTuple):

@@ -120,7 +120,7 @@ def seen(number, *, headers=(), body='{"code": 0}', curl="curl"):
 
 class TestWhatIsShownWhole:
     def test_order(self):
-        """What deviates comes first, then what else is cited, then the first ones."""
+        """What deviates comes first, then what is linked, then all that deviates, then the first ones."""
         exchanges = {number: seen(number) for number in range(1, 1000)}
         fails, passes = {"exchanges": [*range(700, 800)]}, {"exchanges": [600, 700]}
 
@@ -128,7 +128,7 @@ class TestWhatIsShownWhole:
 
         numbers = [one["number"] for one in found]
         assert numbers[:4] == [700, 701, 702, 703]
-        assert numbers[exchange_list.LINKED :] == [600, *range(1, exchange_list.WHOLE + 1)]
+        assert numbers[exchange_list.LINKED :] == [600, *range(712, 800), *range(1, exchange_list.WHOLE + 1)]
 
     def test_room(self, monkeypatch):
         """The page takes as many as it has room for."""
@@ -165,6 +165,13 @@ class TestHeaderSets:
     def test_another_value(self):
         """A header with another value is another header."""
         assert self.sets(MANY).split([("Accept", "a"), self.ALIKE[1]], ())[1:] == (0, 0)
+
+    def test_many_values(self):
+        """A header with many values, such as a date, stays with its message, however many share a value."""
+        alike = [[*self.ALIKE, ("Date", f"{number % 4}")] for number in range(100)]
+        sets = HeaderSets([seen(number, headers=headers) for number, headers in enumerate(alike)])
+
+        assert sets.split(alike[0], ()) == ([("Date", "0")], 1, 2)
 
     def test_marked_header(self):
         """A header that is marked stays with its message."""
