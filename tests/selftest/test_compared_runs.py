@@ -70,7 +70,7 @@ def test_a_run_is_compared_with_the_last_one(workers, ended):
     ]
     assert mended.document["comparison"]["fixed"] == [ROW]
     assert mended.document["comparison"]["with"]["verdict"] == "non-conformant"
-    assert f"{line_of(mended)}." in (mended.folder / "report.html").read_text()
+    assert f"S{line_of(mended)[1:]}." in (mended.folder / "report.html").read_text()
     assert problems(mended.document) == []
 
 
