@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from reports.badge import badge
 from reports.conformance_json import Document, as_json
 from reports.ctrf import ctrf
 from reports.junit import junit
@@ -19,6 +20,7 @@ OUTPUTS: Mapping[str, Callable[[Document], str]] = {
     "conformance.json": as_json,
     "junit.xml": junit,
     "ctrf-report.json": ctrf,
+    "conformance-badge.svg": badge,
 }
 
 

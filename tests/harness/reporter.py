@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -16,6 +17,7 @@ from reports.run import Run
 from reports.terminal import Once, shorten, summary
 from reports.wording import first_few
 from reports.writing import point_latest
+from tests.harness.github_actions import GitHubActions
 from tests.harness.html_page import HtmlPage
 
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
@@ -34,12 +36,14 @@ class Reporter:
         self._took_s: defaultdict[str, float] = defaultdict(float)
         self._document: Document = {}
         self._sums = ""
+        self._github = GitHubActions(os.environ)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         if self.folder is not None and hasattr(session.config.option, "htmlpath"):
             page = HtmlPage(self.run, self.folder / PAGE)
             session.config.pluginmanager.register(page, "conformance-html")
+        self._github.stop_commands(session.config.pluginmanager.get_plugin("terminalreporter"))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self._took_s[report.nodeid] += getattr(report, "duration", 0.0)
@@ -73,6 +77,8 @@ class Reporter:
                 point_latest(self.folder)
         except OSError as error:
             failed["latest"] = str(error.strerror)
+        if why := self._github.write_summary(self._document):
+            failed["the summary of the job"] = why
         self._tell_unwritten(session, failed)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -115,3 +121,4 @@ class Reporter:
         terminalreporter.section("conformance")
         for line in summary(self._document, self.run, report, self._sums):
             terminalreporter.write_line(line)
+        self._github.annotate(terminalreporter, self._document)

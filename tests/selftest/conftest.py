@@ -1,6 +1,7 @@
 """Wiring of the self-tests: which of them are slow, and the proof's matrix, which is written by the process that the
 user started."""
 
+import os
 from types import ModuleType
 
 import pytest
@@ -21,6 +22,8 @@ RUNS = (run, started, run_pytest, try_service, try_target, generate, run_apart, 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: a self-test in a module that runs the suite; make quick leaves it out")
     matrix.pytest_configure(config)
+    for name in [name for name in os.environ if name.startswith("GITHUB_")]:
+        del os.environ[name]  # a run inside a self-test is no job of its own, and tells GitHub nothing
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

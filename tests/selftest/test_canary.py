@@ -9,6 +9,7 @@ import pytest
 from environments.door.prepared_transfers import codes_told
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Service, Transfer
+from reports.outputs import OUTPUTS, PAGE, SUMS
 from reports.writing import RUNS
 from spec.exchange import Exchange, Request, Response
 from tests.selftest.services import echoing
@@ -83,6 +84,8 @@ def canary_run(service, folder, *options, token=TOKEN, **variables):
     """A run with everything planted; its caches lie in the folder, too."""
     service.service.token = token
     given = {"PIX_TOKEN": token, "GATEWAY": HEADER, "SPILLED": SPILLED, "HYPOTHESIS_STORAGE_DIRECTORY": str(folder)}
+    given |= {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    given |= {"BUILD_URL": f"https://jenkins.example.test/{HEADER}/{ACCOUNT}/1/"}
     log = f"--log-file={folder / 'log'}"
     return run(profile_of(folder, service.base_url), log, *options, **given, **variables)
 
@@ -95,6 +98,8 @@ def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
 
     assert leaks(result, tmp_path) == []
     assert result.document["traffic"]["requests"] > 50
+    assert (tmp_path / "summary.md").exists()
+    assert {path.name for path in result.folder.iterdir()} == {*OUTPUTS, PAGE, SUMS}
 
 
 @pytest.mark.parametrize("service", [echoing.Echoes, echoing.EchoesAsAMediaType], ids=lambda made: made.__name__)

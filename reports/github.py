@@ -1,0 +1,127 @@
+"""What a run tells GitHub: a summary of its job in Markdown, and annotations as workflow commands.
+
+The job of a public repository is public: here are ids and statements of the ledger, words of the suite and counts, and
+no text of the service, its address, the profile or the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reports.headline import coverage_text, known_failures, permitted
+from reports.verdicts import Verdict, fails, is_told_by_none
+from reports.wording import counted, listed
+from spec.requirements import ledger
+
+_MOST_SHOWN = 20
+Document = Mapping[str, Any]
+
+
+# -- the summary of the job ---------------------------------------------------------------------------------------
+
+
+def step_summary(document: Document) -> str:
+    """Markdown to be appended to the file of $GITHUB_STEP_SUMMARY."""
+    return "\n".join(_summary(document)) + "\n"
+
+
+def _summary(document: Document) -> Iterator[str]:
+    yield f"## PIX conformance: {document['verdict']}"
+    yield ""
+    yield f"{sentence(document)}."
+    yield ""
+    yield from _counts(document)
+    yield from _table("Failing", [one for one in document["findings"] if fails(one)])
+    yield from _table("Known failures", [one for one in document["findings"] if "known_failure" in one])
+    yield from _table("Warnings", [one for one in document["findings"] if one["verdict"] == Verdict.WARN])
+    yield from _changes(document)
+    yield f"Suite {document['suite']['version']}, seed {document['provenance']['seed']}. The report has the evidence."
+
+
+def sentence(document: Document) -> str:
+    """What was permitted, what was tested, and what speaks against it."""
+    known = known_failures(document)
+    traffic = document["traffic"]
+    parts = [
+        permitted(document["environment"]["allow"]),
+        *["only a part of the requirements was selected"] * (document["selection"] is not None),
+        coverage_text(document),
+        *[counted(known, "known failure")] * bool(known),
+        *["cut short"] * bool(document["cut"]),
+        f"{counted(traffic['requests'], 'request')} and {counted(traffic['executions'], 'execution')}",
+    ]
+    return "; ".join(parts)
+
+
+def _counts(document: Document) -> Iterator[str]:
+    """A table of verdicts by level."""
+    yield f"| level | {' | '.join(Verdict)} |"
+    yield f"|---|{'---:|' * len(Verdict)}"
+    for level, tally in document["counts"].items():
+        yield f"| {level} | {' | '.join(str(tally.get(verdict, 0)) for verdict in Verdict)} |"
+    yield ""
+
+
+def _table(title: str, findings: list[Document]) -> Iterator[str]:
+    """Findings of one sort: the requirement that leads, its level and statement, and how many more have its cause."""
+    if not findings:
+        return
+    yield f"### {title}"
+    yield ""
+    yield "| requirement | level | statement |"
+    yield "|---|---|---|"
+    for finding in findings[:_MOST_SHOWN]:
+        statement = _statement(finding["cause"]).replace("|", "\\|")
+        yield f"| `{finding['cause']}`{_also(finding)} | {finding['level']} | {statement} |"
+    if len(findings) > _MOST_SHOWN:
+        yield f"| {len(findings) - _MOST_SHOWN} more | | |"
+    yield ""
+
+
+def _also(finding: Document) -> str:
+    others = [*finding["requirements"][1:], *finding["follows"]]
+    return f" and {len(others)} more" if others else ""
+
+
+def _statement(requirement_id: str) -> str:
+    requirement = ledger()[requirement_id]
+    return f"{requirement.text} ({requirement.section})"
+
+
+def _changes(document: Document) -> Iterator[str]:
+    """What changed since the last comparable run, in numbers."""
+    comparison = document["comparison"]
+    if not comparison or not comparison["comparable"]:
+        return
+    changed = {"newly failing": comparison["newly_failing"], "fixed": comparison["fixed"]}
+    said = [f"{len(ids)} {words}" for words, ids in changed.items() if ids]
+    yield f"Since the last comparable run: {listed(said) or 'no requirement newly fails or is fixed'}."
+    yield ""
+
+
+# -- annotations --------------------------------------------------------------------------------------------------
+
+
+def workflow_commands(document: Document) -> Iterator[str]:
+    """Workflow commands: an error for each failing requirement, or for a run that no requirement explains. GitHub shows
+    the first ten of a step, and those of one cause stand beside each other: the leading requirements come first."""
+    if is_told_by_none(document):
+        yield command("error", f"PIX conformance: {document['verdict']}", sentence(document))
+    failing = {one["id"] for one in document["requirements"] if fails(one)}
+    found = [one for one in document["findings"] if fails(one)]
+    others = [id for one in found for id in (*one["requirements"], *one["follows"])]
+    for requirement_id in dict.fromkeys([*(one["cause"] for one in found), *others]):
+        if requirement_id in failing:
+            yield command("error", requirement_id, f"{ledger()[requirement_id].level}: {_statement(requirement_id)}")
+
+
+def command(name: str, title: str, message: str) -> str:
+    """A workflow command, escaped as the runner of GitHub reads it."""
+    return f"::{name} title={_escaped(title, ':', ',')}::{_escaped(message)}"
+
+
+def _escaped(text: str, *more: str) -> str:
+    for sign in ("%", "\r", "\n", *more):
+        text = text.replace(sign, f"%{ord(sign):02X}")
+    return text
