@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 BIN = ROOT / ".venv" / "witnesses" / "node_modules" / ".bin"
+VALIDATOR = BIN / "html-validate"
 SCHEMA = ROOT / "spec" / "openapi.yaml"
 CTRF = BIN.parent / "ctrf" / "dist" / "ctrf-schema-0.0.json"
 """What https://ctrf.io publishes for ctrf-report.json."""
@@ -30,6 +32,18 @@ def lint() -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
     command = [str(BIN / "redocly"), "lint", str(SCHEMA), "--config", str(config)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def validate(page: Path) -> list[str]:
+    """What html-validate says of a page: a line for each fault. html_validate.json has its rules."""
+    config = Path(__file__).with_name("html_validate.json")
+    command = [str(VALIDATOR), "--config", str(config), "--formatter", "json", str(page)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return [
+        f"{fault['line']}:{fault['column']} {fault['ruleId']}: {fault['message']}"
+        for read in json.loads(said)
+        for fault in read["messages"]
+    ]
 
 
 @contextmanager
