@@ -23,7 +23,7 @@ def text(comparison: Comparison) -> Iterator[str]:
     yield f"  was: {_run(comparison['with'])}"
     yield f"  is:  {_run(comparison['of'])}"
     for name, words in WORDS.items():
-        yield from _block(f"{words}:", (f"{id}{_statement(id, ': ')}" for id in comparison[name]))
+        yield from _block(f"{words}:", (f"{id}{_statement(id)}" for id in comparison[name]))
     yield from _block("observed differently:", _observed(comparison))
     times = comparison["latency"].items()
     rows = (f"{name:<20} {_ms(both['was_ms']):>9} {_ms(both['is_ms']):>9}" for name, both in times)
@@ -35,7 +35,7 @@ def markdown(comparison: Comparison) -> Iterator[str]:
     """Lines of Markdown."""
     yield f"**{escaped(comparison['line'])}**"
     for name, words in WORDS.items():
-        yield from _items(words, [f"`{id}`{escaped(_statement(id, ' '))}" for id in comparison[name]])
+        yield from _items(words, [f"`{id}`{escaped(_statement(id))}" for id in comparison[name]])
     yield from _items("observed differently", [f"`{seen['id']}`" for seen in comparison["observations"]])
     times = comparison["latency"].items()
     rows = (f"| `{name}` | {_ms(both['was_ms'])} | {_ms(both['is_ms'])} |" for name, both in times)
@@ -69,10 +69,10 @@ def _items(heading: str, items: list[str]) -> Iterator[str]:
         yield from ("", f"{heading.capitalize()}: {len(items)}", "", *(f"- {item}" for item in items))
 
 
-def _statement(requirement_id: str, before: str) -> str:
+def _statement(requirement_id: str) -> str:
     """The statement of a requirement; nothing for one that the ledger of this suite does not have."""
     requirement = ledger().get(requirement_id)
-    return before + requirement.text if requirement else ""
+    return f": {requirement.text}" if requirement else ""
 
 
 def _ms(value: float | None) -> str:

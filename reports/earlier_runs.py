@@ -12,7 +12,7 @@ from reports.comparison import Outcome
 from reports.reading import FILE, UnreadableError, outcome_read, read
 from reports.verdicts import ON_THE_SERVICE, RunVerdict
 
-MOST_RUNS = 100
+MOST_RUNS = 50
 MOST_BYTES = 50_000_000
 """How many runs are looked at, the newest first, and how much is read of them all together."""
 BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)

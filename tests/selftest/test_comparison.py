@@ -246,5 +246,5 @@ def test_markdown_holds_no_text_of_the_service():
     assert "text of the service" not in found
     assert "example.test" not in found
     assert "&lt;b&gt;\\*staging\\*&lt;/b&gt; \\[x\\](javascript:1) \\`y\\` \\| z" in found
-    assert f"Newly failing: 1\n\n- `{ROW}` The tax document of the counterparty is partly masked." in found
+    assert f"Newly failing: 1\n\n- `{ROW}`: The tax document of the counterparty is partly masked." in found
     assert found.endswith("\n\nsomething got worse")
