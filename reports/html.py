@@ -41,8 +41,8 @@ Entry = dict[str, Any]
 def summary_html(run: Run, requirements: str = "", tests: Mapping[str, Sequence[str]] | None = None) -> str:
     """The requirement-first part of the report as HTML; every value that is not our own is escaped.
 
-    `requirements` is the page that each requirement links to; without one there are no such links. `tests` are the ids
-    of the tests of each requirement.
+    `requirements` is the page that each requirement links to; without one there are no such links. `tests` are the
+    anchors of the tests of each requirement.
     """
     document = document_of(run)
     parts = {**_first_screen(run, document), **_findings_of(document), **_by_requirement(run, document)}

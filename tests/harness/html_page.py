@@ -38,6 +38,8 @@ class HtmlPage:
         self.run = run
         self.path = path
         self._tests: dict[str, RequirementResult] = {}
+        self._anchors: dict[str, str] = {}
+        self._placed: set[str] = set()
         self._page: Any = None
 
     def pytest_html_report_title(self, report: Any) -> None:
@@ -47,7 +49,9 @@ class HtmlPage:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if data := getattr(report, "conformance", None):
-            self._tests[report.nodeid] = unpacked(data).results[0]
+            found = self._tests[report.nodeid] = unpacked(data).results[0]
+            others = sum(found.id == each.id for each in self._tests.values()) - 1
+            self._anchors.setdefault(report.nodeid, f"test-{found.id}{f'-{others + 1}' if others else ''}")
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """A button in each heading that sorts, so that a keyboard sorts, too."""
@@ -59,7 +63,7 @@ class HtmlPage:
         row_id, verdict, numbers = (found.id, found.verdict, found.exchanges) if found else ("", "", ())
         test_id = escape(visible(report.nodeid)).replace("::", "::<wbr>").replace("[", "<wbr>[")
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
-        cells[1] = f'<td class="col-testId">{test_id}</td>'
+        cells[1] = f'<td class="col-testId"{self._anchor(report)}>{test_id}</td>'
         cells[1:1] = [
             f'<td class="col-requirement"><a href="#{row_id}">{row_id.replace(".", ".<wbr>")}</a></td>',
             f'<td class="col-verdict">{verdict}</td>',
@@ -84,10 +88,20 @@ class HtmlPage:
             if isinstance(plugin, BaseReport):
                 plugin._template = frame(script)
 
+    def _anchor(self, report: Any) -> str:
+        """The id of a row. pytest-html leaves a set-up and a teardown out that passed; only the first row has the id."""
+        is_left_out = report.when in ("setup", "teardown") and report.outcome == "passed"
+        anchor = "" if is_left_out else self._anchors.get(report.nodeid, "")
+        if not anchor or anchor in self._placed:
+            return ""
+        self._placed.add(anchor)
+        return f' id="{anchor}"'
+
     def _tests_by_requirement(self) -> dict[str, list[str]]:
+        """The anchors of the tests of each requirement."""
         by_requirement: dict[str, list[str]] = {}
         for test, found in self._tests.items():
-            by_requirement.setdefault(found.id, []).append(test)
+            by_requirement.setdefault(found.id, []).append(self._anchors[test])
         return by_requirement
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -130,7 +130,7 @@ class TestWhatIsShownIsText:
     def test_test_ids(self, run):
         """pytest-html does not escape the ids of tests; we do, and its columns stay in step."""
         head, row = ["<th>Result</th>", "<th>Test</th>", "<th>Duration</th>", "<th>Links</th>"], ["r", "t", "d", "l"]
-        report = SimpleNamespace(nodeid="x[<img>]")
+        report = SimpleNamespace(nodeid="x[<img>]", when="call", outcome="passed")
         hooks = HtmlPage(run, Path("report.html"))
 
         hooks.pytest_html_results_table_header(head)
