@@ -7,7 +7,7 @@ the middle of a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from environments.door.tokens import parts_that_tell, personal_claims
@@ -23,8 +23,9 @@ ANOTHER_PREFIX = "another "
 
 @dataclass(frozen=True, repr=False)
 class Known:
-    """A value that is guarded and redacted. `name` stands for it in output; a value that the profile lists has the
-    number of its `place` there. A secret is redacted in part, too, and in another letter case."""
+    """A value that is guarded and redacted. `name` stands for it in output; a personal value has none, and is shown by
+    its shape. A value that the profile lists has the number of its `place` there. A secret is redacted in part, too,
+    and in another letter case."""
 
     name: str
     value: str
@@ -33,10 +34,15 @@ class Known:
 
 
 class Secrets:
-    """What a run knows of secrets: values in the order in which they became known. `known` only grows."""
+    """What a run knows of secrets: values in the order in which they became known. `known` only grows.
+
+    Each process of a parallel run has a registry. `tell` is called with what becomes known in this one, by any thread;
+    what another one tells, this one may `hear`.
+    """
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         self.known: list[Known] = []
+        self.tell: Callable[[Sequence[Known]], None] = lambda known: None
         self._token = ""
         for name, values in (listed or {}).items():
             self.known += [Known(name, value, place=place) for place, value in enumerate(values, 1)]
@@ -52,11 +58,15 @@ class Secrets:
 
     def learn(self, name: str, *values: str) -> None:
         """Guard and redact values: accounts, keys, codes, or whatever else has a name."""
-        self.known += [Known(name, value) for value in values]
+        self._learn([Known(name, value) for value in values])
+
+    def learn_personal(self, *values: str) -> None:
+        """Redact what personal members hold."""
+        self._learn([Known("", value) for value in values])
 
     def learn_secret(self, name: str, *values: str) -> None:
         """Guard and redact values of which no part may be shown."""
-        self.known += [Known(name, value, secret=True) for value in values]
+        self._learn([Known(name, value, secret=True) for value in values])
 
     def learn_token(self, token: str) -> None:
         """Send this token from now on. Redact it, wrong ones made from it, and what it says of a person."""
@@ -65,6 +75,15 @@ class Secrets:
         self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
         self.learn("claim", *personal_claims(token))
         self._token = token  # last: another thread may send it from now on
+
+    def hear(self, known: Iterable[Known]) -> None:
+        """Guard and redact what another process of the run has learned. It is not told on."""
+        self.known += known
+
+    def _learn(self, known: Sequence[Known]) -> None:
+        self.known += known
+        if known:
+            self.tell(known)
 
 
 def listed_secrets(profile: Profile) -> Secrets:

@@ -18,6 +18,7 @@ _WINDOW = 4_500
 """Characters of a long text that are looked at, where only its start is shown; the margin where it is cut apart."""
 
 _PASSES = 4
+_SIZE = re.compile(r"… ?\([0-9]{1,7} (?:bytes in all|characters)\)")
 _REMEMBERED = 5_000
 _PAIR = re.compile(
     r"""["'](?P<name>[A-Za-z][\w-]{0,40})\\{0,3}["']\s{0,9}:\s{0,9}"""
@@ -124,7 +125,7 @@ class Engine:
 
     def _in_reading(self, reading: Reading) -> Iterator[_Find]:
         text = reading.text
-        kept = [match.span() for match in self.knowledge.placeholder.finditer(text)] if "<" in text else []
+        kept = self._kept(text)
 
         def find(start: int, end: int, rank: int, shown: str) -> Iterator[_Find]:
             if not any(first <= start and end <= last for first, last in kept):
@@ -137,6 +138,10 @@ class Engine:
         for start, end, kind in detect(text):
             yield from find(start, end, DETECTED, f"<{kind}>")
 
+    def _kept(self, text: str) -> list[tuple[int, int]]:
+        """What stays as it is: placeholders."""
+        return [match.span() for match in self.knowledge.placeholder.finditer(text)] if "<" in text else []
+
     def _pairs(self, text: str) -> Iterator[_Find]:
         for match in _PAIR.finditer(text):
             group = "number" if match["number"] else "text"
@@ -145,6 +150,14 @@ class Engine:
             shown = self.mask(match[group]) if group == "text" else masks.mask_number(match[group])
             if shown != match[group]:
                 yield _Find(*match.span(group), PERSONAL, shown)
+
+
+class SecondEngine(Engine):
+    """Redacts what was redacted when less was known. The sizes stay that the suite added where it cut a text."""
+
+    def _kept(self, text: str) -> list[tuple[int, int]]:
+        sizes = [match.span() for match in _SIZE.finditer(text)] if "…" in text else []
+        return super()._kept(text) + sizes
 
 
 def _replaced(text: str, finds: list[_Find]) -> str:

@@ -7,13 +7,13 @@ import string
 from collections.abc import Iterable
 from functools import lru_cache
 
-from environments.secrets import ANOTHER_PREFIX, TOKEN, Known, Secrets
+from environments.secrets import ANOTHER_PREFIX, POSSIBLE_CODE, TOKEN, Known, Secrets
 from reports.redaction.encodings import fold, packed_forms, spellings
 from reports.redaction.masks import LONGEST, LOOKS_PERSONAL, is_masked, is_plain
 from reports.redaction.spellings import LEAST, Beside, Sought, Spellings
 from spec.interface import MARK
 
-SECRET, VALUE, DETECTED, PERSONAL = range(4)
+SECRET, VALUE, POSSIBLE, DETECTED, PERSONAL = range(5)
 """Ranks: where finds overlap, the lowest names the whole."""
 MOST_PERSONAL = 20_000
 _PIECES = 64
@@ -33,6 +33,7 @@ class Knowledge:
         self.plain: dict[str, str] = {}
         self.version = 0
         self._values: dict[str, str] = {}
+        self._ranks: dict[str, int] = {}
         self._personal: set[str] = set()
         self._in_pieces: set[str] = set()
         self._counts: dict[str, int] = {}
@@ -46,12 +47,18 @@ class Knowledge:
         new = self._secrets.known[self._read :]
         self._read += len(new)
         for known in new:
-            if known.name not in self._names:
-                self._names[known.name], self._placeholder = None, None
-            if known.secret:
-                self.add_secret(known.name, known.value)
-            else:
-                self.add_value(known)
+            self._take_over(known)
+
+    def _take_over(self, known: Known) -> None:
+        if not known.name:
+            self.add_personal(known.value)
+            return
+        if known.name not in self._names:
+            self._names[known.name], self._placeholder = None, None
+        if known.secret:
+            self.add_secret(known.name, known.value)
+        else:
+            self.add_value(known)
 
     def is_personal(self, member: str) -> bool:
         """Whether a member of that name is personal, whatever its letter case, `_` and `-`."""
@@ -99,26 +106,29 @@ class Knowledge:
         self._in_pieces.update((form, *parts))
 
     def add_value(self, known: Known) -> None:
-        """Hide a value in every encoding; one that has no place in the profile gets the next number."""
+        """Hide a value in every encoding; one that has no place in the profile gets the next number. What was a
+        possible code is named anew where it turns out to be more."""
         name, value = known.name, known.value
         folded = fold(value)
-        is_new = bool(value.strip()) and folded not in self._values
+        rank = POSSIBLE if name == POSSIBLE_CODE else VALUE
+        is_new = bool(value.strip()) and rank < self._ranks.get(folded, DETECTED)
         count = self._counts[name] = known.place or self._counts.get(name, 0) + is_new
         if not is_new:
             return
         self.version += 1
+        self._ranks[folded] = rank
         shown = self._values[folded] = f"<{name}>" if count == 1 else f"<{name} {count}>"
         self.plain[shown] = value
         for form in spellings(value):
             beside = Beside.DIGIT if form.isdigit() and len(form) < 8 else Beside.ANYTHING
-            self._add(form, Sought(shown, VALUE, beside=beside))
+            self._add(form, Sought(shown, rank, beside=beside))
         if len(value) >= LEAST:
             for form in {form for case in {value, value.lower(), value.upper()} for form in packed_forms(case)}:
-                self._add(form, Sought(shown, VALUE, packed=True))
+                self._add(form, Sought(shown, rank, packed=True))
 
     def add_personal(self, value: str) -> None:
         """Hide a value of a personal member wherever else it stands; a long one is sought in pieces."""
-        if value in self._personal or len(self._personal) >= MOST_PERSONAL or not self._worth_hiding(value):
+        if not self.is_unknown(value):
             return
         self._personal.add(value)
         self.version += 1
@@ -126,6 +136,10 @@ class Knowledge:
         for piece in _pieces(value):
             for form in spellings(piece):
                 self._add(form, sought)
+
+    def is_unknown(self, value: str) -> bool:
+        """Whether a value of a personal member is to be hidden from now on."""
+        return value not in self._personal and len(self._personal) < MOST_PERSONAL and self._worth_hiding(value)
 
     def _worth_hiding(self, value: str) -> bool:
         if len(value) < LEAST or is_masked(value) or value.startswith(MARK):

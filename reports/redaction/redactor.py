@@ -18,7 +18,7 @@ from reports.curl import Shell, Value, curl_line, variable
 from reports.redaction import http_parts, masks
 from reports.redaction.bodies import decoded, is_json_like, personal_values, redact_body
 from reports.redaction.curl_parts import CurlParts
-from reports.redaction.engine import Engine
+from reports.redaction.engine import Engine, SecondEngine
 from reports.redaction.knowledge import Knowledge
 from reports.redaction.masks import mask_others
 from spec.exchange import LARGE
@@ -99,9 +99,10 @@ class Redactor:
     """
 
     def __init__(self, secrets: Secrets, fields: Iterable[str], shell: Shell = _SHELL) -> None:
-        self._knowledge = Knowledge(secrets, fields)
+        self._secrets, self._knowledge = secrets, Knowledge(secrets, fields)
         self._of_known = Engine(self._knowledge)
         self._of_refusals = Engine(self._knowledge, mask_others)
+        self._of_redacted = SecondEngine(self._knowledge)
         self.shell = shell
         self._pen = threading.RLock()
 
@@ -120,13 +121,20 @@ class Redactor:
         """
         text = decoded(body)
         if is_json_like(text):
-            for value in personal_values(text, self._knowledge):
-                self._knowledge.add_personal(value)
+            self._knowledge.read()
+            values = dict.fromkeys(personal_values(text, self._knowledge))
+            self._secrets.learn_personal(*filter(self._knowledge.is_unknown, values))
 
     @_one_at_a_time
     def text(self, text: str) -> str:
         """Free text; doing it twice changes nothing more."""
         return masks.printable(self._engine.redact(text))
+
+    @_one_at_a_time
+    def again(self, redacted: str) -> str:
+        """What was redacted when less was known, redacted by what is known by now. Nothing else changes."""
+        self._knowledge.read()
+        return masks.printable(self._of_redacted.redact(redacted))
 
     @_one_at_a_time
     def body(self, body: bytes, content_type: str = "", *, refusal: bool = False, size: int = 0) -> str:
