@@ -28,7 +28,7 @@ from tests.harness.options import examples_of
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
 from tests.harness.session import Session, open_session
-from tests.harness.worker import GIVEN, HANDOVER, given_to_workers
+from tests.harness.worker import GIVEN, HANDOVER, LEARNED, given_to_workers
 
 
 def open_controller(config: pytest.Config, profile: Profile, resend: Container[str], interruption: Interruption) -> Run:
@@ -112,6 +112,8 @@ class Controller:
             self._session.door.in_flight.share(self._session.share.folder)
             self._check_target()
         node.workerinput[GIVEN] = packed(given_to_workers(node.config, self._session))
+        channel = node.workerinput[LEARNED] = node.gateway.newchannel()
+        channel.setcallback(lambda data: self._session.target.secrets.hear(unpacked(data)))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import os
+from collections.abc import Container, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,11 +13,12 @@ import pytest
 from environments.door.opening import Share
 from environments.profiles.profile import Profile
 from environments.profiles.target import target_of_worker
+from environments.secrets import Known
 from reports.handover import packed, unpacked
 from tests.harness.interruption import Interruption, join_parallel_run
 from tests.harness.session import Session, open_session
 
-GIVEN, HANDOVER = "conformance_given", "conformance_handover"
+GIVEN, HANDOVER, LEARNED = "conformance_given", "conformance_handover", "conformance_learned"
 """The keys of xdist's dictionaries for workers."""
 
 
@@ -48,9 +51,23 @@ def open_worker(config: Any, profile: Profile, resend: Container[str], interrupt
     share = replace(given.share, worker=number)
     join_parallel_run(share.folder, interruption)
     config.option.loadgroup = given.loadgroup
+    config.option.log_file = os.devnull  # it would not be known here what other workers learned
     target = target_of_worker(profile, given.base_url, given.token)
+    target.secrets.tell = Telling(config.workerinput[LEARNED])
     session = open_session(config, profile, target, share, interruption, seed=given.seed, resend=resend)
     config.pluginmanager.register(Worker(session, config.workeroutput))
+
+
+class Telling:
+    """Tells the process that the user started what this one learns, at once and in memory: it writes the files, and
+    prints. `channel` is one of execnet, a pipe; what is sent later arrives later."""
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+
+    def __call__(self, known: Sequence[Known]) -> None:
+        with suppress(OSError):  # that process has ended, and writes nothing any more
+            self._channel.send(packed(tuple(known)))
 
 
 class Worker:
