@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
 from reports.provenance import suite
+from reports.redaction.second_pass import redact_again
 from reports.verdicts import (
     NOTHING_TESTED,
     Incomplete,
@@ -27,6 +28,12 @@ from reports.verdicts import (
 )
 from spec.interface import operations
 from spec.requirements import Requirement, ledger
+
+_OUR_OWN = {
+    *("profile", "base_url", "selection", "suite", "ci_job", "elapsed_s", "selected", "unwritten"),
+    *("generated", "grants", "cuts"),
+}
+"""What is said of a run without a text of the service."""
 
 
 @dataclass
@@ -136,6 +143,11 @@ class Run:
 
     def _add_exchanges(self, exchanges: Iterable[Evidence]) -> None:
         self.exchanges |= {exchange["number"]: exchange for exchange in exchanges}
+
+    def redact_again(self, again: Callable[[str], str]) -> None:
+        """Hide what became known after it was redacted, in this process or in another one of the run."""
+        for name in {member.name for member in fields(self)} - _OUR_OWN:
+            setattr(self, name, redact_again(getattr(self, name), again))
 
     def close(self) -> None:
         """The tests are over; the results stand."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -38,13 +39,15 @@ class Collector:
         self.door = door
         self._profile, self._secrets, self._shows = profile, secrets, shows
         self.robustness = Robustness(door.in_flight.alone)
-        door.listeners.append(self.robustness.listen)
+        door.listeners += [lambda sending: self._learn(), self.robustness.listen]
+        self._learned, self._learning = 0, threading.Lock()
         self._collected = 0
         self._held: list[Exchange] = []
 
     def handover(self, errors: Iterable[str] = ()) -> Handover:
         """What this process sent, when its tests are over. `errors` failed in the suite, and no test asked for them."""
         door, redact = self.door, self.redactor.text
+        self._learn()
         return Handover(
             requests=len(door.exchanges),
             executions=door.guard.sent,
@@ -65,8 +68,7 @@ class Collector:
     def found(self, recording: Recording) -> FoundByTest:
         """What the test found, and what every exchange shows that was sent since the last test."""
         redact, new = self.redactor.text, self._new(recording.cited | recording.judged)
-        for exchange in new:
-            self._learn(exchange)
+        self._learn()
         unjudged = [exchange for exchange in new if exchange.number not in recording.judged]
         robust = [result for exchange in unjudged for result in self._robust(exchange)]
         may_cite = recording.cited | {exchange.number for exchange in unjudged}
@@ -85,6 +87,7 @@ class Collector:
 
     def explained(self, recording: Recording) -> Explained:
         """Why a test failed, for people."""
+        self._learn()
         most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
         return explained(recording.failing, self._by_number(), self.redactor.text, self.evidence, most)
 
@@ -126,7 +129,14 @@ class Collector:
         first = [by_number[number] for result in recording.failing for number in result.exchanges[:1]]
         return [self.evidence(exchange) for exchange in first]
 
-    def _learn(self, exchange: Exchange) -> None:
+    def _learn(self) -> None:
+        """Redact what the answers tell that were not looked at yet: before anything is said of them."""
+        with self._learning:
+            for exchange in self.door.exchanges[self._learned :]:
+                self._learned += 1
+                self._learn_from(exchange)
+
+    def _learn_from(self, exchange: Exchange) -> None:
         """Redact the personal values and the transaction codes of an answer wherever else they stand."""
         response, plan = exchange.response, self._profile.transactions.prepare
         if response is None:

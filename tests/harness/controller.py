@@ -127,6 +127,7 @@ class Controller:
         run.add(self._session.end(exitstatus))
         run.interrupted |= self._interruption.was_asked
         run.said += unknown_to_all(self._session.door.guard.unanswered(), run.said)
+        self._reporter.redact_again(session.config, self._session.collector.redactor.again)
         self._reporter.finish(session, exitstatus)
 
     def _check_target(self) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import suppress
-from html import escape
+from html import escape, unescape
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,14 @@ class HtmlPage:
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in shown[:LINKED]]
         more = [f"and {len(shown) - LINKED} more"] * (len(shown) > LINKED)
         cells[-1] = f'<td class="col-links">{" ".join(links + more)}</td>'
+
+    def redact_again(self, again: Callable[[str], str]) -> None:
+        """Hide what became known after pytest-html took a test over, which it did in HTML."""
+        tests = self._page.data["tests"] if self._page else {}  # none in a run that never began
+        for test in chain.from_iterable(tests.values()):
+            shown = unescape(test["log"])
+            redacted = again(shown)
+            test["log"] = test["log"] if redacted == shown else escape(redacted)
 
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""

@@ -13,6 +13,7 @@ import pytest
 from reports.conformance_json import Document, document_of
 from reports.handover import unpacked
 from reports.outputs import PAGE, SUMS, write_outputs, write_sums
+from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.terminal import Once, shorten, summary
 from reports.wording import first_few
@@ -24,6 +25,9 @@ _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
 """Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
 none of its own."""
 
+_TEXTS = {"longrepr", "sections", "explained", "wasxfail"}
+"""What reports of pytest say in words."""
+
 
 class Reporter:
     """Gathers into `run`; the files go to `folder`, None for none. `compare` gives the comparison with another run."""
@@ -33,6 +37,7 @@ class Reporter:
         self.folder = folder
         self.compare: Callable[[Document], Document | None] = lambda document: None
         self._failed: list[Any] = []
+        self._reports: list[Any] = []
         self._took_s: defaultdict[str, float] = defaultdict(float)
         self._document: Document = {}
         self._sums = ""
@@ -46,6 +51,7 @@ class Reporter:
         self._github.stop_commands(session.config.pluginmanager.get_plugin("terminalreporter"))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        self._reports.append(report)
         self._took_s[report.nodeid] += getattr(report, "duration", 0.0)
         if data := getattr(report, "conformance", None):
             self.run.add_found(unpacked(data), report.nodeid, self._took_s.pop(report.nodeid))
@@ -53,6 +59,16 @@ class Reporter:
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         if isinstance(excinfo.value, KeyboardInterrupt):
             self.run.interrupted = True
+
+    def redact_again(self, config: pytest.Config, again: Callable[[str], str]) -> None:
+        """The tests are over: hide what became known after it was redacted, in this process or in a worker."""
+        self.run.redact_again(again)
+        for report in self._reports:
+            for name, said in list(vars(report).items()):
+                if name in _TEXTS and isinstance(said, str | list | tuple):  # what else pytest has, the pen prints
+                    setattr(report, name, redact_again(said, again))
+        if page := config.pluginmanager.get_plugin("conformance-html"):
+            page.redact_again(again)
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """The tests are over: give the verdict and write the files."""
