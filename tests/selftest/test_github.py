@@ -74,7 +74,7 @@ def test_each_failing_requirement_is_an_error():
         row("executePix.exists", known_failure="later"),
         row("createPix.json", "warn"),
     ]
-    found = [finding(STATUS, "executePix.json", follows=[DATA])]
+    found = [finding(STATUS, "executePix.json", follows=[DATA, "createPix.json"])]
     lines = list(workflow_commands(document("non-conformant", *rows, findings=found)))
 
     assert [re.match(r"::error title=([\w.]+)::documented: ", line)[1] for line in lines] == [

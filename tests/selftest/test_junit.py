@@ -62,6 +62,13 @@ def test_a_conformant_run_is_green():
     assert case_of(suite, "run")[0] == {"system-out": "the headline of conformant\n12 requests, 1 execution"}
 
 
+def test_tests_that_ran_at_the_same_time():
+    """They took longer together than the run did."""
+    suite = suite_of(junit(document("conformant", row(elapsed_s=1.5))))
+
+    assert [each.get("time") for each in (suite, *suite.findall("testcase"))] == ["1.25", "0.0", "1.5"]
+
+
 @pytest.mark.parametrize("verdict", ["non-conformant", "not-robust"])
 def test_a_failure_of_the_service_stands_with_its_requirement(verdict):
     """The run is no second failure of the same fault."""
