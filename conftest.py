@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     seed = partial(whole_number, option="--seed", least=0)
     examples = partial(whole_number, option="--examples", least=1)
     group.addoption("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
-    group.addoption("--report-dir", metavar="DIR", help="where report.html, conformance.json and junit.xml go")
+    group.addoption("--report-dir", metavar="DIR", help="where the files of the report go")
     group.addoption(
         "--compare-with", metavar="PATH", help="the conformance.json of a run to compare with, or its folder"
     )
