@@ -265,6 +265,41 @@ def test_copy(opened):
     assert button.inner_text() == "Copied"
 
 
+class TestExchanges:
+    @staticmethod
+    def deviating(page):
+        """The exchange that the finding cites."""
+        page.locator(f"[id='finding-{MASKED}']").get_by_role("link", name="Exchange").first.click()
+        return page.locator(f".exchange[open]:has(a.deviates[href='#finding-{MASKED}'])")
+
+    def test_the_marked_line(self, opened):
+        """The member that deviates is marked, and what is said beside it leads back to the finding."""
+        exchange = self.deviating(opened())
+
+        assert exchange.locator("mark", has_text='"document"').is_visible()
+        assert exchange.get_by_role("link", name=MASKED, exact=True).first.is_visible()
+
+    def test_copy(self, opened):
+        """The button of an exchange copies the lines beside it."""
+        page = opened(permissions=["clipboard-read", "clipboard-write"])
+        exchange = self.deviating(page)
+        button = exchange.get_by_role("button", name="Copy the lines that send")
+        button.click()
+        page.wait_for_timeout(100)
+
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == exchange.locator("pre").last.inner_text()
+        assert "curl " in copied
+
+    def test_keyboard(self, opened):
+        """What scrolls in a box of its own takes the focus, and has a name."""
+        exchange = self.deviating(opened())
+        box = exchange.get_by_role("group", name="Response of exchange")
+        box.focus()
+
+        assert box.evaluate("box => box === document.activeElement")
+
+
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessibility(opened, viewport, scheme):
