@@ -58,7 +58,6 @@ def page_title(run: Run) -> str:
 
 def _first_screen(run: Run, document: Document) -> dict[str, Any]:
     """What a manager or an auditor reads: the verdict, what it rests on, what was left out, and who says so."""
-    provenance = document.get("provenance") or {}
     return {
         "notes": _notes(run),
         "headline": headline(document),
@@ -66,12 +65,10 @@ def _first_screen(run: Run, document: Document) -> dict[str, Any]:
         "permitted": permitted(document["environment"]["allow"]),
         "tiles": {"Conformance": tile(document, "documented"), "Robustness": tile(document, "robustness")},
         "left_out": left_out(document),
-        "comparison": document.get("comparison"),
+        "comparison": document["comparison"],
         "proof": document["suite"]["proof"],
         "changes": WORDS,
-        "provenance": provenance,
-        "digests": {name: provenance[f"{name.lower()}_sha256"] for name in DIGESTED} if provenance else {},
-        "ci_link": str(provenance.get("ci_job")).startswith(("https://", "http://")),
+        "digests": {name: document["provenance"][f"{name.lower()}_sha256"] for name in DIGESTED},
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from reports.conformance_json import Document
@@ -19,21 +19,25 @@ _ANCHOR = {
 
 def left_out(document: Document) -> list[dict[str, Any]]:
     """For each verdict that is no test: how many requirements have it, why, and where the page says more."""
-    found = document["requirements"]
+    found, allow = document["requirements"], document["environment"]["allow"]
     tally = {verdict: [one for one in found if one["verdict"] == verdict] for verdict in _ANCHOR}
     return [
-        {"verdict": verdict, "count": len(those), "why": "; ".join(_why(verdict, those)), "anchor": _ANCHOR[verdict]}
-        for verdict, those in tally.items()
+        {"verdict": verdict, "count": len(those), "why": "; ".join(_why(verdict, those, allow)), "anchor": anchor}
+        for (verdict, those), anchor in zip(tally.items(), _ANCHOR.values(), strict=True)
         if those
     ]
 
 
-def _why(verdict: Verdict, entries: list[dict[str, Any]]) -> Iterator[str]:
+def _why(verdict: Verdict, entries: list[dict[str, Any]], allow: Collection[str]) -> Iterator[str]:
     if verdict is Verdict.UNTESTABLE:
         yield "no exchange can show them"
-    elif verdict is Verdict.OUT_OF_SCOPE:
-        known = operations()
-        needed = dict.fromkeys(known[one["operation"]].permission for one in entries if one["operation"] in known)
+        return
+    if needed := dict.fromkeys(permission for one in entries if (permission := _permission(one)) not in ("", *allow)):
         yield f"not in allow: {', '.join(needed)}"
-    else:
-        yield first_few(list(dict.fromkeys(one["message"] for one in entries)), 1)
+    if others := [one["message"] for one in entries if _permission(one) in ("", *allow)]:
+        yield first_few(list(dict.fromkeys(others)), 1)
+
+
+def _permission(entry: dict[str, Any]) -> str:
+    operation = operations().get(entry["operation"] or "")
+    return operation.permission if operation else ""

@@ -1,0 +1,233 @@
+"""What stands where on report.html: the areas of the matrix, what a run left out, the lines beside a finding."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from environments.profiles.loading import load
+from reports import conformance_json
+from reports.conformance_json import document_of
+from reports.html import summary_html
+from reports.page.areas import AREAS, GENERAL, area_of, matrix
+from reports.page.excerpt import excerpt
+from reports.page.left_out import left_out
+from reports.page.rendering import frame
+from reports.run import Run
+from reports.verdicts import RequirementResult, Verdict
+from spec.requirements import ledger
+
+SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
+ENTRIES = [
+    {"id": one.id, "level": one.level, "operation": one.operation, "verdict": Verdict.PASS} for one in ledger().values()
+]
+FAILS = Verdict.FAIL
+
+
+def changed(**verdicts):
+    """The requirements of the ledger, all passing but those of these ids, in which `__` stands for a dot."""
+    wanted = {name.replace("__", "."): verdict for name, verdict in verdicts.items()}
+    return [one | {"verdict": wanted.get(one["id"], one["verdict"])} for one in ENTRIES]
+
+
+def cell(found, operation, area):
+    return found["rows"][operation][found["areas"].index(area)]
+
+
+class TestMatrix:
+    @pytest.mark.parametrize(
+        ("requirement_id", "area"),
+        [
+            ("executePix.exists", "exists"),
+            ("executePix.status", "status"),
+            ("executePix.status.present", "fields"),
+            ("executePix.json.unique", "JSON"),
+            ("registerPixKey.envelope.code.type", "envelope"),
+            ("executePix.document.masked", "fields"),
+            ("executePix.token.required", "token"),
+            ("registerPixKey.pixKeyType.CPF", "request"),
+            ("deletePixKey.refusal", "refusals"),
+            ("deletePixKey.stackTrace", "robustness"),
+            ("general.history.keysAdded", "other"),
+        ],
+    )
+    def test_area(self, requirement_id, area):
+        """The id and the level of a requirement say its area."""
+        assert area_of(next(one for one in ENTRIES if one["id"] == requirement_id)) == area
+
+    def test_every_requirement_has_one_cell(self):
+        """No requirement is lost, and none counts twice."""
+        found = matrix(ENTRIES)
+
+        assert found["areas"] == list(AREAS)
+        assert sum(each["of"] for row in found["rows"].values() for each in row if each) == len(ENTRIES)
+        assert GENERAL in found["rows"]
+
+    def test_the_verdict_that_matters_most(self):
+        """One failure among many passes makes the cell fail, and the cell leads to it."""
+        found = cell(matrix(changed(executePix__digit__type=FAILS)), "executePix", "fields")
+
+        assert (found["verdict"], found["count"], found["first"]) == (FAILS, 1, "executePix.digit.type")
+        assert found["of"] > 40
+
+    def test_a_pass_is_not_hidden_by_what_cannot_be_tested(self):
+        """Of passes and requirements that no exchange can show, the passes are told."""
+        found = cell(matrix(changed(executePix__confirms=Verdict.UNTESTABLE)), "executePix", "other")
+        both = cell(matrix(changed(deletePixKey__body__carried=Verdict.UNTESTABLE)), "deletePixKey", "request")
+
+        assert found["verdict"] == Verdict.UNTESTABLE
+        assert (both["verdict"], both["count"], both["of"]) == (Verdict.PASS, 1, 2)
+
+    def test_a_selection(self):
+        """A run of one requirement has one row and one column."""
+        found = matrix(one for one in ENTRIES if one["id"] == "executePix.exists")
+
+        assert (found["areas"], list(found["rows"])) == (["exists"], ["executePix"])
+
+
+class TestLeftOut:
+    @staticmethod
+    def told(run):
+        run.close()
+        return {entry["verdict"]: entry["why"] for entry in left_out(document_of(run))}
+
+    def test_permissions(self):
+        """What the profile does not permit is named by its permissions."""
+        run = Run(replace(SANDBOX, allow=frozenset({"read", "transfer", "create-pix", "fuzz"})), "http://127.0.0.1:1")
+
+        assert self.told(run)[Verdict.OUT_OF_SCOPE] == "not in allow: execute, register-keys, delete-keys"
+
+    def test_what_is_missing(self):
+        """What was not exercised says the first reason, and how many there are."""
+        run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+        for id_, why in (("executePix.id.type", "supply a code"), ("executePix.exists", "ask the bank")):
+            run.selected.add(id_)
+            run.results.append(RequirementResult(id_, Verdict.NOT_EXERCISED, why))
+
+        assert self.told(run) == {Verdict.NOT_EXERCISED: "ask the bank and 1 more"}
+
+    def test_nothing(self):
+        """A run that tested all it is about says so."""
+        run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+        run.selected.add("executePix.exists")
+        run.results.append(RequirementResult("executePix.exists", Verdict.PASS))
+
+        assert self.told(run) == {}
+        assert re.search(r"Left out</b>\s*<dl>\s*<dt>Nothing</dt>", summary_html(run))
+
+
+def answered(body, *headers):
+    """An exchange as evidence, with that response."""
+    return {
+        "request": {"headers": [["Content-Type", "text/plain"]], "body": '{"pixKeyType":"FAX"}'},
+        "response": {"status": 200, "headers": [*headers], "body": body},
+    }
+
+
+class TestExcerpt:
+    RESULT = json.dumps(
+        {"code": 0, "data": {name: name for name in ("id", "date", "bank", "account", "digit", "branch")}}
+    )
+
+    def test_the_field(self):
+        """The line of the field is marked, with two lines on each side of it."""
+        found = excerpt(answered(self.RESULT), "executePix.bank.type")
+
+        assert [line.text.strip() for line in found.lines] == [
+            "…", '"id": "id",', '"date": "date",', '"bank": "bank",', '"account": "account",', '"digit": "digit",', "…",
+        ]  # fmt: skip
+        assert [line.text.strip() for line in found.lines if line.marked] == ['"bank": "bank",']
+
+    def test_a_header(self):
+        """A requirement about a header shows the header."""
+        found = excerpt(answered("{}", ["Date", "today"], ["content-type", "text/html"]), "executePix.json.mediaType")
+
+        assert [tuple(line) for line in found.lines] == [("content-type: text/html", True)]
+
+    def test_the_request(self):
+        """A requirement about what is sent shows what was sent."""
+        found = excerpt(answered("{}"), "registerPixKey.pixKeyType.CPF")
+
+        assert found.side == "request"
+        assert [line.text.strip() for line in found.lines if line.marked] == ['"pixKeyType": "FAX"']
+
+    def test_a_body_that_is_no_json(self):
+        """Its first lines are shown, none of them longer than a few words."""
+        found = excerpt(answered("\n".join(["Traceback", "x" * 999, *"abcdefgh"])), "deletePixKey.serverError")
+
+        assert [line.text for line in found.lines] == ["Traceback", f"{'x' * 200}…", *"abcd", "…"]
+
+    def test_no_response(self):
+        """Where nothing came there is nothing to show."""
+        silent = {name: value for name, value in answered("").items() if name == "request"}
+
+        assert excerpt(silent, "executePix.exists").lines == []
+
+
+class TestFirstScreen:
+    @pytest.fixture
+    def run(self):
+        run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+        run.selected.add("executePix.exists")
+        run.results.append(RequirementResult("executePix.exists", Verdict.PASS))
+        run.close()
+        return run
+
+    def test_provenance(self, run):
+        """Suite, seed, time and digests stand in the page as they stand in conformance.json."""
+        provenance = document_of(run)["provenance"]
+        text = re.sub("<[^>]*>", "", summary_html(run))
+
+        for name in (
+            "suite_version",
+            "seed",
+            "started",
+            "finished",
+            "ledger_sha256",
+            "schema_sha256",
+            "profile_sha256",
+        ):
+            assert str(provenance[name]) in text
+        assert "SHA256SUMS beside this one" in text
+
+    def test_the_ci_job(self, run, monkeypatch):
+        """The job that made the run is a link, and what a service says of itself is text."""
+        said = {"ci_job": "https://ci.example/7", "service_version": [{"header": "Server", "value": "<b>1</b>"}]}
+        document = document_of(run)
+        document["provenance"] |= said
+        monkeypatch.setattr("reports.html.document_of", lambda _: document)
+
+        page = summary_html(run)
+
+        assert '<a href="https://ci.example/7" rel="noreferrer">' in page
+        assert "Server: &lt;b&gt;1&lt;/b&gt;" in page
+
+    def test_the_proof_ends_with_one_full_stop(self, run, tmp_path, monkeypatch):
+        """The line of the proof is a sentence."""
+        (tmp_path / "summary.json").write_text('{"line": "all is caught"}')
+        monkeypatch.setattr(conformance_json, "SUMMARY", tmp_path / "summary.json")
+
+        assert "all is caught.</p>" in summary_html(run)
+
+
+def test_the_policy_permits_the_scripts_of_the_page_alone():
+    """Two digests and no more: a script that comes through in a text of the service does not run."""
+    page = frame("1 + 1").render(
+        title="t",
+        additional_summary={"prefix": []},
+        table_head=[],
+        outcomes={},
+        run_count="",
+        test_data="",
+        version="4",
+    )
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+
+    assert policy.startswith("default-src &#39;none&#39;; ")
+    assert Counter(re.findall(r"[a-z]+-src|sha256", policy)) == {
+        "default-src": 1, "img-src": 1, "style-src": 1, "script-src": 1, "sha256": 2,
+    }  # fmt: skip
+    assert page.count("<script>") == 2
