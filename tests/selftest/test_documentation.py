@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from environments.door.door import Door
+from environments.profiles.checked_yaml import SCHEMA
+from environments.questions import QUESTIONS
+from reports.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
+from spec.requirements import LEVELS
 from tests.selftest.sample import IN_README, README, sample
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +37,7 @@ PRIVATE_IDIOM = re.compile(
 """Words that make a reader stop, where plain ones exist: expected, unknown, undocumented, requirement, invalid."""
 WRITTEN = (
     "*.md",
+    "docs/**/*.*",
     "spec/**/*.*",
     "environments/**/*.*",
     "reports/*.py",
@@ -81,6 +86,62 @@ def test_private_names_of_libraries_are_where_the_table_says():
         missing += [part for part in last_parts if part not in code] + [bound] * (bound not in pinned)
 
     assert not missing
+
+
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+
+
+def anchors_of(path):
+    """The anchors of a page, as GitHub and GitLab make them from its headings, or as it names them itself."""
+    text = path.read_text("utf-8")
+    headings = re.findall(r"(?m)^#+ (.+)$", text)
+    made = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return made | set(re.findall(r'<a (?:id|name)="(.+?)"', text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    """To a file of the tree, and to a heading in it."""
+    links = re.findall(r"\]\(((?!https?:)[^)\s]+)\)", page.read_text("utf-8"))
+    broken = []
+    for link in links:
+        name, _, anchor = link.partition("#")
+        path = (page.parent / name.replace("\\", "")).resolve() if name else page
+        if not path.exists() or (anchor and anchor not in anchors_of(path)):
+            broken.append(link)
+
+    assert broken == []
+
+
+def rows_below(page, heading):
+    """The rows of the table whose first column has this heading, without marks of code."""
+    table = re.search(rf"(?m)^\| {heading} \|.*\n\|[-|: ]+\n((?:\|.*\n)+)", (ROOT / page).read_text("utf-8"))[1]
+    return [[cell.strip() for cell in line.replace("`", "").strip("|").split("|")] for line in table.splitlines()]
+
+
+def test_every_verdict_is_explained():
+    """With its exit status; those of requirements, too, and the levels."""
+    explained = {row[0]: row[1] for row in rows_below("docs/verdicts.md", "verdict") if row[0] != "(none)"}
+    requirements = (ROOT / "docs/verdicts.md").read_text("utf-8").partition("## Of a requirement")[2]
+
+    assert explained == {verdict.value: str(verdict.exit_status) for verdict in RunVerdict}
+    assert re.findall(r"(?m)^\| `([a-z-]+)` \|", requirements.partition("The level of")[0]) == [*Verdict]
+    assert [row[0] for row in rows_below("docs/verdicts.md", "level")] == list(LEVELS)
+
+
+@pytest.mark.parametrize("page", ["docs/staging.md", "docs/traffic.md"])
+def test_every_permission_is_explained(page):
+    """In the order in which they are added."""
+    explained = [name for row in rows_below(page, "permission") for name in row[0].split(", ")]
+
+    assert explained == SCHEMA["properties"]["allow"]["items"]["enum"]
+
+
+def test_every_question_about_a_profile_is_explained():
+    """By its option."""
+    named = re.findall(r"`(--[a-z0-9-]+)`", (ROOT / "docs/staging.md").read_text("utf-8"))
+
+    assert [question.option for question in QUESTIONS if question.option not in named] == []
 
 
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
