@@ -43,9 +43,9 @@ class Secrets:
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         self.known: list[Known] = []
         self.tell: Callable[[Sequence[Known]], None] = lambda known: None
-        self._token = ""
+        self._token, self._codes = "", set[str]()
         for name, values in (listed or {}).items():
-            self.known += [Known(name, value, place=place) for place, value in enumerate(values, 1)]
+            self.hear([Known(name, value, place=place) for place, value in enumerate(values, 1)])
 
     def token(self) -> str:
         """The access token of the run, without its scheme."""
@@ -54,7 +54,7 @@ class Secrets:
     @property
     def codes(self) -> frozenset[str]:
         """The transaction codes that the run may execute: supplied, or prepared by it."""
-        return frozenset(known.value for known in self.known if known.name == CODE and known.value)
+        return frozenset(self._codes)
 
     def learn(self, name: str, *values: str) -> None:
         """Guard and redact values: accounts, keys, codes, or whatever else has a name."""
@@ -76,12 +76,13 @@ class Secrets:
         self.learn("claim", *personal_claims(token))
         self._token = token  # last: another thread may send it from now on
 
-    def hear(self, known: Iterable[Known]) -> None:
+    def hear(self, known: Sequence[Known]) -> None:
         """Guard and redact what another process of the run has learned. It is not told on."""
         self.known += known
+        self._codes.update(one.value for one in known if one.name == CODE and one.value)
 
     def _learn(self, known: Sequence[Known]) -> None:
-        self.known += known
+        self.hear(known)
         if known:
             self.tell(known)
 

@@ -13,6 +13,9 @@ The threat model: what never appears in output, in which forms, and what is out 
 | CPF, CNPJ, e-mail addresses, phone numbers of anybody | as they are usually written, with valid check digits where there is no punctuation | names of people that no personal member held: nothing tells them from other words |
 | control characters, bidi overrides, lone surrogates | all: they show as escapes | new lines and tabs |
 
+A value hides what is printed and written from then on. Before the files of a run are written, all that was redacted
+when less was known is redacted once more (`second_pass`), by what any process of the run has learned.
+
 Pure: no I/O, no clock. Read `redactor` first, then `engine`; the other modules answer one question each: `encodings`
 (how a value may be written), `spellings` (where it stands), `masks` (what looks personal, and what
 is shown instead), `bodies` (which member a text belongs to), `http_parts` (addresses and headers).
