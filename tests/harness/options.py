@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from environments.profiles.profile import Profile
@@ -12,7 +14,11 @@ _REFUSED = {
     "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
     "xmlpath": "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR",
+    "debug": "--debug writes tokens and codes to a file; leave it out",
+    "pastebin": "--pastebin publishes what is printed before it is redacted; leave it out",
 }
+_TRACING = ("PYTEST_DEBUG", "EXECNET_DEBUG")
+"""Variables with which pytest and execnet write down what passes through them, tokens and codes included."""
 EXPLAINING = ("help", "markers")
 """With these pytest collects no tests."""
 SHOWING = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
@@ -40,6 +46,8 @@ def refuse_options(config: pytest.Config) -> None:
     for name, why in _REFUSED.items():
         if config.getoption(name, None):
             raise pytest.UsageError(why)
+    for name in filter(os.environ.get, _TRACING):
+        raise pytest.UsageError(f"{name} has tokens and codes written down; unset it")
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
         raise pytest.UsageError(
             "--setup-only sends requests and judges no answer; use --plan to see what would be sent"

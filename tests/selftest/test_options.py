@@ -72,6 +72,24 @@ def test_an_option_that_goes_past_the_report_is_refused(option, line, given, ser
     assert not result.folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "variables", "line"),
+    [
+        ("--debug={}/debug.log", {}, "--debug writes tokens and codes to a file; leave it out"),
+        ("--pastebin=all", {}, "--pastebin publishes what is printed before it is redacted; leave it out"),
+        ("-q", {"PYTEST_DEBUG": "1"}, "PYTEST_DEBUG has tokens and codes written down; unset it"),
+        ("-n2", {"EXECNET_DEBUG": "1"}, "EXECNET_DEBUG has tokens and codes written down; unset it"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_keeps_texts_from_the_redaction_is_refused(option, variables, line, service, tmp_path):
+    """Before a token is read; what pytest says of its trace stands beside the line."""
+    result = run(write_profile(tmp_path, service.base_url), option.format(tmp_path), **variables)
+
+    assert (result.status, service.seen) == (4, [])
+    assert f"ERROR: {line}" in result.output.splitlines()
+
+
 def test_an_option_of_the_ini_file_is_refused(service, tmp_path):
     """What a project adds to every command line counts as given."""
     plugins = "--import-mode=importlib --disable-plugin-autoload -p pytest_base_url.plugin"
