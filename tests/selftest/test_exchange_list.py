@@ -1,6 +1,7 @@
 """The exchanges on the page: the deviation is marked where it stands, and what many have alike is shown once."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,36 @@ class TestTheMark:
         exchange = answer("executePix", {"code": 1, "trace": "Traceback (most recent call last):"}, status=500)
 
         assert marked("executePix.stackTrace", exchange).startswith('"trace": "Traceback')
+
+
+class TestText:
+    @staticmethod
+    def shown(body):
+        """The HTML of a body."""
+        pieces = message("200", {"headers": [], "body": body}, [], HeaderSets([])).body
+        return "\n".join(piece.indent + piece.html for piece in pieces)
+
+    @pytest.mark.parametrize(
+        "body", ['{"a": 1,}', "[1, 2", '{"a":1}{"b":2}', "a=1&b=2\n\n  c", "{'a': 1}", '{"a": 1.}']
+    )
+    def test_what_is_not_json(self, body):
+        """Malformed JSON and any other text stays as it is."""
+        assert unescape(self.shown(body)) == body
+
+    def test_markup(self):
+        """Markup in names and values is text."""
+        body = '{"<b>x</b>": "</pre><script>", "&lt;": ["<", {"</details>": null}]}'
+        text = self.shown(body)
+
+        assert set(re.findall(r"</?(\w+)", text)) == {"b", "i", "em"}
+        assert "".join(unescape(re.sub("<[^>]*>", "", text)).split()) == "".join(body.split())
+
+    def test_tokens(self):
+        """Names, texts and other values are told apart by elements, not by colour alone."""
+        assert self.shown('{"a": "b", "c": 1E5}').split("\n")[1:3] == [
+            '  <b>"a"</b>: <i>"b"</i>,',
+            '  <b>"c"</b>: <em>1E5</em>',
+        ]
 
 
 def seen(number, *, headers=(), body='{"code": 0}', curl="curl"):

@@ -17,6 +17,7 @@ from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
 from reports.html import requirements_from, summary_html
 from reports.page import exchange_list
+from reports.page.exchange_list import LINKED
 from reports.page.figures import tile
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
@@ -138,6 +139,18 @@ class TestWhatIsShownIsText:
 
         assert len(head) == len(row)
         assert row[3] == '<td class="col-testId">x<wbr>[&lt;img&gt;]</td>'
+
+    def test_many_exchanges_of_a_test(self, run):
+        """A test that cites thousands of exchanges links the first ones."""
+        add(run, DIGIT, Verdict.FAIL, "digit is missing", range(1, 100))
+        report, row = SimpleNamespace(nodeid="x", when="call", outcome="failed"), ["r", "t", "d", "l"]
+        hooks = HtmlPage(run, Path("report.html"))
+        hooks._tests["x"] = run.results[0]
+
+        hooks.pytest_html_results_table_row(report, row)
+
+        assert row[-1].count("<a ") == LINKED
+        assert row[-1].endswith(f" and {99 - LINKED} more</td>")
 
 
 class TestTheFirstMinute:
