@@ -103,6 +103,10 @@ class TestTheMark:
 
         assert marked("executePix.digit.type", answer("executePix", body)) == '"digit": 9'
 
+    def test_no_spot(self):
+        """What no line of a body shows is marked at its start: redaction may have hidden it."""
+        assert marked("executePix.json.unique", execution()) == "{"
+
     def test_trace_within_json(self):
         """A stack trace is marked in the member that holds it."""
         exchange = answer("executePix", {"code": 1, "trace": "Traceback (most recent call last):"}, status=500)
@@ -160,6 +164,15 @@ class TestWhatIsShownWhole:
         numbers = [one["number"] for one in found]
         assert numbers[:4] == [700, 701, 702, 703]
         assert numbers[exchange_list.LINKED :] == [600, *range(712, 800), *range(1, exchange_list.WHOLE + 1)]
+
+    def test_each_requirement(self):
+        """Each requirement that deviates shows an exchange before one of them shows many."""
+        exchanges = {number: seen(number) for number in range(1, 100)}
+        one, other = {"exchanges": [*range(1, 50)]}, {"exchanges": [*range(50, 99)]}
+
+        found = exchange_list._by_weight(exchanges, [one, other], [one, other])
+
+        assert [each["number"] for each in found][:6] == [1, 2, 3, 50, 51, 52]
 
     def test_room(self, monkeypatch):
         """The page takes as many as it has room for."""
