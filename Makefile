@@ -3,7 +3,7 @@ ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: conformance test quick fast lint messages proof bench witnesses
+.PHONY: conformance test quick fast lint messages proof bench witnesses screenshots
 
 # One conformance run.
 conformance: .venv/ready
@@ -45,6 +45,10 @@ witnesses: .venv/witnesses/ready
 # Every service of the proof, and every requirement selected alone. `make test` tries a few services of each sort.
 proof: .venv/ready
 	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py -n 2 --dist=worksteal
+
+# The pictures of the report in docs/screenshots/. Needs Chromium.
+screenshots: .venv/ready
+	$(BIN)/python -m tests.selftest.screenshots
 
 # How long the default run takes beside `st run` on the same schema, service and machine, and beside a plain replay.
 # One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5 --parallel 1 4"; OPTIONS=--help lists them.

@@ -37,7 +37,8 @@ PRIVATE_IDIOM = re.compile(
 """Words that make a reader stop, where plain ones exist: expected, unknown, undocumented, requirement, invalid."""
 WRITTEN = (
     "*.md",
-    "docs/**/*.*",
+    "docs/**/*.md",
+    "docs/**/*.yml",
     "spec/**/*.*",
     "environments/**/*.*",
     "reports/*.py",
