@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--compare-with", metavar="PATH", help="the conformance.json of a run to compare with, or its folder"
     )
+    group.addoption("--report-language", metavar="TAG", help="the language of report.html: en, or pt-BR")
     group.addoption("--seed", type=seed, metavar="N", help="repeat the generated traffic of the run that reported N")
     group.addoption("--examples", type=examples, metavar="N", help="generated requests for each operation and phase")
     parallel = partial(whole_number, option="--parallel", least=1, most=64)

@@ -201,6 +201,7 @@ class Profile:
     limits: Limits = field(default_factory=Limits)
     fail_on: frozenset[str] = frozenset({"documented", "robustness"})
     min_coverage: float | None = None
+    language: str = "en"
     known_failures: tuple[KnownFailure, ...] = ()
 
 

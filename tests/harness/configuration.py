@@ -20,7 +20,7 @@ from reports.writing import RUNS
 from tests.harness.controller import open_controller
 from tests.harness.feedback import Feedback
 from tests.harness.interruption import Interruption
-from tests.harness.options import EXPLAINING, SHOWING, is_any_given, refuse_options
+from tests.harness.options import EXPLAINING, SHOWING, is_any_given, language_of, refuse_options
 from tests.harness.selection import ROOT, only_selftests, selection
 from tests.harness.session import SESSION
 from tests.harness.worker import open_worker
@@ -55,7 +55,8 @@ def _profile(config: pytest.Config) -> Profile:
     base_url = config.getoption("base_url", None) or None
     profile = load(config.getoption("environment"), folder=ROOT / "environments", base_url=base_url)
     parallel = config.getoption("parallel") or profile.limits.parallel
-    return replace(profile, limits=replace(profile.limits, parallel=parallel))
+    language = language_of(config, profile)
+    return replace(profile, limits=replace(profile.limits, parallel=parallel), language=language)
 
 
 def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:

@@ -1,14 +1,17 @@
 """Every catalogue has all that the suite can say, and nothing else; and a sentence is recognised or left alone."""
 
 import re
+from pathlib import Path
 
 import pytest
 from babel.messages.plurals import get_plural
 
+import environments.profiles.profile
 from reports.languages.language import Language, catalogue_of, catalogues, known_languages, language
 from reports.languages.refreshing import english_of, missing, refresh, unused
 from reports.languages.sentences import Template
-from spec.requirements import ledger
+from spec.requirements import ledger, read_yaml
+from tests.selftest.services.running import run, write_profile
 
 TAGS = tuple(catalogues())
 PORTUGUESE = "pt-BR"
@@ -25,6 +28,7 @@ SAMPLES = {
 }
 """What placeholders of these names may hold; any other one holds SENTENCE."""
 SENTENCE = "status 404"
+PROFILE_SCHEMA = read_yaml(Path(environments.profiles.profile.__file__).with_name("profile.yaml"))
 
 
 def said(text):
@@ -165,6 +169,25 @@ def test_every_language_is_known_by_its_tag():
     assert isinstance(language("en"), Language)
     with pytest.raises(KeyError):
         language("fr")
+
+
+@pytest.mark.parametrize("tag", ["fr", "pt_BR", "PT-br"])
+def test_an_unknown_language_is_refused(tag, tmp_path):
+    """One line that names the known ones, and exit status 4, before anything is sent."""
+    result = run(write_profile(tmp_path, "embedded", auth=None), f"--report-language={tag}")
+
+    assert result.status == 4
+    assert result.output.strip() == f"ERROR: --report-language: expected en or pt-BR, got '{tag}'"
+
+
+def test_an_unknown_language_of_the_profile_is_refused(tmp_path):
+    """The profile knows the same languages."""
+    profile = write_profile(tmp_path, "embedded", auth=None, language="de")
+    result = run(profile)
+
+    assert result.status == 4
+    assert result.output.strip() == f"ERROR: {profile}: language: unknown value; expected one of en, pt-BR"
+    assert known_languages() == PROFILE_SCHEMA["properties"]["language"]["enum"]
 
 
 def test_a_new_text_gets_an_entry_and_an_old_one_becomes_obsolete(tmp_path):
