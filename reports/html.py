@@ -48,7 +48,9 @@ def summary_html(run: Run, requirements: str = "", tests: Mapping[str, Sequence[
     parts = {**_first_screen(run, document), **_findings_of(document), **_by_requirement(run, document)}
     parts |= {**exchange_list(run, document), "requirements": requirements, "tests": tests or {}}
     parts |= latency_plot(document) | timeline_plot(document)
-    return visible(template("report.html").render(document=document, title=page_title(run), **parts))
+    return visible(
+        template("report.html", run.profile.language).render(document=document, title=page_title(run), **parts)
+    )
 
 
 def page_title(run: Run) -> str:

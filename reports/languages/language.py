@@ -29,6 +29,10 @@ class Language:
         """A sentence of the suite in this language; None where it is not recognised."""
         return text
 
+    def names(self, text: str) -> str | None:
+        """Names that a service gave, in a list of ours; None where it is no such list."""
+        return text
+
     def gettext(self, text: str) -> str:
         """Text of a template; in English where it has no translation."""
         return text
@@ -56,7 +60,12 @@ class Translated(Language):
         self._sentences = Sentences(templates, self._form_for, get_decimal_symbol(locale))
 
     def sentence(self, text: str) -> str | None:
-        return self._sentences.translated(text) if text else text
+        bare = text.strip()
+        found = self._sentences.translated(bare) if bare else ""
+        return None if found is None else text.replace(bare, found, 1) if bare else text
+
+    def names(self, text: str) -> str | None:
+        return self._sentences.names(text)
 
     def gettext(self, text: str) -> str:
         return self._texts.get((text, ""), (text,))[0]

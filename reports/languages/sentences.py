@@ -30,7 +30,7 @@ _FITTING = {
     NUMBER: re.compile("[0-9]{1,18}"),
     "text": re.compile(".+", re.DOTALL),
     "media": re.compile(r"[1-5][0-9]{2} [\w.+-]+/[\w.+-]+"),
-    "quoted": re.compile(r"'[^']*'|\"[^\"]*\""),
+    "quoted": re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""),
 }
 """What placeholders of these names hold. It stays as it is."""
 Choose = Callable[[int], int]

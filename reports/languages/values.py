@@ -8,10 +8,11 @@ from functools import cache
 from spec.interface import KEY_TYPES, operations
 from spec.requirements import ledger
 
-_DECIMAL = re.compile(r"\d+\.\d+")
+_DECIMAL = re.compile(r"\d+\.\d+(?: m?s)?")
 _VALUE = re.compile(
     r"""
     [-+]?\d+(?:[.,:/-]\d+)*%?                 # a number, a date, a time
+    | \d+(?:\.\d+)?\ m?s                      # a duration
     | \d+(?:-\d+)+T[\d:.]+(?:Z|[+-][\d:]+)     # a moment
     | [1-5]\d\d\ [\w.+-]+/[\w.+-]+            # a status and a media type
     | (?:GET|POST|PUT|PATCH|DELETE)\ /\S*     # a request
@@ -24,6 +25,7 @@ _VALUE = re.compile(
     | [A-Z]\w*(?:-[A-Z]\w*)+                  # Content-Type
     | <[^<>]{1,60}>                           # what stands for a redacted value
     | \{\w+\}                                 # a path parameter
+    | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*"   # what is quoted
     """,
     re.VERBOSE,
 )

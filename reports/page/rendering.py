@@ -10,6 +10,9 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from reports.languages.language import ENGLISH, language
+from reports.page.speaking import speak
+
 TEMPLATES = Path(__file__).parents[1] / "templates"
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
@@ -19,21 +22,21 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def frame(table_script: str) -> Template:
+def frame(table_script: str, language_tag: str = ENGLISH) -> Template:
     """The whole page around our part, which pytest-html fills in; `table_script` draws its table of tests.
 
     The policy of the page permits the two scripts by their digests, and fetches nothing: markup that came through
     in spite of all escaping would neither run nor reach another machine.
     """
-    scripts = [template("report.js").render(), table_script]
+    scripts = [template("report.js", language_tag).render(), table_script]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}"
-    return _environment().get_template("frame.html", globals={"scripts": scripts, "policy": policy})
+    return _environment(language_tag).get_template("frame.html", globals={"scripts": scripts, "policy": policy})
 
 
-def template(name: str) -> Template:
-    """A template of the page. Raises jinja2.TemplateNotFound."""
-    return _environment().get_template(name)
+def template(name: str, language_tag: str = ENGLISH) -> Template:
+    """A template of the page in a language. Raises jinja2.TemplateNotFound."""
+    return _environment(language_tag).get_template(name)
 
 
 def _digest(script: str) -> str:
@@ -41,11 +44,13 @@ def _digest(script: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    return Environment(
+def _environment(language_tag: str) -> Environment:
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    speak(environment, language(language_tag))
+    return environment

@@ -15,6 +15,7 @@ from pytest_html.basereport import BaseReport
 
 from reports.handover import unpacked
 from reports.html import page_title, requirements_from, summary_html
+from reports.languages.language import language
 from reports.page.exchange_list import LINKED
 from reports.page.rendering import frame, visible
 from reports.run import Run
@@ -31,6 +32,9 @@ COLUMNS = (
 )
 """The columns that sort: the name that pytest-html takes from the class of their cells, and the heading."""
 
+LAST = "Exchanges"
+"""The heading of the last column."""
+
 
 class HtmlPage:
     """What pytest-html calls while it makes its page."""
@@ -42,6 +46,7 @@ class HtmlPage:
         self._anchors: dict[str, str] = {}
         self._placed: set[str] = set()
         self._page: Any = None
+        self._language = language(run.profile.language)
 
     def pytest_html_report_title(self, report: Any) -> None:
         """Keep the page, whose title needs the verdict; empty its environment, which has variables of the CI."""
@@ -56,7 +61,8 @@ class HtmlPage:
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """A button in each heading that sorts, so that a keyboard sorts, too."""
-        cells[:] = [*(HEADING.format(*column) for column in COLUMNS), '<th scope="col">Exchanges</th>']
+        say = self._language.gettext
+        cells[:] = [*(HEADING.format(name, say(title)) for name, title in COLUMNS), f'<th scope="col">{say(LAST)}</th>']
 
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Requirement, verdict and evidence of a test; pytest-html does not escape test ids."""
@@ -67,11 +73,11 @@ class HtmlPage:
         cells[1] = f'<td class="col-testId"{self._anchor(report)}>{test_id}</td>'
         cells[1:1] = [
             f'<td class="col-requirement"><a href="#{row_id}">{row_id.replace(".", ".<wbr>")}</a></td>',
-            f'<td class="col-verdict">{verdict}</td>',
+            f'<td class="col-verdict">{self._language.sentence(verdict) or verdict}</td>',
         ]
         shown = [number for number in numbers if number in self.run.exchanges]
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in shown[:LINKED]]
-        more = [f"and {len(shown) - LINKED} more"] * (len(shown) > LINKED)
+        more = [self._language.sentence(f"and {len(shown) - LINKED} more") or ""] * (len(shown) > LINKED)
         cells[-1] = f'<td class="col-links">{" ".join(links + more)}</td>'
 
     def redact_again(self, again: Callable[[str], str]) -> None:
@@ -81,6 +87,11 @@ class HtmlPage:
             shown = unescape(test["log"])
             redacted = again(shown)
             test["log"] = test["log"] if redacted == shown else escape(redacted)
+
+    def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
+        """Why a test was skipped, without the place of the skip on this machine."""
+        if isinstance(report.longrepr, tuple):
+            data[:] = [escape(str(report.longrepr[-1]).partition(": ")[2])]
 
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
@@ -95,7 +106,7 @@ class HtmlPage:
         script = (files("pytest_html") / "resources" / "app.js").read_text("utf-8")
         for plugin in session.config.pluginmanager.get_plugins():
             if isinstance(plugin, BaseReport):
-                plugin._template = frame(script)
+                plugin._template = frame(script, self.run.profile.language)
 
     def _anchor(self, report: Any) -> str:
         """The id of a row. pytest-html leaves a set-up and a teardown out that passed; only the first row has the id."""

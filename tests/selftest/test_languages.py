@@ -16,7 +16,7 @@ from tests.selftest.services.running import run, write_profile
 TAGS = tuple(catalogues())
 PORTUGUESE = "pt-BR"
 CATALOGUES = {tag: catalogue_of(file) for tag, file in catalogues().items()}
-NAMES = re.compile(r"(?<!\{)\{(\w*)\}")
+NAMES = re.compile(r"(?<!\{)\{(\w*)\}|%\((\w+)\)s")
 SAMPLES = {
     "n": "7",
     "code": "executePix",

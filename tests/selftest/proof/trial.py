@@ -67,6 +67,17 @@ class _Capture:
         self.run = reporter.run if reporter else None
 
 
+def run_of(*arguments: str) -> tuple[int, Run]:
+    """A run of the suite in this process: its exit status and its model. Raises RuntimeError where there is none."""
+    capture = _Capture()
+    options = ["-o", f"addopts={ADDOPTS}", "--capture=no"]
+    options += [part for name in _OFF for part in ("-p", f"no:{name}")]
+    status = pytest.main([*options, *arguments, str(CONFORMANCE)], plugins=[capture])
+    if capture.run is None:
+        raise RuntimeError(f"the run ended with {status!r} and no verdict")
+    return int(status), capture.run
+
+
 def try_service(service: Service, *arguments: str, environment: str = "sandbox") -> Trial:
     """Run the targeted tests against the service. Raises RuntimeError if the run gave no verdict."""
     with getattr(service, "SERVER", Server)(service) as server:
@@ -75,18 +86,12 @@ def try_service(service: Service, *arguments: str, environment: str = "sandbox")
 
 def try_target(base_url: str, token: str, *arguments: str, environment: str = "sandbox") -> Trial:
     """Run the targeted tests against an address. Raises RuntimeError if the run gave no verdict."""
-    capture = _Capture()
     os.environ |= {"PIX_SANDBOX_TOKEN": token, "PIX_TOKEN": token}
-    options = ["-o", f"addopts={ADDOPTS}", "--no-report", "--capture=no", "-m", "not property"]
-    options += [part for name in _OFF for part in ("-p", f"no:{name}")]
     target = [f"--base-url={base_url}", f"--environment={environment}"]
-    status = pytest.main([*options, *target, *arguments, str(CONFORMANCE)], plugins=[capture])
-    if capture.run is None:
-        raise RuntimeError(f"the run ended with {status!r} and no verdict")
-    run = capture.run
+    status, run = run_of("--no-report", "-m", "not property", *target, *arguments)
     rows = {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
     document = document_of(run)
     if invalid := problems(document):
         raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
     said = {"findings": tuple(document["findings"]), "notes": tuple(document["notes"])}
-    return Trial(int(status), rows, run.requests, tuple(run.errors), left=tuple(run.not_cleaned_up_in_words), **said)
+    return Trial(status, rows, run.requests, tuple(run.errors), left=tuple(run.not_cleaned_up_in_words), **said)

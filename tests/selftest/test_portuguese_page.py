@@ -1,0 +1,213 @@
+"""report.html in Portuguese: every text of it is Portuguese, a value, or marked as English."""
+
+import json
+import os
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from jinja2 import Environment
+
+import tests.selftest.proof.borderline
+import tests.selftest.proof.mutants
+import tests.selftest.proof.variants  # noqa: F401 - registers its services
+from environments.profiles.loading import load
+from environments.sandbox import Server, Service
+from reports.conformance_json import document_of
+from reports.handover import Note, NoteKind, Observation, outcome_unknown
+from reports.html import summary_html
+from reports.languages.values import is_value
+from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
+from reports.page.speaking import OF_THE_SERVICE
+from reports.run import Run
+from reports.verdicts import RequirementResult, Verdict
+from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS
+from tests.selftest.proof.trial import run_of
+from tests.selftest.services.running import run as run_pytest
+from tests.selftest.services.running import write_profile
+
+REPOSITORY = Path(__file__).parents[2]
+PORTUGUESE = "pt-BR"
+_VOID = frozenset({"br", "wbr", "input", "meta", "link", "img", "line", "path", "circle"})
+_CODE = frozenset({"code", "pre", "script", "style"})
+_SAID = ("aria-label", "title", "placeholder", "alt", "data-said", "data-done", "data-name")
+UNANSWERED = "an execution was sent and not answered; it is never sent again: look the transfer up"
+_LETTERS = re.compile("[a-z]{2}")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_ALIKE = frozenset({"array", "code", "commit", "Endpoints", "envelope", "item", "ms", "status", "string", "token"})
+
+
+class Texts(HTMLParser):
+    """The texts that people read on a page, code apart, and what is marked as English."""
+
+    def __init__(self, source):
+        super().__init__()
+        self._open, self.texts, self.english = [], [], []
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        known = dict(attrs)
+        self.texts += [known[name] for name in _SAID if known.get(name)]
+        if tag not in _VOID:
+            self._open.append((tag, known.get("lang") == "en"))
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        text = " ".join(data.split())
+        if not text or _CODE & {tag for tag, _ in self._open}:
+            return
+        marked = any(english for _, english in self._open)
+        (self.english if marked else self.texts).append(text)
+
+
+def page_of(run, language):
+    """The page of a run in a language."""
+    return Texts(summary_html(replace(run, profile=replace(run.profile, language=language))))
+
+
+def left_in_english(run):
+    """The texts that are the same on both pages and read like words, and those that are marked as English."""
+    english, portuguese = page_of(run, "en"), page_of(run, PORTUGUESE)
+    same = set(portuguese.texts) & set(english.texts) - _of_others(run)
+    return [text for text in sorted(same) if not _is_the_same(text)] + portuguese.english
+
+
+def _of_others(run):
+    """Texts that the profile and the service wrote."""
+    document = document_of(run)
+    versions = {f"{seen['header']}: {seen['value']}" for seen in document["provenance"]["service_version"]}
+    observed = {seen["value"] for seen in document["observations"] if seen["id"] in OF_THE_SERVICE}
+    names = {one["got"] for one in document["requirements"] if re.fullmatch("[A-Z][a-z]+", one.get("got", ""))}
+    return {f"{run.profile.name}, {run.base_url}", document["selection"]} | versions | observed | names
+
+
+def _is_the_same(text):
+    """Whether every word of a text is the same in both languages: a value, or spelled alike."""
+    words = (word.strip(".,;:()") for word in _QUOTED.sub("", text).split())
+    return text.startswith("#") or all(word in _ALIKE or is_value(word) or not _LETTERS.search(word) for word in words)
+
+
+SANDBOX = load("sandbox", folder=REPOSITORY / "environments")
+IN_ENGLISH = ("overview.html",)
+"""Templates of other pages than report.html."""
+TEMPLATES = [file for file in sorted(TEMPLATES_FOLDER.glob("*.html")) if file.name not in IN_ENGLISH]
+SPECIMENS = (
+    "AnOldBankBehindSoap", "DeletionEnvelopeCodeAsNull", "EveryOperationDropsForMissingToken", "EveryKeyWaitsWithAFlag",
+    "ExecutionOfCPFNeedsNoToken", "ExecutionsHaveAnEnvelopeWithMore", "KeysArePublic", "NoBodies", "RegisterOnly",
+    "RegistrationNeedsFrom", "TheKindUsedIsNeverPhone",
+)  # fmt: skip
+"""Services with faults of every sort, and lawful ones that leave much untested."""
+EVERY = {**MUTANTS.specimens, **VARIANTS.specimens, **BORDERLINE.specimens}
+
+
+@pytest.fixture
+def tried(tmp_path):
+    """Runs the suite against a service, with all evidence, and gives the model of the run."""
+
+    def run_against(service, *arguments):
+        with getattr(service, "SERVER", Server)(service) as server:
+            os.environ |= {"PIX_SANDBOX_TOKEN": service.token, "PIX_TOKEN": service.token}
+            return run_of(f"--report-dir={tmp_path}", f"--base-url={server.base_url}", *arguments)[1]
+
+    return run_against
+
+
+def test_a_conformant_run_is_told_in_portuguese(tried):
+    """Nothing on the page of the sandbox is left in English, generated traffic included."""
+    assert left_in_english(tried(Service())) == []
+
+
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_failures_are_told_in_portuguese(name, tried):
+    """Nor is anything that the suite says of services that break or leave out something."""
+    assert left_in_english(tried(EVERY[name].make(), "-m", "not property")) == []
+
+
+def test_what_is_not_recognised_is_shown_in_english():
+    """A sentence that the catalogue does not know is there as it was written, and marked as English; nothing of it is
+    translated, and what the operator and the service wrote is not taken for a sentence."""
+    run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+    run.selected |= {"executePix.status", "executePix.status.values"}
+    odd = "expected status 200, got <b>the unexpected</b>"
+    run.results.append(RequirementResult("executePix.status", Verdict.FAIL, odd))
+    run.results.append(RequirementResult("executePix.status.values", Verdict.OBSERVED, "missing, text"))
+    run.observations.append(Observation("executePix.status.values", "missing, text", ()))
+    page = page_of(run, PORTUGUESE)
+
+    assert set(page.english) == {odd}
+    assert "missing, text" in page.texts
+
+
+def test_every_note_is_told_in_portuguese():
+    """Notes stand first, and say what to do."""
+    notes = {
+        NoteKind.OUTCOME_UNKNOWN: outcome_unknown("exchange 7", UNANSWERED).text,
+        NoteKind.SET_UP: "the gateway refuses the client certificate: check tls.client_cert and tls.client_key",
+        NoteKind.CUT: "limits.requests (5) is spent: not all requests to executePix were sent; raise it",
+    }
+    run = Run(SANDBOX, "http://127.0.0.1:1", said=[Note(kind, text) for kind, text in notes.items()], interrupted=True)
+    run.unreachable = "the connection is refused"
+
+    assert left_in_english(run) == []
+    assert not set(notes.values()) & set(page_of(run, PORTUGUESE).texts)
+
+
+def test_the_whole_page_is_in_portuguese(tmp_path):
+    """The frame says its language, and the table of tests has its outcomes and its logs in it; the files for programs
+    and the terminal are in English."""
+    profile = write_profile(tmp_path, "embedded", auth=None, language=PORTUGUESE, allow=["read"])
+    result = run_pytest(profile, "-k", "listAccounts or executePix.status", "--no-header")
+    page = (tmp_path / "report" / "report.html").read_text("utf-8")
+    data = json.loads(unescape(re.search(r'data-jsonblob="([^"]*)"', page)[1]))
+    tests = [test for tests in data["tests"].values() for test in tests]
+
+    assert '<html lang="pt-BR">' in page
+    assert "<title>Conformidade Pix: profile: " in page
+    assert {test["resultsTableRow"][0].split(">")[1].split("<")[0] for test in tests} == {"Passou", "Pulado"}
+    assert {test["result"] for test in tests} == {"Passed", "Skipped"}
+    assert any(test["log"].endswith("precisa de execute em allow") for test in tests)
+    assert 'lang="en"' not in page
+    assert "testable documented requirements tested" in result.output
+    assert result.document["headline"].startswith(("CONFORMANT", "INCOMPLETE"))
+
+
+_TAG = re.compile(r"<[^>]*>|data-[a-z]+=\"[a-z]*\"")
+_ATTRIBUTE = re.compile(rf"(?:{'|'.join(_SAID)})=\"([^\"]*)\"")
+_NO_WORDS = {"SHA-256", "SHA256SUMS", "allow", "ms", "s", "class", "failure", "open", "cited", "disabled"}
+
+
+def unmarked(source):
+    """The texts of a template that are in no {% trans %}, and the texts in its expressions that are in no _()."""
+    tokens = [token[1:] for token in Environment().lex(source) if token[1] not in ("whitespace", "comment")]
+    marked, plain, found = False, "", []
+    for at, (kind, value) in enumerate(tokens):
+        if kind == "name" and tokens[at - 1][0] == "block_begin" and value in ("trans", "endtrans"):
+            marked = value == "trans"
+        plain += value if kind == "data" and not marked else ""
+        if kind == "string" and " " in value and [text for _, text in tokens[at - 2 : at]] != ["_", "("]:
+            found.append(value)
+    found += [*_TAG.sub("\n", plain).split("\n"), *_ATTRIBUTE.findall(plain)]
+    return [text for text in found if not text.startswith("#")]
+
+
+@pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
+def test_every_text_of_a_template_is_marked(file):
+    """What a template says itself is within {% trans %} or _(), and the sentences that it shows pass the filter said."""
+    found = unmarked(file.read_text("utf-8"))
+
+    assert [text for text in found if set(re.findall(r"[A-Za-z][\w-]*", text)) - _NO_WORDS] == []
+
+
+def test_an_unmarked_text_is_found():
+    """In a text, in an attribute, and in an expression."""
+    template = (
+        """<p title="One word">{{ _("two words") }} {% trans %}three words{% endtrans %} {{ "four words" }} five</p>"""
+    )
+
+    assert [text.strip() for text in unmarked(template) if text.strip()] == ['"four words"', "five", "One word"]
