@@ -190,16 +190,16 @@ class Wire(HTTPAdapter):
                 through = settings.proxy and failure.kind is not FailureKind.TLS
                 return Handshake(NO_PROXY if through else failure.message)
 
-    def close_idle(self) -> None:
-        """Close the connections that no request goes over at the moment."""
-        for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in manager.pools.keys():  # noqa: SIM118 - it cannot be iterated over, for it is locked
-                manager.pools[key].close_idle()
+    @property
+    def closes_soon(self) -> bool:
+        """Whether the service has closed a kept connection right after an answer, and did not say that it would."""
+        pools = self.poolmanager.pools
+        return any(pools[key].closes_soon for key in pools.keys())  # noqa: SIM118 - it cannot be iterated over
 
-    def attempt(self, request: requests.PreparedRequest) -> Result:
-        """Send once."""
+    def attempt(self, request: requests.PreparedRequest, *, afresh: bool = False) -> Result:
+        """Send once; `afresh` over a connection that carried no other request."""
         settings = self._settings
-        with Deadline(settings.timeout_s, settings.timer) as deadline:
+        with Deadline(settings.timeout_s, settings.timer, afresh=afresh) as deadline:
             try:
                 raw = super().send(
                     request, stream=True, timeout=self._timeouts, verify=settings.verify, proxies=self._proxies

@@ -1,17 +1,18 @@
 """Which connection a request goes over.
 
-Requests share kept connections. The first transaction code of a process gets a fresh one for each send. A later code
-goes over the connection that carried an answer just before, since a service may answer differently on a known one.
-After one failure there, every code gets a fresh connection again.
+Requests share kept connections. A service may close one at any time; what is lost by that is sent again, over a fresh
+one. A request that may move money is not sent again, so it always has a fresh one. Of transaction codes only the
+first one of a process always does: a later one goes over the connection that carried an answer just before, since a
+service may answer differently on a known one. After one failure there, or once the service was seen to close a kept
+connection right after an answer, every code has a fresh connection.
 
-A service may take few connections: once one was lost, those that are kept are closed before a fresh one is opened.
+A service may take few connections: a fresh one takes the place of a kept one that no request goes over.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from contextlib import closing
 from dataclasses import replace
 
 import requests
@@ -24,9 +25,6 @@ from spec.exchange import Failure, FailureKind, Response
 
 _SETTLES_S = 0.005
 """A service that closes a connection after an answer has done so by then, and the connection is seen to be closed."""
-_SEEN_TO_CLOSE_S = 0.1
-"""A service sees by then that a connection was closed."""
-_LOST = (FailureKind.DROPPED, FailureKind.NO_CONNECTION)
 MOST_KEPT = 100_000_000
 """Bytes of large bodies, compressed, that a process keeps in memory."""
 
@@ -60,30 +58,25 @@ class Connections:
     def __init__(self, settings: WireSettings, parallel: int = 1) -> None:
         self._settings = settings
         self._memory = Memory()
-        self._kept = Wire(settings, parallel)
+        self._wire = Wire(settings, parallel)
         self._keeps_codes = settings.proxy is None  # a proxy may send again what it loses on a connection of its own
         self._first_code = ""
-        self._may_be_few = False
         self._answered_at = float("-inf")
 
-    def attempt(self, request: requests.PreparedRequest, code: str | None) -> Result:
-        """Send once. `code` is the transaction code that the request carries."""
-        raw, result = self._attempt(request, code)
+    def attempt(self, request: requests.PreparedRequest, code: str | None, *, afresh: bool) -> Result:
+        """Send once; `afresh` over a connection that carried no other request. `code` is the transaction code that the
+        request carries: of that it is decided here."""
+        raw, result = self._attempt(request, code, afresh=not self._may_be_kept(code) if code else afresh)
         return raw, self._memory.keep(result)
 
-    def _attempt(self, request: requests.PreparedRequest, code: str | None) -> Result:
-        if code and not self._may_be_kept(code):
+    def _attempt(self, request: requests.PreparedRequest, code: str | None, *, afresh: bool) -> Result:
+        if code and afresh:
             self._first_code = self._first_code or code
-            self._make_room()
-            with closing(Wire(self._settings)) as afresh:
-                return afresh.attempt(request)
-        if code:
+        elif code:
             time.sleep(_SETTLES_S)
-        raw, result = self._kept.attempt(request)
-        if isinstance(result, Failure) and result.kind in _LOST:  # no thread takes it back, so it needs no lock
-            self._may_be_few = True
+        raw, result = self._wire.attempt(request, afresh=afresh)
         self._answered_at = time.monotonic() if raw is not None else float("-inf")
-        if code and isinstance(result, Failure):
+        if code and not afresh and isinstance(result, Failure):
             self._keeps_codes = False
             broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
             result = replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
@@ -91,19 +84,13 @@ class Connections:
 
     def connect(self, base_url: str) -> Handshake:
         """Open a connection and close it, with nothing sent."""
-        return self._kept.connect(base_url)
+        return self._wire.connect(base_url)
 
     def close(self) -> None:
         """Close the connections that are kept, and end the thread that watches them."""
-        self._kept.close()
+        self._wire.close()
         rest()
 
-    def _make_room(self) -> None:
-        """Close the kept connections where the service may take few, and let it see that."""
-        if self._may_be_few:
-            self._kept.close_idle()
-            time.sleep(_SEEN_TO_CLOSE_S)
-
     def _may_be_kept(self, code: str) -> bool:
-        later = self._first_code not in ("", code)
-        return self._keeps_codes and later and time.monotonic() - self._answered_at < KEPT_S
+        later, keeps = self._first_code not in ("", code), self._keeps_codes and not self._wire.closes_soon
+        return keeps and later and time.monotonic() - self._answered_at < KEPT_S

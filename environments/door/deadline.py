@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPResponse, IncompleteRead, parse_headers
-from queue import Empty
 from typing import Any
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -23,16 +22,20 @@ from environments.door.watchdog import Timer, Watch
 _local = threading.local()
 KEPT_S = 3.0
 """A connection that was idle for longer may be closed by now: services keep one for seconds."""
+_SOON_S = 0.5
+"""A connection that was closed sooner after its answer was not idle for too long for the service."""
+_HANGS_UP_S = 0.5
+"""How long a service may take to see that a connection is closed, and to close its end."""
 
 
 class Deadline:
     """Shuts down the socket of this thread's request when `seconds` have passed; `sock` is None until there is one.
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
-    `timer` counts the seconds."""
+    `afresh`: the request goes over a connection that was opened for it. `timer` counts the seconds."""
 
-    def __init__(self, seconds: float, timer: Callable[..., Timer] = Watch) -> None:
-        self.expired = False
+    def __init__(self, seconds: float, timer: Callable[..., Timer] = Watch, *, afresh: bool = False) -> None:
+        self.afresh, self.expired = afresh, False
         self.sending = False
         self.sock: socket.socket | None = None
         self._timer = timer(seconds, self._expire)
@@ -52,8 +55,13 @@ class Deadline:
         _local.deadline = None
 
 
+def _deadline() -> Deadline | None:
+    """The deadline of this thread's request."""
+    return getattr(_local, "deadline", None)
+
+
 def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
-    deadline: Deadline | None = getattr(_local, "deadline", None)
+    deadline = _deadline()
     if deadline is not None and sock is not None:
         deadline.sock = sock
         deadline.sending |= sending
@@ -61,12 +69,29 @@ def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
             _shut_down(sock)
 
 
-def _shut_down(sock: Any) -> None:
+def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
     """Let nobody read or write any more. Not by the method of a TLS socket: what is written next would go in plain text
     if it came before the end of the connection."""
-    inner = sock if isinstance(sock, socket.socket) else sock.socket  # `urllib3` wraps TLS within TLS
     with suppress(OSError):  # the peer has closed it already
-        socket.socket.shutdown(inner, socket.SHUT_RDWR)
+        socket.socket.shutdown(_inner(sock), how)
+
+
+def _inner(sock: Any) -> socket.socket:
+    """The socket below TLS; `urllib3` wraps TLS within TLS."""
+    inner: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
+    return inner
+
+
+def _hang_up(connection: Any) -> None:
+    """Close a connection, and see that the service has closed its end: it may take few at a time."""
+    _shut_down(connection.sock, socket.SHUT_WR)
+    inner, until = _inner(connection.sock), time.monotonic() + _HANGS_UP_S
+    with suppress(OSError):  # the service has reset it, or takes too long
+        while (rest := until - time.monotonic()) > 0:
+            inner.settimeout(rest)
+            if not socket.socket.recv(inner, 65_536):
+                break
+    connection.close()
 
 
 class _WholeLines:
@@ -142,12 +167,18 @@ class _WatchedTlsConnection(_Watched, HTTPSConnection):
 
 
 class _Fresh:
-    """A pool whose connections answered a moment ago, or are new. With several in it, some lie idle for long."""
+    """A pool whose connections answered a moment ago, or are new. With several in it, some lie idle for long.
+    `closes_soon`: the service has closed one right after an answer, and did not say that it would."""
+
+    closes_soon = False
 
     def _get_conn(self, timeout: float | None = None) -> Any:
-        connection = super()._get_conn(timeout)  # type: ignore[misc]
-        if time.monotonic() - connection.answered_at > KEPT_S:
-            connection.close()
+        connection, deadline = super()._get_conn(timeout), _deadline()  # type: ignore[misc]
+        idle_s = time.monotonic() - connection.answered_at
+        if connection.sock is None:  # it is new, or was found closed
+            self.closes_soon |= idle_s < _SOON_S
+        elif idle_s > KEPT_S or (deadline is not None and deadline.afresh):
+            _hang_up(connection)
         return connection
 
     def _put_conn(self, conn: Any) -> None:
@@ -155,14 +186,6 @@ class _Fresh:
         opens no further one. A service may take few."""
         if conn is not None and conn.sock is not None:
             super()._put_conn(conn)  # type: ignore[misc]
-
-    def close_idle(self) -> None:
-        """Close what no request goes over at the moment."""
-        with suppress(Empty):
-            while True:
-                connection = self.pool.get(block=False)  # type: ignore[attr-defined]
-                if connection is not None:
-                    connection.close()
 
 
 class _WatchedPool(_Fresh, HTTPConnectionPool):

@@ -57,7 +57,8 @@ class Sending:
     scheme. `meeting` is with a request that leaves at the same moment. `attempt` sends it once, by the policies around
     one attempt. It sets `departure`, which counts the requests in the order in which they left the process, `raw` and
     `exchange`. `doubted` is an answer that other requests on the wire may have caused, where another one stands by now.
-    `claimed`: room for an execution is taken, and it was not sent yet. `held` is closed when the answer stands.
+    `claimed`: room for an execution is taken, and it was not sent yet. `is_lost`: it was sent, and got no answer.
+    `held` is closed when the answer stands.
     """
 
     request: requests.PreparedRequest
@@ -68,6 +69,7 @@ class Sending:
     departure: int = 0
     held: ExitStack = field(default_factory=ExitStack)
     claimed: bool = False
+    is_lost: bool = False
     raw: requests.Response | None = None
     doubted: Exchange | None = None
     meeting: Meeting | None = None
@@ -98,8 +100,9 @@ class Sending:
         return True
 
     def send_other(self, request: requests.PreparedRequest, intent: Intent) -> Exchange | None:
-        """Send another request, which carries no code, once. None where a limit is spent."""
-        other = Sending(request, intent, self.attempt, with_token=intent.credential == VALID)
+        """Send another request, which carries no code, once; after one that was lost over a fresh connection, too. None
+        where a limit is spent."""
+        other = Sending(request, intent, self.attempt, with_token=intent.credential == VALID, is_lost=self.is_lost)
         return other.exchange if other.send_again() else None
 
     def reproduce(self) -> Exchange | None:

@@ -2,11 +2,15 @@
 
 import socket
 import threading
+import time
+from functools import partial
 
 import pytest
 
-from environments.door.deadline import _WatchedPool
+from environments.door.deadline import _hang_up, _WatchedPool
+from environments.door.retry_policy import RetryPolicy
 from spec.rules import Outcome, judge
+from tests.harness.lanes import Lanes
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.racing import HANGS_S
@@ -145,6 +149,88 @@ def test_a_connection_over_tls_that_is_closed_under_a_code_sends_it_once(lie, tm
     assert not a_run.door.liveness.unreachable
 
 
+# -- what may move money -------------------------------------------------------------------------------------------
+
+
+@served_by(closing.Closes)
+@pytest.mark.parametrize("operation", ["createPix", "transferInternal"])
+def test_what_may_move_money_has_a_fresh_connection(operation, service, a_run):
+    """It is not sent again, so it is not lost on a connection that the service closes meanwhile."""
+    a_run.client.send("listAccounts")
+    a_run.client.send(operation, json={}, valid=True)
+    a_run.client.send("listAccounts")
+    a_run.client.send(operation, json={})
+
+    assert [seen.path for seen in service.seen[2:]] == service.reused
+
+
+class LosesWhatItKeeps(closing.Closes):
+    """Closes each connection when its second request has arrived, without reading that. `together` answers lists."""
+
+    together = threading.Barrier(1)
+
+    def before_a_request(self, connection):
+        return bool(connection.recv(1, socket.MSG_PEEK))
+
+    def answer(self, connection, request):
+        if request.path.endswith("/accounts"):
+            self.together.wait(HANGS_S)
+        super().answer(connection, request)
+
+
+def keeps(service, folder, number):
+    """A run that keeps so many connections."""
+    a_run = Run(service, folder, parallel=number)
+    service.together = threading.Barrier(number)
+    Lanes(a_run.door.in_flight).send_side_by_side([partial(a_run.client.send, "listAccounts")] * number)
+    a_run.door.exchanges.clear()
+    return a_run
+
+
+@served_by(LosesWhatItKeeps)
+@pytest.mark.parametrize("number", [1, 3])
+def test_what_was_lost_is_sent_again_over_a_fresh_connection(number, service, tmp_path):
+    """Also where others are kept: it is not lost in the same way again."""
+    a_run = keeps(service, tmp_path, number)
+    a_run.client.send("getBalance", "a")
+
+    assert [seen.failure is None for seen in a_run.door.exchanges] == [False, True]
+
+
+@served_by(LosesWhatItKeeps)
+def test_what_was_lost_is_reproduced_over_a_fresh_connection(service, tmp_path, monkeypatch):
+    """A request that is sent in place of one that was lost is not lost in the same way."""
+    monkeypatch.setattr(RetryPolicy, "plan_wait", lambda *_, **__: None)
+    a_run, reproduced = keeps(service, tmp_path, 2), []
+    a_run.door.listeners.append(lambda sending: reproduced.append(sending.reproduce()))
+    lost = a_run.client.send("getBalance", "a")
+
+    assert (lost.response, reproduced[0].failure) == (None, None)
+
+
+@served_by(closing.ClosesTheFirst)
+def test_a_service_that_closes_kept_connections_gets_every_code_on_a_fresh_one(service, a_run):
+    """It may close the next one at the moment at which the code is sent."""
+    a_run.secrets.learn("code", *CODES)
+    a_run.client.send("listAccounts")
+    assert service.ended.wait(HANGS_S)
+    executed_after_an_answer(a_run)
+
+    assert (service.executions, service.carried) == (list(CODES), [])
+
+
+@served_by(closing.ClosesTheFirst)
+def test_a_service_that_closes_idle_connections_gets_later_codes_on_kept_ones(service, a_run, monkeypatch):
+    """What was closed a while after its answer says nothing of one that was just used."""
+    monkeypatch.setattr("environments.door.deadline._SOON_S", 0.0)
+    a_run.secrets.learn("code", *CODES)
+    a_run.client.send("listAccounts")
+    assert service.ended.wait(HANGS_S)
+    executed_after_an_answer(a_run)
+
+    assert (service.executions, service.carried) == (list(CODES), list(CODES[1:]))
+
+
 # -- few connections
 
 
@@ -168,38 +254,40 @@ def test_after_a_lost_connection_a_request_goes_over_an_open_one(kept):
     assert pool._get_conn() is connection
 
 
-def test_idle_connections_are_closed_and_the_pool_is_used_on(kept):
-    """A request that is under way, or comes later, is not disturbed."""
-    pool, connection = kept
-    pool.close_idle()
-
-    assert connection.sock is None
-    assert pool._get_conn() is not None
-
-
-class TakesOneAfterTheFirst(Raw):
-    """Closes the first connection at once, and from then on every one that comes while another is open."""
+class TakesOne(Raw):
+    """Closes every connection that comes while another is open. It takes a moment to see that one was closed."""
 
     def __init__(self):
         super().__init__()
-        self.came, self.open, self.is_free = 0, 0, threading.Event()
+        self.open = 0
 
     def _serve(self, connection):
-        self.came += 1
-        self.open += 1
-        super()._serve(connection)
-        self.open -= 1
-        self.is_free.set()
+        with connection.dup():  # it ends with this one
+            self.open += 1
+            super()._serve(connection)
+            time.sleep(0.05)
+            self.open -= 1
 
     def greet(self, connection):
-        return self.came > 1 and self.open == 1
+        return self.open == 1
 
 
-@served_by(TakesOneAfterTheFirst)
-def test_where_connections_may_be_few_a_code_has_the_only_one(service, a_run, monkeypatch):
-    """The kept connection is closed before a fresh one is opened, once a connection was lost."""
+@served_by(TakesOne)
+def test_where_connections_are_few_a_code_has_the_only_one(service, a_run):
+    """The kept connection is closed, and the service has seen that, before a fresh one is opened."""
     a_run.client.send("listAccounts")
-    service.is_free.clear()
-    monkeypatch.setattr("environments.door.connections.time.sleep", lambda _: service.is_free.wait(HANGS_S))
 
     assert a_run.execute(CODE).response.status == 200
+
+
+def test_a_service_that_keeps_its_end_open_is_not_waited_for(monkeypatch):
+    """It may send on what nobody asked for, too."""
+    monkeypatch.setattr("environments.door.deadline._HANGS_UP_S", 0.01)
+    ours, theirs = socket.socketpair()
+    connection = _WatchedPool("bank.example")._get_conn()
+    connection.sock = ours
+    with theirs:
+        theirs.sendall(b"HTTP/1.1 408 Request Timeout")
+        _hang_up(connection)
+
+        assert (connection.sock, theirs.recv(1)) == (None, b"")

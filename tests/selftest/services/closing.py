@@ -1,7 +1,9 @@
 """Services that close a connection which they kept, at whatever moment. `carried` are the real codes that arrived on a
-connection that had carried another request, and `torn` how many requests they did not live to read."""
+connection that had carried another request, `reused` the paths of all that did, and `torn` how many requests they did not
+live to read."""
 
 import socket
+import threading
 import time
 
 from tests.selftest.services.serving import EXECUTION, Raw, is_real, read_request, reset
@@ -13,6 +15,7 @@ class Closes(Raw):
     def __init__(self):
         super().__init__()
         self.carried: list[str] = []
+        self.reused: list[str] = []
         self.torn = 0
 
     def _serve(self, connection):
@@ -21,6 +24,7 @@ class Closes(Raw):
                 answered = 0
                 while not (answered and self.before_a_request(connection)) and (request := read_request(stream)):
                     self.seen.append(request)
+                    self.reused += [request.path] if answered else []
                     if answered and is_real(request.path):
                         self.carried.append(request.path.removeprefix(EXECUTION))
                         if self.instead_of_an_answer(connection):
@@ -44,6 +48,21 @@ class ClosesAtOnce(Closes):
 
     def before_a_request(self, connection):
         return True
+
+
+class ClosesTheFirst(Closes):
+    """Closes the first connection after its answer, and does not say so. `ended` is set when it has done so."""
+
+    def __init__(self):
+        super().__init__()
+        self.ended = threading.Event()
+
+    def before_a_request(self, connection):
+        return not self.ended.is_set()
+
+    def _serve(self, connection):
+        super()._serve(connection)
+        self.ended.set()
 
 
 class ClosesALittleLater(Closes):
