@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from environments.door.budget import Budget
 from environments.door.journal import (
@@ -67,6 +67,15 @@ class ExecutionGuard:
             if not self.is_one_of_two(sending.code):
                 sending.held.enter_context(self._journal.turn())
             self.refuse(sending.code, executes=sending.executes)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Send several codes in one turn. Who is alone on the wire has to have its turn before: the turn may be with
+        another process, which waits for the wire. Where the journal cannot be used, each send says so."""
+        with ExitStack() as held:
+            with suppress(OSError):
+                held.enter_context(self._journal.turn())
+            yield
 
     def refuse(self, code: str, *, executes: bool) -> None:
         """Raises AlreadySentError for a code that was sent, NotSentError for one that is kept back; JournalError."""

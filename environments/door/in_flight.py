@@ -6,8 +6,7 @@ for the gate before the places: who wants to be alone keeps it, so that the plac
 What keeps the threads of the door from waiting for each other in a ring:
 
 - A thread that needs several of these takes them in this order: the turn of the journal, `alone()`, the lock of one
-  policy.
-  The chain of executions alone asks for its turn while it is alone on the wire: no other thread has a code meanwhile.
+  policy. Who has its turn may take it again.
 - A thread that is on the wire waits for no other thread: only for its answer, and for the pace. A request that is to
   leave with another one waits for it before, and not for long.
 - No lock of a policy is held while a request is sent. What has to send and to be undisturbed is alone.

@@ -34,6 +34,7 @@ from spec.exchange import LARGE, Exchange, Failure, FailureKind, Response
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.serving import Raw
+from tests.traffic.executions import execute
 from tests.traffic.registrar import Registrar
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
@@ -252,6 +253,28 @@ def test_two_threads_do_not_both_send_a_code_once_more(locked, meeting, tmp_path
     found = meeting.of(*(lambda: guard.permit_once_more(CODE) for _ in range(2)))
 
     assert found == [True, not locked]
+
+
+def test_nobody_waits_for_a_turn_alone_on_the_wire(service, tmp_path, monkeypatch):
+    """The turn may be with another process, which waits for the wire: a thread has its turn before it is alone."""
+    a_run, asked = Run(service, tmp_path, requests=400, parallel=2), []
+    journal, is_alone = a_run.door.guard._journal, lambda: a_run.door.in_flight.is_alone
+    turn = journal.turn
+    monkeypatch.setattr(journal, "turn", lambda: asked.append((journal._turn.is_locked, is_alone())) or turn())
+    a_run.execute_all(profile_of(tmp_path))
+
+    assert (True, True) in asked  # what follows an execution at once
+    assert (False, False) in asked
+    assert (False, True) not in asked
+
+
+def test_nobody_waits_alone_for_what_another_thread_prepares(service, a_run, tmp_path):
+    """The other one waits for the wire, and neither goes on."""
+    profile, asked = profile_of(tmp_path), []
+    a_run.secrets.learn("code", *profile.transactions.codes)
+    execute(a_run.client, profile, lambda: asked.append(a_run.door.in_flight.is_alone) or [], TOKEN)
+
+    assert (len(service.executions), asked) == (2, [False])
 
 
 # -- secrets ----------------------------------------------------------------------------------------------------

@@ -56,17 +56,24 @@ def execute(
     """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
     and gives their codes: it is called when the supplied codes were sent."""
     found, beside = Executions(missing=NO_CODE), beside or Beside(client)
-    with suppress(UnreachableError), ExitStack() as behind_an_execution:  # what was learned until then is judged
+    behind_an_execution = ExitStack()
+
+    def prepared_apart() -> list[str]:
+        behind_an_execution.close()  # another thread may be preparing them, and wait for the wire
+        return prepared()
+
+    with suppress(UnreachableError), behind_an_execution:  # what was learned until then is judged
         _send_synthetic_code(client, found, beside)
         spends = spending_of(client, profile)
         codes = len(spends.codes) + spends.prepared
         pair: list[str] = []
-        for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared, found)):
+        for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared_apart, found)):
             names = of_code(token, index, codes)
             at_once = _send_refusable(client, code, names[0], found, Beside(client))
             behind_an_execution.close()
             if at_once or any(_send_refusable(client, code, name, found, beside) for name in names[1:]):
                 continue
+            behind_an_execution.enter_context(client.door.guard.turn())
             behind_an_execution.enter_context(client.door.in_flight.alone())
             if was_prepared and index >= codes - 2 and _may_pair(found, beside):
                 pair.append(code)
