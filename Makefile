@@ -33,7 +33,7 @@ messages: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
 	touch $@
 
-# Tools of others that read openapi.yaml. The self-tests that run them are skipped where they are not installed.
+# Tools of others that read openapi.yaml and the outputs. The self-tests that run them are skipped where they are not installed.
 witnesses: .venv/witnesses/ready
 
 .venv/witnesses/ready: tests/selftest/witnesses/package.json .venv/ready
