@@ -98,7 +98,8 @@ def stop_parallel_run(controller: Any, folder: Path) -> None:
         with suppress(ProcessLookupError):  # it has ended
             os.kill(int(worker.stem), signal.SIGTERM)
     time.sleep(_WORKERS_S)
-    controller.shouldstop = controller.shouldstop or "the run was stopped by a signal"
+    stopped_before = getattr(controller, "shouldstop", False)  # it has none before its loop has begun
+    controller.shouldstop = stopped_before or "the run was stopped by a signal"
     controller.worker_wake_up = lambda: None  # the loop looks at shouldstop after a message alone
     controller.queue.put(("wake_up", {}))
 

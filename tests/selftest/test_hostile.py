@@ -5,10 +5,12 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 import pytest
 from junitparser import JUnitXml
 
+from reports.outputs import OUTPUTS, PAGE, SUMS
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, write_profile
 
@@ -98,7 +100,10 @@ def test_reports_are_whole_and_plain(case, ends):
     JUnitXml.fromstring(files["junit.xml"])
     json.loads(files["conformance.json"])
 
-    assert set(files) == {"conformance.json", "junit.xml", "report.html"}
+    json.loads(files["ctrf-report.json"])
+    ElementTree.fromstring(files["conformance-badge.svg"])
+
+    assert set(files) == {*OUTPUTS, PAGE, SUMS}
     assert not [mark for mark in "\x00\x07\x1b\x9b\u202e" for text in (*files.values(), result.output) if mark in text]
 
 

@@ -17,12 +17,13 @@ from environments.door.journal import Journal
 from environments.door.key_states import name_of
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile
+from reports.outputs import OUTPUTS, PAGE, SUMS
 from tests.selftest.services.running import ROOT, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import await_event
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
-FILES = {"conformance.json", "junit.xml", "report.html"}
+FILES = {*OUTPUTS, PAGE, SUMS}
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1", "SBX-RANDOM-1", "SBX-CNPJ-1", "SBX-CPF-1"]
 PREPARE = {
     "operation": "createPix",
