@@ -333,3 +333,24 @@ class TestTheProfile:
     def test_a_complete_profile_has_no_gap(self):
         """That of the sandbox is complete."""
         assert list(gaps(load("sandbox", folder=ROOT / "environments"))) == []
+
+
+def test_the_page_about_staging_shows_what_a_check_prints(check, tmp_path):
+    """docs/staging.md has each line of a check that prepares a transfer, with the values of an example."""
+    page = (ROOT / "docs/staging.md").read_text("utf-8")
+    shown = re.search(r"```\n(profile: .*?)\n```", page, re.DOTALL)[1].splitlines()
+    certificates = Certificates(tmp_path)
+    everything_but_fuzz = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute"]
+    with Secured(certificates, mutual=False) as service:
+        tls = {"ca_bundle": str(certificates.ca_bundle)}
+        status, printed = check(service, "--prepare", allow=everything_but_fuzz, tls=tls)
+
+    assert status == 0
+    assert list(map(_general, shown)) == list(map(_general, printed))
+
+
+def _general(line):
+    """A line without what changes from one check to another."""
+    line = line.replace("environments/staging.yaml", "PROFILE").replace("https://staging.example.test", "ADDRESS")
+    line = re.sub(r"\d{4}-\d\d-\d\d \(\d+ more days\).*", "DATE", line).replace("=staging", "=PROFILE")
+    return re.sub(r"^clock: .*", "clock", line)

@@ -4,10 +4,14 @@ import json
 import re
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
 
 from reports.__main__ import main
+from tests.selftest.screenshots import CHROMIUM, DESK, PHONE
 from tests.selftest.test_comparison import OTHER, ROW, changed, compare
 from tests.selftest.test_reading import MARKUP, PERSONAL, PLANTED
+from tests.selftest.witnesses import VALIDATOR, validate
 
 LINE = "|---|---|--:|--:|--:|---|---|"
 HEADINGS = "| environment | verdict | documented requirements tested | fail | warn | changed | started |"
@@ -108,3 +112,34 @@ def test_a_run_is_needed(capsys):
 
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.fixture
+def page(overview, tmp_path):
+    """The page of a run that fails, one that passes, and one that left no report."""
+    path = tmp_path / "overview.html"
+    path.write_text(overview("--format=html", production=FAILING, staging=changed(), qa=None))
+    return path
+
+
+@pytest.mark.skipif(not VALIDATOR.exists(), reason="html-validate is not installed: make witnesses")
+def test_a_validator_reads_the_page(page):
+    """It finds nothing."""
+    assert validate(page) == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+@pytest.mark.slow
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_page_is_for_everybody(colours, viewport, page):
+    """axe-core finds nothing, and the page is no wider than its screen."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        shown = browser.new_page(viewport=viewport, color_scheme=colours)
+        shown.goto(page.as_uri())
+        found, width = Axe().run(shown), shown.evaluate("document.documentElement.scrollWidth")
+        browser.close()
+
+    assert found.violations_count == 0, found.generate_report()
+    assert width == viewport["width"]
