@@ -179,7 +179,7 @@ class TestFirstScreen:
     def test_provenance(self, run):
         """Suite, seed, time and digests stand in the page as they stand in conformance.json."""
         provenance = document_of(run)["provenance"]
-        text = re.sub("<[^>]*>", "", summary_html(run))
+        page = summary_html(run)
 
         for name in (
             "suite_version",
@@ -190,8 +190,8 @@ class TestFirstScreen:
             "schema_sha256",
             "profile_sha256",
         ):
-            assert str(provenance[name]) in text
-        assert "SHA256SUMS beside this one" in text
+            assert str(provenance[name]) in page
+        assert "SHA256SUMS beside this one" in page
 
     def test_the_ci_job(self, run, monkeypatch):
         """The job that made the run is a link, and what a service says of itself is text."""

@@ -144,6 +144,15 @@ def test_what_is_not_recognised_is_shown_in_english():
     assert "missing, text" in page.texts
 
 
+def test_a_verdict_is_said_in_words():
+    """A verdict of two words has no hyphen, in no language; several of them are plural."""
+    run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+    run.selected |= {"executePix.status", "executePix.json"}
+
+    assert {"not exercised", "2 not exercised"} <= set(page_of(run, "en").texts)
+    assert {"não exercitado", "2 não exercitados"} <= set(page_of(run, PORTUGUESE).texts)
+
+
 def test_every_note_is_told_in_portuguese():
     """Notes stand first, and say what to do."""
     notes = {
