@@ -11,7 +11,7 @@ import re
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -65,11 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return (
             _check(profile, prepares=options.prepare) if options.command == "check" else _clean_up(profile, options.yes)
         )
-    except ProfileError as error:
-        lines = error.problems if options.command == "check" else [str(error)]
-        return [_error(redactor.text(line), WRONG_USE) for line in lines][-1]
-    except JournalError as error:
-        return _error(redactor.text(str(error)), WRONG_USE)
+    except (ProfileError, JournalError) as error:
+        every = isinstance(error, ProfileError) and options.command == "check"
+        return _errors(map(redactor.text, getattr(error, "problems", ()) if every else [str(error)]))
     except OSError as error:
         return _error(f"the record of keys cannot be read or written ({error.strerror}): check journal", WRONG_USE)
 
@@ -80,7 +78,7 @@ def _write_new(path: Path, options: Mapping[str, Any]) -> int:
         return _error(f"{where}: is there already; --force writes it anew", WRONG_USE)
     try:
         if problems := fill_in(profile, options, print, asks=sys.stdin.isatty()):
-            return [_error(problem, WRONG_USE) for problem in problems][-1]
+            return _errors(problems)
         profile.write(force=options["force"])
     except (EOFError, KeyboardInterrupt):
         print()
@@ -205,6 +203,10 @@ def _error(message: str, status: int) -> int:
     return status
 
 
+def _errors(messages: Iterable[str]) -> int:
+    return [_error(message, WRONG_USE) for message in messages][-1]
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line and exit status 4, as for every wrong use; argparse's own is 2, which means interrupted here. An
@@ -224,16 +226,19 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--prepare", action="store_true", help="prepare one transfer, to see that code_at finds its code"
     )
-    said = "ask for what a profile needs, where no option says it, and write the profile; it never holds a secret"
-    new = commands.add_parser("new", help=said, description=said)
-    for question in QUESTIONS:
-        action = "store_true" if question.is_flag else "append" if question.repeats else "store"
-        allows = f" (allows {question.permission})" if question.permission not in ("", "read") else ""
-        new.add_argument(question.option, action=action, help=question.text + allows)
-    new.add_argument("--force", action="store_true", help="write the profile anew where it is there already")
-    for command in (cleanup, check, new):
+    for command in (cleanup, check, _new_parser(commands)):
         command.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
     return parser
+
+
+def _new_parser(commands: Any) -> argparse.ArgumentParser:
+    said = "ask for what a profile needs, where no option says it, and write the profile; it never holds a secret"
+    new: argparse.ArgumentParser = commands.add_parser("new", help=said, description=said)
+    for question in QUESTIONS:
+        action = "store_true" if question.is_flag else "append" if question.repeats else "store"
+        new.add_argument(question.option, action=action, help=question.help)
+    new.add_argument("--force", action="store_true", help="write the profile anew where it is there already")
+    return new
 
 
 if __name__ == "__main__":

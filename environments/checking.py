@@ -49,24 +49,32 @@ def to_check(profile: Profile, *, prepares: bool) -> Profile:
 
 def at_the_target(client: Client, profile: Profile, *, prepares: bool) -> Iterator[Finding]:
     """Connect, ask what a run asks first, and prepare a transfer. Raises UnreachableError."""
-    door = client.door
-    handshake = door.connect()
-    if handshake.failure:
-        raise UnreachableError(handshake.failure)
-    yield Finding("reachable", door.permission.base_url)
-    yield _tls(handshake)
-    found = check(door, client, profile)
-    if found.unreachable:
-        raise UnreachableError(found.unreachable)
-    yield _clock(door.exchanges)
-    told = {line for seen in door.exchanges[:1] for line in skewed(seen)}
-    yield from (Finding("set-up", note, lacking=True) for note in found.notes if note not in told)
+    yield from _reached(client)
+    yield from _set_up(client, profile)
     if "read" in profile.allow:
         _ask_until_one_is_granted(client, profile)
-    plan = profile.transactions.prepare
-    if prepares and plan and (_Token(door.exchanges).granted or "read" not in profile.allow):
-        yield _prepared(prepare_one(client, profile, plan), plan, door.guard.notes)
-    yield _Token(door.exchanges).finding()
+    plan, exchanges = profile.transactions.prepare, client.door.exchanges
+    if prepares and plan and (_Token(exchanges).granted or "read" not in profile.allow):
+        yield _prepared(prepare_one(client, profile, plan), plan, client.door.guard.notes)
+    yield _Token(exchanges).finding()
+
+
+def _reached(client: Client) -> Iterator[Finding]:
+    handshake = client.door.connect()
+    if handshake.failure:
+        raise UnreachableError(handshake.failure)
+    yield Finding("reachable", client.door.permission.base_url)
+    yield _tls(handshake)
+
+
+def _set_up(client: Client, profile: Profile) -> Iterator[Finding]:
+    """What the preflight of a run says. A wrong clock has a line of its own."""
+    found = check(client.door, client, profile)
+    if found.unreachable:
+        raise UnreachableError(found.unreachable)
+    yield _clock(client.door.exchanges)
+    told = {line for seen in client.door.exchanges[:1] for line in skewed(seen)}
+    yield from (Finding("set-up", note, lacking=True) for note in found.notes if note not in told)
 
 
 def _ask_until_one_is_granted(client: Client, profile: Profile) -> None:

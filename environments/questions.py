@@ -53,7 +53,14 @@ class Question:
     @property
     def prompt(self) -> str:
         """What is shown to who is asked."""
-        return self.text + (": " if self.is_needed else f" [{'y/N' if self.is_flag else self.default or 'none'}]: ")
+        text = self.text + ", with commas" * self.repeats
+        return text + (": " if self.is_needed else f" [{'y/N' if self.is_flag else self.default or 'none'}]: ")
+
+    @property
+    def help(self) -> str:
+        """What is said of the option."""
+        allows = f" (allows {self.permission})" * (self.permission != "read" and not self.is_flag)
+        return self.text + "; may be repeated" * self.repeats + allows * bool(self.permission)
 
     @property
     def meaning(self) -> str:
@@ -143,7 +150,7 @@ QUESTIONS: tuple[Question, ...] = (
         "--token-env", "name of the environment variable with the access token, never the token", _auth("token_env"),
         default=TOKEN_ENV, follows=lambda data: "token_env" in data["auth"],
     ),
-    Question("--account", "accounts that the token may see, with commas", _accounts, "read", repeats=True),
+    Question("--account", "accounts that the token may see", _accounts, "read", repeats=True),
     Question(
         "--pix-key", "keys of yours that may be registered, such as EMAIL=qa@example.com, RANDOM", _pix_keys,
         "register-keys", repeats=True,
@@ -165,9 +172,9 @@ QUESTIONS: tuple[Question, ...] = (
         "--code-at", "where the answer to such a body has the transaction code, as a JSON pointer", _code_at,
         default="/data/transactionId", follows=_prepares,
     ),
-    Question("--execute", "allow execute", _permission("execute"), "execute", is_flag=True),
+    Question("--execute", "allow execute, which moves money", _permission("execute"), "execute", is_flag=True),
     Question(
-        "--code", "codes of prepared transfers to execute, with commas", _codes, repeats=True,
+        "--code", "codes of prepared transfers to execute", _codes, repeats=True,
         follows=lambda data: "execute" in data["allow"] and "transactions" not in data,
     ),
     Question("--fuzz", "allow fuzz", _permission("fuzz"), "fuzz", is_flag=True),
