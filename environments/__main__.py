@@ -65,9 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return (
             _check(profile, prepares=options.prepare) if options.command == "check" else _clean_up(profile, options.yes)
         )
-    except (ProfileError, JournalError) as error:
-        every = isinstance(error, ProfileError) and options.command == "check"
-        return _errors(map(redactor.text, getattr(error, "problems", ()) if every else [str(error)]))
+    except ProfileError as error:
+        return _errors(map(redactor.text, error.problems if options.command == "check" else [str(error)]))
+    except JournalError as error:
+        return _error(redactor.text(str(error)), WRONG_USE)
     except OSError as error:
         return _error(f"the record of keys cannot be read or written ({error.strerror}): check journal", WRONG_USE)
 

@@ -5,11 +5,13 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from environments.__main__ import main
+from environments.checking import to_check
 from environments.door.journal import Journal
 from environments.profiles.gaps import gaps
 from environments.profiles.loading import load
@@ -275,6 +277,24 @@ class TestTheSetUp:
         assert status == 0
         assert abs((date.fromisoformat(told[1]) - date.today()).days - int(told[2])) <= 1
         assert told[3] == (": it has to be renewed soon" if int(told[2]) < 30 else "")
+
+
+class TestWhatACheckMayDo:
+    @pytest.mark.parametrize(("prepares", "allow"), [(False, {"read"}), (True, {"read", "create-pix"})])
+    def test_no_more_is_permitted_than_it_needs(self, prepares, allow):
+        """Whatever the profile permits."""
+        profile = load("sandbox", folder=ROOT / "environments")
+
+        assert to_check(profile, prepares=prepares).allow == allow
+        assert to_check(replace(profile, allow=frozenset({"execute"})), prepares=prepares).allow == set()
+
+    def test_nothing_is_written(self, check, service, tmp_path):
+        """Neither a journal nor a record of keys."""
+        journal = tmp_path / "kept" / "journal.jsonl"
+        before = set(tmp_path.iterdir())
+
+        assert check(service, "--prepare", journal=str(journal))[0] == 0
+        assert set(tmp_path.iterdir()) - before == {tmp_path / "profile.yaml"}
 
 
 class TestTheProfile:
