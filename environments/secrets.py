@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from environments.door.tokens import parts_that_tell, personal_claims
 from environments.door.wrong_tokens import wrong_tokens
-from environments.profiles.profile import Profile
+from environments.profiles.profile import Profile, identifiers
 
 TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"
+IDENTIFIER = "identifier"
+"""Whatever else identifies somebody in the bodies of the profile: who is paid, for instance."""
 POSSIBLE_CODE = "possible code"
 """What an answer shows beside the prepared code. The door refuses to execute it, like every code that is not known."""
 ANOTHER_PREFIX = "another "
@@ -88,6 +90,6 @@ class Secrets:
 
 
 def listed_secrets(profile: Profile) -> Secrets:
-    """The registry with the values that a profile lists."""
-    keys = [key.key for key in profile.pix_keys]
-    return Secrets({ACCOUNT: profile.accounts, KEY: keys, CODE: profile.transactions.codes})
+    """The registry with the values that a profile lists, and with the identifiers in its bodies."""
+    listed = {ACCOUNT: profile.accounts, KEY: [key.key for key in profile.pix_keys], CODE: profile.transactions.codes}
+    return Secrets({**listed, IDENTIFIER: dict.fromkeys(identifiers(profile.bodies))})

@@ -56,7 +56,12 @@ class Shell:
     options: tuple[str, ...] = ()
     values: Mapping[str, Value] = field(default_factory=lambda: {"token": variable("PIX_TOKEN", "the access token")})
     lists: Mapping[str, str] = field(
-        default_factory=lambda: {"account": "accounts", "key": "pix_keys", "code": "transactions.codes"}
+        default_factory=lambda: {
+            "account": "accounts",
+            "key": "pix_keys",
+            "code": "transactions.codes",
+            "identifier": "what identifies somebody in requests and transactions.prepare",
+        }
     )
     supplied: Mapping[str, int] = field(default_factory=dict)
 

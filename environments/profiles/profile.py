@@ -204,6 +204,12 @@ class Profile:
     language: str = "en"
     known_failures: tuple[KnownFailure, ...] = ()
 
+    @property
+    def bodies(self) -> list[Any]:
+        """The JSON values that it gives for bodies of requests."""
+        prepare = self.transactions.prepare
+        return [*(body.json for body in self.requests.values()), *([prepare.json] if prepare else [])]
+
 
 def fill(template: Any, *, account: str, key: str, type: str) -> Any:
     """A copy of a JSON value with ``{account}``, ``{key}`` and ``{type}`` replaced in its strings, at any depth."""
@@ -219,3 +225,14 @@ def fill(template: Any, *, account: str, key: str, type: str) -> Any:
 def shown(path: Path) -> str:
     """``path`` as a person at this working directory would write it."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def identifiers(bodies: Iterable[Any]) -> Iterator[str]:
+    """What looks like an account, a key or a document in JSON values: texts with "@", or with at least five digits."""
+    for body in bodies:
+        if isinstance(body, dict):
+            yield from identifiers(body.values())
+        elif isinstance(body, list):
+            yield from identifiers(body)
+        elif isinstance(body, str) and ("@" in body or sum(map(str.isdigit, body)) >= 5):
+            yield body

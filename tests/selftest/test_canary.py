@@ -22,9 +22,10 @@ ACCOUNT, CODE = "canary-account-00417", "CANARY-CODE-8812"
 EMAIL, PHONE, CPF = "canary.key@personal.example", "+5511987650123", "39053344705"
 HEADER = "canary-gateway-secret-71"
 SPILLED = f"{ACCOUNT} {CODE} {EMAIL} {PHONE} {CPF} {HEADER}"
-VALUES = (TOKEN, ACCOUNT, CODE, EMAIL, PHONE, CPF, HEADER, "390.533.447-05", *echoing.PERSONAL.values())
+PAYEE, PAYEES_KEY = "canary-payee-77310", "canary.payee@personal.example"
+VALUES = (TOKEN, ACCOUNT, CODE, EMAIL, PHONE, CPF, HEADER, PAYEE, PAYEES_KEY, "390.533.447-05", *echoing.PERSONAL.values())
 CANARIES = {
-    f"{value[:6]}… {name}": form
+    f"{value} {name}": form
     for value in VALUES
     if len(value) > 4
     for name, form in echoing.encodings(value).items()
@@ -61,6 +62,7 @@ def profile_of(folder, base_url):
             {"type": "RANDOM", "key": ""},
         ],
         transactions={"codes": [CODE]},
+        requests={"transferInternal": {"json": {"to": {"number": PAYEE, "or": [PAYEES_KEY]}, "value": 1}}},
         headers={"X-Gateway": {"env": "GATEWAY"}},
         journal=str(folder / "journal.jsonl"),
     )
