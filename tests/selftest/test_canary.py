@@ -23,12 +23,21 @@ EMAIL, PHONE, CPF = "canary.key@personal.example", "+5511987650123", "3905334470
 HEADER = "canary-gateway-secret-71"
 SPILLED = f"{ACCOUNT} {CODE} {EMAIL} {PHONE} {CPF} {HEADER}"
 PAYEE, PAYEES_KEY = "canary-payee-77310", "canary.payee@personal.example"
-VALUES = (TOKEN, ACCOUNT, CODE, EMAIL, PHONE, CPF, HEADER, PAYEE, PAYEES_KEY, "390.533.447-05", *echoing.PERSONAL.values())
+VALUES = (
+    TOKEN,
+    ACCOUNT,
+    CODE,
+    EMAIL,
+    PHONE,
+    CPF,
+    HEADER,
+    PAYEE,
+    PAYEES_KEY,
+    "390.533.447-05",
+    *echoing.PERSONAL.values(),
+)
 CANARIES = {
-    f"{value} {name}": form
-    for value in VALUES
-    if len(value) > 4
-    for name, form in echoing.encodings(value).items()
+    f"{value} {name}": form for value in VALUES if len(value) > 4 for name, form in echoing.encodings(value).items()
 } | {"first half of the token": TOKEN[: len(TOKEN) // 2], "second half of the token": TOKEN[len(TOKEN) // 2 :]}
 LOUD = ("-vv", "--showlocals", "--tb=long", "-rA", "-o", "log_cli=true", "--log-cli-level=DEBUG")
 PEOPLE = {"sub": "canary-subject-5523", "name": "Joana Canario Prado", "email": "joana.prado@personal.example"}
