@@ -68,12 +68,13 @@ class HtmlPage:
         """Requirement, verdict and evidence of a test; pytest-html does not escape test ids."""
         found = self._tests.get(report.nodeid)
         row_id, verdict, numbers = (found.id, found.verdict, found.exchanges) if found else ("", "", ())
+        said = verdict.replace("-", " ")
         test_id = escape(visible(report.nodeid)).replace("::", "::<wbr>").replace("[", "<wbr>[")
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId"{self._anchor(report)}>{test_id}</td>'
         cells[1:1] = [
             f'<td class="col-requirement"><a href="#{row_id}">{row_id.replace(".", ".<wbr>")}</a></td>',
-            f'<td class="col-verdict">{self._language.sentence(verdict) or verdict}</td>',
+            f'<td class="col-verdict">{self._language.sentence(said) or said}</td>',
         ]
         shown = [number for number in numbers if number in self.run.exchanges]
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in shown[:LINKED]]

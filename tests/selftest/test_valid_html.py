@@ -27,12 +27,12 @@ class FailsInManyWays(Service):
         return response
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """The report of a run against that service."""
+@pytest.fixture(scope="module", params=["en", "pt-BR"])
+def page(request, tmp_path_factory):
+    """The report of a run against that service, in each language."""
     folder = tmp_path_factory.mktemp("page")
     with Server(FailsInManyWays()) as server:
-        service = write_profile(folder, server.base_url)
+        service = write_profile(folder, server.base_url, language=request.param)
         result = run(service, "-m", "", "-k", "executePix or listAccounts", PIX_TOKEN=server.service.token)
     return result.folder / "report.html"
 
