@@ -207,7 +207,7 @@ def test_a_comparison_is_told_in_portuguese(tmp_path):
 
 _TAG = re.compile(r"<[^>]*>|data-[a-z]+=\"[a-z]*\"")
 _ATTRIBUTE = re.compile(rf"(?:{'|'.join(_SAID)})=\"([^\"]*)\"")
-_NO_WORDS = {"SHA-256", "SHA256SUMS", "allow", "ms", "s", "class", "failure", "open", "cited", "disabled"}
+_NO_WORDS = {"SHA-256", "SHA256SUMS", "allow", "ms", "s"}
 
 
 def unmarked(source):
@@ -218,7 +218,7 @@ def unmarked(source):
         if kind == "name" and tokens[at - 1][0] == "block_begin" and value in ("trans", "endtrans"):
             marked = value == "trans"
         plain += value if kind == "data" and not marked else ""
-        if kind == "string" and " " in value and [text for _, text in tokens[at - 2 : at]] != ["_", "("]:
+        if kind == "string" and " " in value[1:-1].strip() and [text for _, text in tokens[at - 2 : at]] != ["_", "("]:
             found.append(value)
     found += [*_TAG.sub("\n", plain).split("\n"), *_ATTRIBUTE.findall(plain)]
     return [text for text in found if not text.startswith("#")]
