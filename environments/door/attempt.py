@@ -20,6 +20,7 @@ from requests.adapters import HTTPAdapter
 
 from environments.door.deadline import Deadline, use_watched_pools
 from environments.door.handshake import Handshake, handshake_on
+from environments.door.in_flight import Meeting
 from environments.door.watchdog import Timer, Watch
 from environments.profiles.profile import ProfileError
 from spec.exchange import Failure, FailureKind, Response
@@ -196,10 +197,12 @@ class Wire(HTTPAdapter):
         pools = self.poolmanager.pools
         return any(pools[key].closes_soon for key in pools.keys())  # noqa: SIM118 - it cannot be iterated over
 
-    def attempt(self, request: requests.PreparedRequest, *, afresh: bool = False) -> Result:
-        """Send once; `afresh` over a connection that carried no other request."""
+    def attempt(
+        self, request: requests.PreparedRequest, *, afresh: bool = False, meeting: Meeting | None = None
+    ) -> Result:
+        """Send once; `afresh` over a connection that carried no other request. `meeting` is with another request."""
         settings = self._settings
-        with Deadline(settings.timeout_s, settings.timer, afresh=afresh) as deadline:
+        with Deadline(settings.timeout_s, settings.timer, afresh=afresh, meeting=meeting) as deadline:
             try:
                 raw = super().send(
                     request, stream=True, timeout=self._timeouts, verify=settings.verify, proxies=self._proxies

@@ -15,11 +15,10 @@ import threading
 import time
 from dataclasses import replace
 
-import requests
-
 from environments.door.attempt import Result, Wire, WireSettings
 from environments.door.deadline import KEPT_S
 from environments.door.handshake import Handshake
+from environments.door.outgoing import Sending
 from environments.door.watchdog import rest
 from spec.exchange import Failure, FailureKind, Response
 
@@ -63,18 +62,18 @@ class Connections:
         self._first_code = ""
         self._answered_at = float("-inf")
 
-    def attempt(self, request: requests.PreparedRequest, code: str | None, *, afresh: bool) -> Result:
-        """Send once; `afresh` over a connection that carried no other request. `code` is the transaction code that the
-        request carries: of that it is decided here."""
-        raw, result = self._attempt(request, code, afresh=not self._may_be_kept(code) if code else afresh)
+    def attempt(self, sending: Sending) -> Result:
+        """Send once."""
+        raw, result = self._attempt(sending, sending.code)
         return raw, self._memory.keep(result)
 
-    def _attempt(self, request: requests.PreparedRequest, code: str | None, *, afresh: bool) -> Result:
+    def _attempt(self, sending: Sending, code: str | None) -> Result:
+        afresh = not self._may_be_kept(code) if code else sending.is_lost or not sending.repeatable
         if code and afresh:
             self._first_code = self._first_code or code
         elif code:
             time.sleep(_SETTLES_S)
-        raw, result = self._wire.attempt(request, afresh=afresh)
+        raw, result = self._wire.attempt(sending.request, afresh=afresh, meeting=sending.meeting)
         self._answered_at = time.monotonic() if raw is not None else float("-inf")
         if code and not afresh and isinstance(result, Failure):
             self._keeps_codes = False

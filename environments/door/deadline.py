@@ -17,6 +17,7 @@ from typing import Any
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from environments.door.in_flight import Meeting
 from environments.door.watchdog import Timer, Watch
 
 _local = threading.local()
@@ -32,10 +33,19 @@ class Deadline:
     """Shuts down the socket of this thread's request when `seconds` have passed; `sock` is None until there is one.
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
-    `afresh`: the request goes over a connection that was opened for it. `timer` counts the seconds."""
+    `afresh`: the request goes over a connection that was opened for it. `meeting` is with another request. `timer`
+    counts the seconds."""
 
-    def __init__(self, seconds: float, timer: Callable[..., Timer] = Watch, *, afresh: bool = False) -> None:
-        self.afresh, self.expired = afresh, False
+    def __init__(
+        self,
+        seconds: float,
+        timer: Callable[..., Timer] = Watch,
+        *,
+        afresh: bool = False,
+        meeting: Meeting | None = None,
+    ) -> None:
+        self.afresh, self.meeting = afresh, meeting
+        self.expired = False
         self.sending = False
         self.sock: socket.socket | None = None
         self._timer = timer(seconds, self._expire)
@@ -52,6 +62,8 @@ class Deadline:
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
+        if self.meeting:
+            self.meeting.come_back()
         _local.deadline = None
 
 
@@ -151,6 +163,9 @@ class _Watched:
             self.connect()  # else `urllib3` connects while it sends
         _watch(self.sock, sending=True)
         super().request(*args, **kwargs)  # type: ignore[misc]
+        deadline = _deadline()
+        if deadline and deadline.meeting:
+            deadline.meeting.leave()
 
     def getresponse(self) -> Any:
         response = super().getresponse()  # type: ignore[misc]

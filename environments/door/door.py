@@ -192,9 +192,7 @@ class Door(BaseAdapter):
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT)
         with self.guard.watching(sending, number), self.keys.watching(sending):
             try:
-                afresh = sending.is_lost or not sending.repeatable
-                answered = self._connections.attempt(sending.request, sending.code, afresh=afresh)
-                sending.raw, result = self.ending.explain(*answered)
+                sending.raw, result = self.ending.explain(*self._connections.attempt(sending))
             finally:
                 sending.is_lost = isinstance(result, Failure)
                 sending.exchange = self._recorded(number, sending.intent, sent, result, started, present.beside)

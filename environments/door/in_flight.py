@@ -39,10 +39,14 @@ class Presence:
 
 
 class Meeting:
-    """Two requests that leave at the same moment; where one does not come in time, the other one goes on."""
+    """Two requests that leave at the same moment; where one does not come in time, the other one goes on.
+    `took_place`: at some time both had left, and neither had its answer."""
 
     def __init__(self) -> None:
+        self.took_place = False
         self._barrier = threading.Barrier(2)
+        self._under_way: set[int] = set()
+        self._guard = threading.Lock()
 
     def wait(self) -> None:
         """Wait for the other request. A request that is sent again does not wait again."""
@@ -53,6 +57,17 @@ class Meeting:
     def call_off(self) -> None:
         """Let the other request go on."""
         self._barrier.abort()
+
+    def leave(self) -> None:
+        """This thread's request was written."""
+        with self._guard:
+            self._under_way.add(threading.get_ident())
+            self.took_place |= len(self._under_way) > 1
+
+    def come_back(self) -> None:
+        """It was answered, or has failed."""
+        with self._guard:
+            self._under_way.discard(threading.get_ident())
 
 
 class InFlight:

@@ -267,9 +267,9 @@ def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
         a_run = Run(service, tmp_path)
         attempt = a_run.door._connections.attempt
 
-        def stopped_first(*arguments, **named):
+        def stopped_first(sending):
             a_run.door.ending.stop()
-            return attempt(*arguments, **named)
+            return attempt(sending)
 
         monkeypatch.setattr(a_run.door._connections, "attempt", stopped_first)
         found = a_run.execute()

@@ -6,6 +6,7 @@ import pytest
 
 from environments.door.in_flight import InFlight
 from environments.door.liveness import UnreachableError
+from environments.door.outgoing import NotSentError
 from environments.door.permission import ForbiddenError
 from environments.sandbox import Server, Service
 from tests.harness.judging import NotExercised
@@ -34,11 +35,12 @@ def failing(error):
         (ZeroDivisionError("division"), 3, ("the suite failed in a thread: ZeroDivisionError: division",)),
         (NotExercised("no account"), 0, ()),
         (UnreachableError("the connection is refused"), 0, ()),
+        (NotSentError("the run was stopped"), 0, ()),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_fails_and_no_test_asks_for_is_an_error_of_the_suite(error, status, said, monkeypatch):
-    """But for a target that is gone and a prerequisite that is missing: those are said elsewhere."""
+    """But for a target that is gone, a prerequisite that is missing and a run that is stopped: those are said elsewhere."""
     monkeypatch.setattr(RunTraffic, "_chain_of_money", lambda self, items: iter([failing(error)]))
     trial = try_service(Service(), "--parallel=4")
 

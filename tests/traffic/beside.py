@@ -13,10 +13,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from environments.door.client import Client
+from environments.door.client import NOTHING, Client
 from environments.door.in_flight import Meeting
 from environments.door.liveness import UnreachableError
 from environments.door.permission import synthetic
+from spec.answers import is_refusal
 from spec.exchange import Exchange
 from tests.harness.lanes import Lanes, Part
 
@@ -24,17 +25,20 @@ T = TypeVar("T")
 Send = Callable[[], Exchange]
 MOST_COMPANIONS = 3
 """How many requests come and go beside one that must be refused."""
+TRIES = 3
+"""How often a request is sent that must be refused, and that few others are like, until it has met a companion."""
 
 
 class Beside:
     """Sends requests beside each other, where the run sends several at a time; else one after the other, and alone.
 
-    A companion is a request that does nothing, to the same operation with a valid token. `offer` names requests that the
-    run sends anyway, and that may be companions.
+    A companion is a request that does nothing, to the same operation with a valid token: one that the run sends anyway
+    and `offer` names, as far as there are any, or an execution of a synthetic code, or an empty registration for a
+    synthetic account.
     """
 
     def __init__(self, client: Client, lanes: Lanes | None = None) -> None:
-        self._client, self._lanes = client, lanes
+        self._client, self._lanes, self._in_flight = client, lanes, client.door.in_flight
         self._offered: dict[str, deque[Part[Exchange]]] = {}
 
     @property
@@ -50,57 +54,63 @@ class Beside:
         """Send these at the same time."""
         return self._lanes.send_side_by_side(sends) if self._lanes else [send() for send in sends]
 
-    def send_each_with_companions(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send these, each while one companion after the other comes and goes, as far as there are any. The first leaves
-        at the same moment."""
+    def send_each_with_companions(self, operation: str, *sends: Send, tries: int = 1) -> list[Exchange]:
+        """Send these, each while one companion after the other comes and goes. The first leaves at the same moment. What
+        met no companion and was refused is sent again, `tries` times in all."""
         if not self.is_possible:
             return self.send_all(sends)
-        pairs = (self._with_companions(operation, send) for send in sends)
-        return self.send_all([each for pair in pairs for each in pair])[::2]
+        at_once = max(1, self._in_flight.most // 2 - 1)  # a pair needs two places, and other chains send, too
+        batches = [sends[first : first + at_once] for first in range(0, len(sends), at_once)]
+        return [answer for batch in batches for answer in self._send_batch(operation, batch, tries)]
 
-    def _with_companions(self, operation: str, send: Send) -> list[Any]:
+    def _send_batch(self, operation: str, sends: Sequence[Send], tries: int) -> list[Exchange]:
+        meetings = [Meeting() for _ in sends]
+        pairs = [self._with_companions(operation, *each) for each in zip(sends, meetings, strict=True)]
+        answers: list[Exchange] = self.send_all([act for pair in pairs for act in pair])[::2]
+        for place, (send, meeting) in enumerate(zip(sends, meetings, strict=True)):
+            if tries > 1 and not meeting.took_place and _is_refused(answers[place]):
+                [answers[place]] = self._send_batch(operation, [send], tries - 1)
+        return answers
+
+    def _with_companions(self, operation: str, send: Send, meeting: Meeting) -> tuple[Callable[[], Any], ...]:
         answered = threading.Event()
 
         def send_companions() -> None:
             for _ in range(MOST_COMPANIONS):
-                companion = self._companion(operation)
-                if companion is None:
-                    return
-                companion()
+                with self._in_flight.meeting(meeting):
+                    self._send_companion(operation)
                 if answered.is_set():
                     return
 
         def send_and_tell() -> Exchange:
             try:
-                return send()
+                with self._in_flight.meeting(meeting):
+                    return send()
             finally:
                 answered.set()
 
-        return self._to_meet(send_and_tell, send_companions)
+        return send_and_tell, send_companions
 
     def send_together(self, *sends: Send) -> list[Exchange]:
         """Send two requests so that they leave at the same moment."""
-        return self.send_all(self._to_meet(*sends))
+        meeting = Meeting()
 
-    def _to_meet(self, *sends: Callable[[], Any]) -> list[Any]:
-        """What sends two requests so that they leave at the same moment, called in two threads."""
-        meeting, in_flight = Meeting(), self._client.door.in_flight
-
-        def met(send: Callable[[], Any]) -> Any:
-            with in_flight.meeting(meeting):
+        def met(send: Send) -> Exchange:
+            with self._in_flight.meeting(meeting):
                 return send()
 
-        return [partial(met, send) for send in sends]
+        return self.send_all([partial(met, send) for send in sends])
 
-    def _companion(self, operation: str) -> Callable[[], Any] | None:
-        """What sends the next companion; None where there is none."""
+    def _send_companion(self, operation: str) -> None:
         offered = self._offered.get(operation, deque())
         with suppress(IndexError):  # other threads take from it, too
             while (part := offered.popleft()).is_begun:
                 pass
-            return part.run
-        return self._execute_synthetic_code if operation == "executePix" else None
-
-    def _execute_synthetic_code(self) -> None:
+            part.run()
+            return
         with suppress(UnreachableError):  # the other request may have its answer
-            self._client.send("executePix", synthetic())
+            self._client.send(operation, synthetic(), json=NOTHING if operation == "executePix" else {})
+
+
+def _is_refused(exchange: Exchange) -> bool:
+    return exchange.response is not None and is_refusal(exchange.response)

@@ -72,9 +72,9 @@ class Endpoints:
         return [seen for seen in self._client.door.exchanges if not seen.part]
 
     @property
-    def surveys(self) -> list[Part[Exchange]]:
-        """The malformed requests to all operations that the selection is about, where it looks at everything."""
-        return [part for parts in self._malformed.values() for part in parts] if self.traffic.reach.surveys else []
+    def surveys(self) -> dict[str, list[Part[Exchange]]]:
+        """The malformed requests to each operation that the selection is about, where it looks at everything."""
+        return self._malformed if self.traffic.reach.surveys else {}
 
     def _parts_of(self, operation: str) -> list[Part[Exchange]]:
         return [Part(partial(case.send, self._client)) for case in malformed(operation, self._profile)]

@@ -16,7 +16,7 @@ from environments.profiles.gaps import NO_CODE, SENT_BEFORE
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
 from spec.exchange import Exchange
-from tests.traffic.beside import MOST_COMPANIONS, Beside
+from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
 
@@ -115,8 +115,9 @@ def most_executions(spends: Spending | None, *, parallel: bool) -> int:
     each of these the door may look whether wrong tokens have locked the caller out. With `parallel`, companions too."""
     codes = len(spends.codes) + spends.prepared if spends else 0
     probes = MOST_CREDENTIALS + codes - 1 if codes else 0
-    companions = MOST_COMPANIONS * (len(OTHER_SCHEMES) + probes) * parallel
-    return 2 + len(OTHER_SCHEMES) + MOST_CREDENTIALS + probes + 2 * codes + companions
+    schemes = len(OTHER_SCHEMES) * (TRIES if parallel else 1)
+    companions = MOST_COMPANIONS * (schemes + probes) * parallel
+    return 2 + schemes + MOST_CREDENTIALS + probes + 2 * codes + companions
 
 
 def _codes(
@@ -142,7 +143,7 @@ def _send_synthetic_code(client: Client, found: Executions, beside: Beside) -> N
     code = synthetic()
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token", alone=True)
     schemes = (partial(client.send, _EXECUTE, code, credential=scheme) for scheme in OTHER_SCHEMES)
-    found.other_schemes = beside.send_each_with_companions(_EXECUTE, *schemes)
+    found.other_schemes = beside.send_each_with_companions(_EXECUTE, *schemes, tries=TRIES)
     found.unknown = client.send("executePix", code, alone=True)
 
 

@@ -62,8 +62,9 @@ def planned(
 def _targeted(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:
     """What the targeted tests send, and what the door sends by itself."""
     counts = most_visits(profile, reach, spent) + most_comparisons(profile, reach)
-    counts += most_registrations(profile, to_delete="registerPixKey" not in reach.subjects)
-    counts["executePix"] += most_executions(spent, parallel=profile.limits.parallel > 1)
+    parallel = profile.limits.parallel > 1
+    counts += most_registrations(profile, to_delete="registerPixKey" not in reach.subjects, parallel=parallel)
+    counts["executePix"] += most_executions(spent, parallel=parallel)
     for operation in reach.surveyed:
         counts[operation] += len(list(malformed(operation, profile)))
     for operation in (*READS, "executePix"):

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain, zip_longest
 from typing import Any
 from uuid import uuid4
 
+from environments.door.authorization import VALID
 from environments.door.client import Client
 from environments.door.key_states import KeyState
 from environments.door.liveness import UnreachableError
@@ -19,7 +19,7 @@ from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
 from spec.rules import inconclusive
-from tests.traffic.beside import Beside
+from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.effects import decide_suspicions, look_for_effect, look_for_lost
 from tests.traffic.extras import registration
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
@@ -33,7 +33,6 @@ from tests.traffic.registrar import (
     is_refused_outright,
 )
 from tests.traffic.unusual_registrations import (
-    UNDOCUMENTED,
     Attempt,
     given,
     other_schemes,
@@ -81,30 +80,34 @@ def register_all(
     return registrar.found
 
 
-def most_registrations(profile: Profile, *, to_delete: bool) -> Counter[str]:
-    """The requests that `register_all` sends at most."""
+def most_registrations(profile: Profile, *, to_delete: bool, parallel: bool) -> Counter[str]:
+    """The requests that `register_all` sends at most. With `parallel`, companions too."""
     keys, deletes = profile.pix_keys, deletes_keys(profile)
     if not profile.accounts or not keys:
         return Counter()
     own = len(given(keys))
     made = (len(keys) - own) * len(list(_forms_of_random({})))
-    sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes)
+    sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes, parallel=parallel)
     sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
     deletions = (sent + len(keys) * ROUNDS + len(RETRY_WAITS_S)) * deletes
     looks = _LOOKS + _LOOKS_FOR_A_KEY * len(keys) + _LOOKS_FOR_A_MADE_KEY * made
     return Counter({"registerPixKey": sent, "deletePixKey": deletions, "listPixKeys": looks})
 
 
-def _most_refused(keys: tuple[PixKey, ...], *, deletes: bool) -> int:
-    attempts = (*undocumented(keys), *other_schemes(keys), *spellings(keys))
-    return len([each for each in attempts if deletes or each.what in UNDOCUMENTED]) + len(keys) + MOST_CREDENTIALS
+def _most_refused(keys: tuple[PixKey, ...], *, deletes: bool, parallel: bool) -> int:
+    schemes = len(list(other_schemes(keys))) * (TRIES if parallel else 1) * deletes
+    probes = schemes + len(keys) + MOST_CREDENTIALS
+    others = len(list(undocumented(keys))) + len(list(spellings(keys))) * deletes
+    return others + probes + MOST_COMPANIONS * probes * parallel
 
 
 def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
     free, rounds = given(keys), ROUNDS if registrar.deletes else 1
     wrong = OfKeys(token, keys, registrations=rounds * len(free))
-    probes = [*without_token(wrong.first), *(other_schemes(keys) if registrar.deletes else ())]
-    send(registrar, _arranged(registrar, list(undocumented(keys)), probes))
+    send(registrar, undocumented(keys))
+    send(registrar, without_token(wrong.first))
+    if registrar.deletes:
+        send(registrar, other_schemes(keys), tries=TRIES)
     registrar.look()
     for turn in range(rounds):
         if turn and registrar.beside.is_possible:
@@ -129,16 +132,20 @@ def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
 # -- what must be refused, or may be ------------------------------------------------------------------------------
 
 
-def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
-    """Send registrations, those of different keys beside each other where the run does that."""
+def send(registrar: Registrar, attempts: Iterable[Attempt], *, tries: int = 1) -> None:
+    """Send registrations, those of different keys beside each other where the run does that; those without the valid
+    token with companions, up to `tries` times until they have met one."""
     waiting = list(attempts)
     while waiting:
         registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
         first = {attempt.key: attempt for attempt in reversed(waiting)}
         now = list(reversed(first.values())) if registrar.beside.is_possible else waiting[:1]
         waiting = [attempt for attempt in waiting if not any(attempt is sent for sent in now)]
-        tries = (partial(_try, registrar, attempt) for attempt in now)
-        _take(registrar, now, registrar.beside.send_each_with_companions(_REGISTER, *tries))
+        sends = [partial(_try, registrar, attempt) for attempt in now]
+        if any(attempt.credential == VALID for attempt in now):
+            _take(registrar, now, registrar.beside.send_all(sends))
+        else:
+            _take(registrar, now, registrar.beside.send_each_with_companions(_REGISTER, *sends, tries=tries))
 
 
 def _send_at_once(registrar: Registrar, attempts: list[Attempt]) -> None:
@@ -156,14 +163,6 @@ def _take(registrar: Registrar, attempts: list[Attempt], sent: list[Exchange]) -
 def _try(registrar: Registrar, attempt: Attempt) -> Exchange:
     key = replace(attempt.key, type=attempt.type)
     return registrar.register(key, credential=attempt.credential, valid=False)
-
-
-def _arranged(registrar: Registrar, with_token: list[Attempt], probes: list[Attempt]) -> list[Attempt]:
-    """The attempts in turn where they are sent beside each other, so that probes have a valid token for company."""
-    if not registrar.beside.is_possible:
-        return [*with_token, *probes]
-    each = chain.from_iterable(zip_longest(with_token, reversed(probes)))
-    return [attempt for attempt in each if attempt]
 
 
 # -- what must be accepted --------------------------------------------------------------------------------------

@@ -73,19 +73,27 @@ class RunTraffic:
             items = [item for item in items if not item.get_closest_marker("property")]
             generated = []
         company = [(operation, COVERAGE) for operation in _PROBED if (operation, COVERAGE) in generated]
+        surveys = self.endpoints.surveys
+        for operation in _PROBED:
+            self._beside.offer(operation, surveys.get(operation, ()))
         for operation, phase in company:
             self._beside.offer(operation, self.generation.draw(operation, phase).parts)
         lanes.start_chain(self._chain_of_money(items))
         lanes.start_chain(self._chain_of_keys(items, generated))
         lanes.start(self.traffic.visits(READS))
-        lanes.start(self.endpoints.surveys)
+        for operation in surveys.keys() - set(_PROBED):
+            lanes.start(surveys[operation])
         drawn = [item for item in generated if item[1] == FUZZING]
         for item in generated:
             if item not in company + drawn:
                 self.generation.start(*item)
         if any(uses(item, "world") for item in items):
             self._draw_steps()
-        for item in drawn + company:  # drawing takes a second; what may be company for others waits for them
+        for item in drawn:
+            self.generation.start(*item)
+        for operation in _PROBED:  # what may be company for others waits for them
+            lanes.start(surveys.get(operation, ()))
+        for item in company:
             self.generation.start(*item)
 
     def _chain_of_money(self, items: Sequence[pytest.Item]) -> Iterator[Part[Any]]:

@@ -27,6 +27,8 @@ class Meets(Service):
     HOLD_LESS_S = 0.1
     MOST_IN_VAIN_S = 2.4
     """How long a request is held until another one comes; and less, once so many seconds were waited in vain."""
+    LOOK_S = 0.01
+    """A hold is made of looks: on a busy machine each takes longer, as does the way of the other request."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -53,7 +55,8 @@ class Meets(Service):
         visit = self.visit
         with self.changed:
             hold = self.HOLD_S if self._in_vain_s < self.MOST_IN_VAIN_S else self.HOLD_LESS_S
-            if not self.changed.wait_for(lambda: visit.beside, hold):
+            looks = (self.changed.wait_for(lambda: visit.beside, self.LOOK_S) for _ in range(round(hold / self.LOOK_S)))
+            if not any(looks):
                 self._in_vain_s += hold
             return visit.beside is not None
 

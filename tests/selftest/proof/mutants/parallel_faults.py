@@ -165,13 +165,13 @@ class TwoExecutionsAreMixedUp(Meets):
 
 class TrustsCompany(OfOperations, Meets):
     """The sandbox, which takes what `lets_in` lets in for the token while a request to the same operation is inside that
-    has it. Both are held."""
+    has it. What does not have it is held."""
 
     def are_company(self, one: Visit, other: Visit) -> bool:
         return one.operation == other.operation and one.has_token != other.has_token
 
     def authorize(self, request: Request, operation: str) -> None:
-        met = operation in self.OPERATIONS and self.in_company()
+        met = operation in self.OPERATIONS and not self.visit.has_token and self.in_company()
         if not (met and self.lets_in(request.header("Authorization"))):
             super().authorize(request, operation)
 
