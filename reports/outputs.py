@@ -37,8 +37,13 @@ def _write(path: Path, make: Callable[[Document], str], document: Document) -> s
     except Exception as error:  # a fault of the suite in one format is no reason to lose the report of a run
         with suppress(OSError):
             path.unlink()  # that of an earlier run
-        return (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
+        return reason(error)
     return ""
+
+
+def reason(error: Exception) -> str:
+    """Why a file is not there: what the system says, or what failed in the suite."""
+    return (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
 
 
 def write_sums(folder: Path) -> str:

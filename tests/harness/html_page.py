@@ -16,6 +16,7 @@ from pytest_html.basereport import BaseReport
 from reports.handover import unpacked
 from reports.html import page_title, requirements_from, summary_html
 from reports.languages.language import language
+from reports.outputs import reason
 from reports.page.exchange_list import LINKED
 from reports.page.rendering import frame, visible
 from reports.run import Run
@@ -127,11 +128,11 @@ class HtmlPage:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """A page that cannot be written does not take the verdict with it, and half of one is not left."""
+        """A page that cannot be made or written does not take the verdict with it, and half of one is not left."""
         try:
             return (yield)
-        except OSError as error:
-            self.run.unwritten = self.run.unwritten or f"{self.path} cannot be written: {error.strerror}"
+        except Exception as error:  # a fault of the suite in the page is no reason to lose the verdict of a run
+            self.run.unwritten = self.run.unwritten or f"{self.path} cannot be written: {reason(error)}"
             with suppress(OSError):  # a folder that cannot be written holds no half of a page
                 self.path.unlink()
             session.exitstatus = session.exitstatus or 3

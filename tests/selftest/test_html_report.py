@@ -306,17 +306,24 @@ def report(tmp_path_factory):
 
 
 class TestTheFile:
+    @pytest.mark.parametrize(
+        ("error", "why"),
+        [
+            (OSError(28, "No space left on device"), "No space left on device"),
+            (ZeroDivisionError("in a template"), "ZeroDivisionError: in a template"),
+        ],
+    )
     @pytest.mark.parametrize(("before", "after"), [(0, 3), (1, 1)])
-    def test_full_disk(self, run, before, after):
-        """A page that cannot be written is said, and the run is not green; a red one stays what it was."""
+    def test_full_disk(self, run, before, after, error, why):
+        """A page that cannot be written or made is said, and the run is not green; a red one stays what it was."""
         hooks, session = HtmlPage(run, Path("r.html")), SimpleNamespace(exitstatus=before)
         finish = hooks.pytest_sessionfinish(session)
         next(finish)
 
         with pytest.raises(StopIteration):
-            finish.throw(OSError(28, "No space left on device"))
+            finish.throw(error)
 
-        assert run.unwritten == "r.html cannot be written: No space left on device"
+        assert run.unwritten == f"r.html cannot be written: {why}"
         assert session.exitstatus == after
 
     def test_owner_alone(self, report):
