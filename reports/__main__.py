@@ -14,11 +14,11 @@ from typing import NoReturn
 from urllib.parse import quote
 
 from environments.secrets import Secrets
-from reports import overview
-from reports.comparison import Outcome, compared
-from reports.comparison_text import Comparison, markdown, text
-from reports.overview import Row, row_of
-from reports.reading import UnreadableError, one_line, outcome_read, read
+from reports.comparing import overview
+from reports.comparing.comparison import Outcome, compared
+from reports.comparing.comparison_text import Comparison, markdown, text
+from reports.comparing.overview import Row, row_of
+from reports.comparing.reading import UnreadableError, one_line, outcome_read, read
 from reports.redaction import Redactor
 from spec.interface import personal_fields
 

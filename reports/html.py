@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from reports.comparison import WORDS
+from reports.comparing.comparison import WORDS
 from reports.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, remedy, run_line

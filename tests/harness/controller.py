@@ -21,7 +21,7 @@ from reports.handover import Note, NoteKind, packed, unpacked
 from reports.provenance import ci_job
 from reports.run import Run
 from reports.writing import make_folder, run_folder
-from tests.harness.comparing import Comparing, earlier_runs, named_run
+from tests.harness.compare_with import Comparing, earlier_runs, named_run
 from tests.harness.door_notes import unknown_to_all
 from tests.harness.interruption import Interruption, stop_parallel_run
 from tests.harness.options import examples_of

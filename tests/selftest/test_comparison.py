@@ -5,8 +5,8 @@ import itertools
 
 import pytest
 
-from reports.comparison import CHANGES, WORDS, Standing, compared, outcome_of
-from reports.comparison_text import markdown, text
+from reports.comparing.comparison import CHANGES, WORDS, Standing, compared, outcome_of
+from reports.comparing.comparison_text import markdown, text
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"
 STANDINGS = {

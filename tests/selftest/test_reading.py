@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from reports import earlier_runs, reading
 from reports.__main__ import main
-from reports.comparison import outcome_of
+from reports.comparing import earlier_runs, reading
+from reports.comparing.comparison import outcome_of
+from reports.comparing.earlier_runs import last_comparable, runs_beside
+from reports.comparing.reading import UnreadableError, read
 from reports.conformance_json import FORMAT
-from reports.earlier_runs import last_comparable, runs_beside
-from reports.reading import UnreadableError, read
 from tests.selftest.services.forking import ROOT
 from tests.selftest.test_comparison import ROW, RUN, changed
 

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 from environments.profiles.loading import load
-from reports.comparison import WORDS
+from reports.comparing.comparison import WORDS
 from reports.conformance_json import FORMAT, document_of
 from reports.headline import PERMISSIONS
 from reports.run import Run

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from reports.comparison import Outcome
-from reports.reading import FILE, UnreadableError, outcome_read, read
+from reports.comparing.comparison import Outcome
+from reports.comparing.reading import FILE, UnreadableError, outcome_read, read
 from reports.verdicts import ON_THE_SERVICE, RunVerdict
 
 MOST_RUNS = 50

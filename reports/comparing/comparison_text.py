@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from reports.comparison import WORDS
+from reports.comparing.comparison import WORDS
 from spec.requirements import ledger
 
 Comparison = Mapping[str, Any]
-"""What `reports.comparison.compared` gives."""
+"""What `reports.comparing.comparison.compared` gives."""
 
 
 def text(comparison: Comparison) -> Iterator[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reports.comparison import compared, outcome_of
+from reports.comparing.comparison import compared, outcome_of
+from reports.comparing.earlier_runs import BASES, last_comparable, runs_beside
+from reports.comparing.reading import UnreadableError, one_line, outcome_read, read
 from reports.conformance_json import Document
-from reports.earlier_runs import BASES, last_comparable, runs_beside
-from reports.reading import UnreadableError, one_line, outcome_read, read
 
 
 def named_run(config: pytest.Config) -> Document | None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.comparison import WORDS, moment
-from reports.comparison_text import escaped
+from reports.comparing.comparison import WORDS, moment
+from reports.comparing.comparison_text import escaped
 from reports.page.rendering import template, visible
 from reports.verdicts import ON_THE_SERVICE, TESTED, RunVerdict, Verdict, fails
 from reports.wording import counted, listed
