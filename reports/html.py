@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.comparing.comparison import WORDS
-from reports.conformance_json import Document, document_of
+from reports.formats.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, remedy, run_line
 from reports.page.areas import GENERAL, matrix

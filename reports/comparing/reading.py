@@ -17,14 +17,14 @@ from typing import Any
 import jsonschema_rs
 
 from reports.comparing.comparison import Outcome, moment, outcome_of
-from reports.conformance_json import FORMAT
+from reports.formats.conformance_json import FORMAT
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
 MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
 """What a comparison reads, of any version."""
-PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
+PUBLISHED = Path(__file__).parents[1] / "formats" / "conformance.schema.json"
 """All of a conformance.json, of this version."""
 FILE = "conformance.json"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")

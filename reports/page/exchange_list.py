@@ -8,7 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from reports.conformance_json import Document
+from reports.formats.conformance_json import Document
 from reports.handover import Evidence
 from reports.page.header_sets import HeaderSets
 from reports.page.message_lines import Entry, Message, marks_of, message

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from reports.conformance_json import Document
+from reports.formats.conformance_json import Document
 from reports.headline import counts_of, known_failures
 from reports.verdicts import ON_THE_SERVICE, Verdict, deviation, fails
 from reports.wording import counted, grouped

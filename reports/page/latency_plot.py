@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reports.conformance_json import Document
+from reports.formats.conformance_json import Document
 from reports.page.plots import LogScale, duration
 
 _FIGURES = ("min_ms", "p25_ms", "median_ms", "p75_ms", "p95_ms", "max_ms")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from reports.conformance_json import Document
+from reports.formats.conformance_json import Document
 from reports.verdicts import Verdict
 from reports.wording import first_few
 from spec.interface import operations

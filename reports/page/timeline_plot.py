@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from reports.conformance_json import Document
+from reports.formats.conformance_json import Document
 from reports.page.plots import bars, duration, linear_ticks
 from reports.wording import grouped
 

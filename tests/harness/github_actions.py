@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reports.conformance_json import Document
-from reports.github import step_summary, workflow_commands
+from reports.formats.conformance_json import Document
+from reports.formats.github import step_summary, workflow_commands
 
 
 class GitHubActions:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from pytest_html.basereport import BaseReport
 
+from reports.formats.outputs import reason
 from reports.handover import unpacked
 from reports.html import page_title, requirements_from, summary_html
 from reports.languages.language import language
-from reports.outputs import reason
 from reports.page.exchange_list import LINKED
 from reports.page.rendering import frame, visible
 from reports.run import Run

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from reports.conformance_json import Document, document_of
+from reports.formats.conformance_json import Document, document_of
+from reports.formats.outputs import PAGE, SUMS, write_outputs, write_sums
 from reports.handover import unpacked
-from reports.outputs import PAGE, SUMS, write_outputs, write_sums
 from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.terminal import Once, shorten, summary

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.badge import COLOURS, GREY, badge
+from reports.formats.badge import COLOURS, GREY, badge
 from reports.verdicts import RunVerdict
 
 SVG = "{http://www.w3.org/2000/svg}"

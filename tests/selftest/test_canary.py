@@ -9,7 +9,7 @@ import pytest
 from environments.door.prepared_transfers import codes_told
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Service, Transfer
-from reports.outputs import OUTPUTS, PAGE, SUMS
+from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from reports.writing import RUNS
 from spec.exchange import Exchange, Request, Response
 from tests.selftest.services import echoing

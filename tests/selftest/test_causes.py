@@ -11,7 +11,7 @@ import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Response, Server, Service
 from reports.causes import findings
-from reports.conformance_json import document_of
+from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.run import Run
 from reports.terminal import Once, summary

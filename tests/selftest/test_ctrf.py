@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reports.ctrf import ctrf
+from reports.formats.ctrf import ctrf
 from tests.selftest.test_junit import FAILING, SHOWN, document, row, with_finding
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports.github import command, step_summary, workflow_commands
+from reports.formats.github import command, step_summary, workflow_commands
 from reports.verdicts import RunVerdict
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from junitparser import JUnitXml
 
-from reports.outputs import OUTPUTS, PAGE, SUMS
+from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, write_profile
 

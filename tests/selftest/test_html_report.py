@@ -11,8 +11,8 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
-from reports import conformance_json
-from reports.conformance_json import document_of
+from reports.formats import conformance_json
+from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
 from reports.html import requirements_from, summary_html

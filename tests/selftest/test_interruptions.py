@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
-from reports.outputs import OUTPUTS, PAGE, SUMS
+from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from tests.harness import interruption as interruption_module
 from tests.harness.interruption import Interruption
 from tests.selftest.services.racing import HANGS_S

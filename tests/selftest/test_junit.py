@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from reports.junit import junit
+from reports.formats.junit import junit
 from reports.verdicts import RunVerdict
 from tests.selftest.junit_files import case_of, results, suite_of, written
 from tests.selftest.services import hostile

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from reports import outputs
-from reports.outputs import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
+from reports.formats import outputs
+from reports.formats.outputs import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
-from reports import conformance_json
-from reports.conformance_json import document_of
+from reports.formats import conformance_json
+from reports.formats.conformance_json import document_of
 from reports.html import summary_html
 from reports.page.areas import AREAS, GENERAL, area_of, matrix
 from reports.page.excerpt import excerpt

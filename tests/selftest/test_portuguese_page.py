@@ -16,7 +16,7 @@ import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Server, Service
-from reports.conformance_json import document_of
+from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.html import summary_html
 from reports.languages.values import is_value

@@ -13,7 +13,7 @@ from reports.comparing import earlier_runs, reading
 from reports.comparing.comparison import outcome_of
 from reports.comparing.earlier_runs import last_comparable, runs_beside
 from reports.comparing.reading import UnreadableError, read
-from reports.conformance_json import FORMAT
+from reports.formats.conformance_json import FORMAT
 from tests.selftest.services.forking import ROOT
 from tests.selftest.test_comparison import ROW, RUN, changed
 

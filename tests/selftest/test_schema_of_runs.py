@@ -8,7 +8,7 @@ import pytest
 
 from environments.profiles.loading import load
 from reports.comparing.comparison import WORDS
-from reports.conformance_json import FORMAT, document_of
+from reports.formats.conformance_json import FORMAT, document_of
 from reports.headline import PERMISSIONS
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunVerdict, Verdict

@@ -17,7 +17,7 @@ from environments.door.journal import Journal
 from environments.door.key_states import name_of
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile
-from reports.outputs import OUTPUTS, PAGE, SUMS
+from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from tests.selftest.services.running import ROOT, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import await_event

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from environments.profiles.loading import load
-from reports.conformance_json import document_of
+from reports.formats.conformance_json import document_of
 from reports.latency import latency
 from reports.run import Run
 from tests.selftest.schemas import ROOT, problems

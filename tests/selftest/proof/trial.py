@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from environments.sandbox import Server, Service
-from reports.conformance_json import document_of
+from reports.formats.conformance_json import document_of
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from tests.selftest.schemas import problems

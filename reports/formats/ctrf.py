@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from reports.entries import Entry, explanation, figures, observations_of, properties, provenance, reproduced_by
+from reports.formats.entries import Entry, explanation, figures, observations_of, properties, provenance, reproduced_by
 from reports.provenance import VERSION
 from reports.verdicts import Verdict, fails, is_told_by_none
 

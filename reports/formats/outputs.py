@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from reports.badge import badge
-from reports.conformance_json import Document, as_json
-from reports.ctrf import ctrf
-from reports.junit import junit
+from reports.formats.badge import badge
+from reports.formats.conformance_json import Document, as_json
+from reports.formats.ctrf import ctrf
+from reports.formats.junit import junit
 from reports.writing import write
 
 PAGE = "report.html"

@@ -158,7 +158,7 @@ def _outline(exchange: Evidence, start: datetime) -> Document:
     }
 
 
-SUMMARY = Path(__file__).with_name("proof") / "summary.json"
+SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
 """Written by `make proof`."""
 
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from junitparser import Error, Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
 from junitparser.junitparser import FinalResult, SystemOut
 
-from reports.entries import Entry, explanation, figures, observations_of, properties, provenance, reproduced_by
+from reports.formats.entries import Entry, explanation, figures, observations_of, properties, provenance, reproduced_by
 from reports.redaction.masks import printable
 from reports.verdicts import Verdict, fails, is_told_by_none
 
