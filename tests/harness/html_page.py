@@ -15,9 +15,9 @@ from pytest_html.basereport import BaseReport
 
 from reports.formats.outputs import reason
 from reports.handover import unpacked
-from reports.html import page_title, requirements_from, summary_html
 from reports.languages.language import language
 from reports.page.exchange_list import LINKED
+from reports.page.html import page_title, requirements_from, summary_html
 from reports.page.rendering import frame, visible
 from reports.run import Run
 from reports.verdicts import RequirementResult

@@ -15,10 +15,10 @@ from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
-from reports.html import requirements_from, summary_html
 from reports.page import exchange_list
 from reports.page.exchange_list import LINKED
 from reports.page.figures import tile
+from reports.page.html import requirements_from, summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.requirements import ledger

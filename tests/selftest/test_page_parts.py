@@ -11,9 +11,9 @@ import pytest
 from environments.profiles.loading import load
 from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
-from reports.html import summary_html
 from reports.page.areas import AREAS, GENERAL, area_of, matrix
 from reports.page.excerpt import excerpt
+from reports.page.html import summary_html
 from reports.page.left_out import left_out
 from reports.page.rendering import frame
 from reports.run import Run
@@ -198,7 +198,7 @@ class TestFirstScreen:
         said = {"ci_job": "https://ci.example/7", "service_version": [{"header": "Server", "value": "<b>1</b>"}]}
         document = document_of(run)
         document["provenance"] |= said
-        monkeypatch.setattr("reports.html.document_of", lambda _: document)
+        monkeypatch.setattr("reports.page.html.document_of", lambda _: document)
 
         page = summary_html(run)
 

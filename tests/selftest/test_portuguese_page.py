@@ -18,8 +18,8 @@ from environments.profiles.loading import load
 from environments.sandbox import Server, Service
 from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
-from reports.html import summary_html
 from reports.languages.values import is_value
+from reports.page.html import summary_html
 from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
 from reports.page.speaking import OF_THE_SERVICE
 from reports.run import Run

@@ -28,7 +28,7 @@ from reports.verdicts import TESTED, Verdict, fails
 from reports.wording import by_level, grouped
 from spec.interface import operations
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
 
 DIGESTED = ("Ledger", "Schema", "Profile")
