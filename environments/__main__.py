@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from environments.checking import Finding, at_the_target, in_the_profile, to_check
-from environments.cleanup import (
+from environments.commands.checking import Finding, at_the_target, in_the_profile, to_check
+from environments.commands.cleanup import (
     CLEAN,
     LEFT,
     UNREACHABLE,
@@ -29,17 +29,17 @@ from environments.cleanup import (
     left_by_runs,
     refuse_wrong_use,
 )
+from environments.commands.new_profile import NewProfile, fill_in
+from environments.commands.questions import QUESTIONS
 from environments.door.client import Client
 from environments.door.journal import JournalError
 from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, codes_sent_before, open_client, open_door, outlives, record_of_keys
-from environments.new_profile import NewProfile, fill_in
 from environments.profiles.credentials import refuse_missing_credentials
 from environments.profiles.loading import load, name_of, path_of
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
 from environments.profiles.target import open_target
-from environments.questions import QUESTIONS
 from environments.secrets import Secrets
 from reports.redaction import Redactor, redactor_of
 from reports.wording import counted

@@ -11,7 +11,7 @@ from datetime import date
 import pytest
 
 from environments.__main__ import main
-from environments.checking import to_check
+from environments.commands.checking import to_check
 from environments.door.journal import Journal
 from environments.profiles.gaps import gaps
 from environments.profiles.loading import load

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from environments.commands.questions import QUESTIONS
 from environments.door.door import Door
 from environments.profiles.checked_yaml import SCHEMA
-from environments.questions import QUESTIONS
 from reports.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS

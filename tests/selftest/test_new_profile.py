@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from environments.__main__ import main
+from environments.commands.questions import QUESTIONS
 from environments.profiles.checked_yaml import SCHEMA
 from environments.profiles.explained import editor_schema
 from environments.profiles.loading import load
 from environments.profiles.profile import PixKey, Prepare
-from environments.questions import QUESTIONS
 from environments.sandbox import Server, Service
 from tests.selftest.services.running import ROOT, TOKEN, environment, run
 

@@ -9,13 +9,13 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from environments.commands.questions import QUESTIONS, TOKEN_ENV, AnswerError, Data, Question
 from environments.door.tokens import is_guessable, signed_token
 from environments.profiles.explained import SCHEMA_FILE, profile_text
 from environments.profiles.loading import made_of, name_of
 from environments.profiles.profile import ProfileError, shown
-from environments.questions import QUESTIONS, TOKEN_ENV, AnswerError, Data, Question
 
-_FOLDER = Path(__file__).parent
+_FOLDER = Path(__file__).parents[1]
 _MAY_BE_A_TOKEN = re.compile(r"[\w~+=-]{40,}", re.ASCII)
 _MAY_BE_SIGNED = re.compile(r"[\w-]{10,}\.[\w.-]{10,}", re.ASCII)
 _YES, _NONE = ("y", "yes"), "none"
