@@ -41,12 +41,13 @@ _AREA_OF = {
     "sizeLimit": "request",
     "amountLimit": "request",
     "preparation": "request",
+    "account.relation": "request",
     "refusal": "refusals",
     "unknownCode": "refusals",
     "repeated": "refusals",
     "rateLimit": "refusals",
 }
-"""The area by the second part of an id."""
+"""The area by what an id says after its operation, or by the first part of that."""
 
 _WORST_FIRST = (
     Verdict.FAIL,
@@ -66,7 +67,8 @@ def area_of(requirement: Entry) -> str:
     _, what, *aspect = requirement["id"].split(".")
     if what == "status" and not aspect:
         return "status"
-    return _AREA_OF.get(what, "fields" if aspect and requirement["operation"] else "other")
+    by_part = _AREA_OF.get(what, "fields" if aspect and requirement["operation"] else "other")
+    return _AREA_OF.get(".".join((what, *aspect)), by_part)
 
 
 def matrix(requirements: Iterable[Entry]) -> dict[str, Any]:

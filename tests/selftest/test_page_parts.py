@@ -49,6 +49,8 @@ class TestMatrix:
             ("executePix.document.masked", "fields"),
             ("executePix.token.required", "token"),
             ("registerPixKey.pixKeyType.CPF", "request"),
+            ("registerPixKey.account.relation", "request"),
+            ("executePix.account.type", "fields"),
             ("deletePixKey.refusal", "refusals"),
             ("deletePixKey.stackTrace", "robustness"),
             ("general.history.keysAdded", "other"),
