@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from reports.formats.conformance_json import Document
 from reports.verdicts import Verdict
-from reports.wording import first_few
+from reports.wording import counted
 from spec.interface import operations
 
 _ANCHOR = {
@@ -15,6 +16,7 @@ _ANCHOR = {
     Verdict.OUT_OF_SCOPE: "out-of-scope",
     Verdict.UNTESTABLE: "requirements",
 }
+_NEEDED = re.compile(r"needs ([a-z-]+) in allow")
 
 
 def left_out(document: Document) -> list[dict[str, Any]]:
@@ -32,12 +34,17 @@ def _why(verdict: Verdict, entries: list[dict[str, Any]], allow: Collection[str]
     if verdict is Verdict.UNTESTABLE:
         yield "no exchange can show them"
         return
-    if needed := dict.fromkeys(permission for one in entries if (permission := _permission(one)) not in ("", *allow)):
+    if needed := dict.fromkeys(permission for one in entries if (permission := _missing(one, allow))):
         yield f"not in allow: {', '.join(needed)}"
-    if others := [one["message"] for one in entries if _permission(one) in ("", *allow)]:
-        yield first_few(list(dict.fromkeys(others)), 1)
+    if others := list(dict.fromkeys(one["message"] for one in entries if not _missing(one, allow))):
+        yield others[0]
+        if more := len(others) - 1:
+            yield counted(more, "more reason")
 
 
-def _permission(entry: dict[str, Any]) -> str:
+def _missing(entry: dict[str, Any], allow: Collection[str]) -> str:
+    """The permission that the requirement needs and the profile does not give: that of its operation, or `fuzz`."""
+    if told := _NEEDED.fullmatch(entry["message"] or ""):
+        return told[1]
     operation = operations().get(entry["operation"] or "")
-    return operation.permission if operation else ""
+    return operation.permission if operation and operation.permission not in allow else ""

@@ -102,6 +102,15 @@ class TestLeftOut:
 
         assert self.told(run)[Verdict.OUT_OF_SCOPE] == "not in allow: execute, register-keys, delete-keys"
 
+    def test_generated_requests(self):
+        """The permission to generate requests is named like the others."""
+        run = Run(replace(SANDBOX, allow=SANDBOX.allow - {"fuzz", "transfer"}), "http://127.0.0.1:1", narrowed=True)
+        for id_, permission in (("transferP2p.serverError", "transfer"), ("executePix.serverError", "fuzz")):
+            run.selected.add(id_)
+            run.results.append(RequirementResult(id_, Verdict.OUT_OF_SCOPE, f"needs {permission} in allow"))
+
+        assert self.told(run) == {Verdict.OUT_OF_SCOPE: "not in allow: fuzz, transfer"}
+
     def test_what_is_missing(self):
         """What was not exercised says the first reason, and how many there are."""
         run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
@@ -109,7 +118,7 @@ class TestLeftOut:
             run.selected.add(id_)
             run.results.append(RequirementResult(id_, Verdict.NOT_EXERCISED, why))
 
-        assert self.told(run) == {Verdict.NOT_EXERCISED: "ask the bank and 1 more"}
+        assert self.told(run) == {Verdict.NOT_EXERCISED: "ask the bank; 1 more reason"}
 
     def test_nothing(self):
         """A run that tested all it is about says so."""
