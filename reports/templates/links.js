@@ -8,6 +8,8 @@ const reveal = (hash) => {
   for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
   target.scrollIntoView();
 };
+// On a phone, what was found comes before where the run came from.
+if (matchMedia("(max-width: 860px)").matches) document.getElementById("provenance")?.removeAttribute("open");
 addEventListener("hashchange", () => reveal(location.hash));
 addEventListener("load", () => reveal(location.hash));
 document.addEventListener("click", (event) => {

@@ -131,6 +131,14 @@ class TestTheFirstScreen:
         assert 0 <= top(page, ".banner") < top(page, ".tiles") < top(page, ".provenance") < top(page, "#findings") < 800
         assert top(page, ".finding") < 900
 
+    def test_a_phone(self, opened):
+        """The findings come first; the provenance is folded until it is asked for, or cited."""
+        page, cited = opened(viewport=PHONE), opened("#provenance", viewport=PHONE)
+
+        assert top(page, ".finding") < 1100
+        assert not page.locator(".provenance dl").is_visible()
+        assert cited.locator(".provenance dl").is_visible()
+
     @pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
     def test_it_reads_without_javascript(self, opened, script):
         """Findings, matrix, requirements and exchanges stand in the page; only filters and copy buttons need a script."""
