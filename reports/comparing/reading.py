@@ -24,7 +24,7 @@ MOST_BYTES = 50_000_000
 MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
 """What a comparison reads, of any version."""
-PUBLISHED = Path(__file__).parents[1] / "formats" / "conformance.schema.json"
+PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 """All of a conformance.json, of this version."""
 FILE = "conformance.json"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")

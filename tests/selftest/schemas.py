@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema_rs
 
 ROOT = Path(__file__).parents[2]
-CONFORMANCE = ROOT / "reports" / "formats" / "conformance.schema.json"
+CONFORMANCE = ROOT / "reports" / "conformance.schema.json"
 
 
 @cache
