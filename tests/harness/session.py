@@ -11,6 +11,7 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, open_client, open_door
+from environments.door.outgoing import NotSentError
 from environments.profiles.profile import Profile
 from environments.profiles.target import Target
 from reports.handover import Handover
@@ -53,7 +54,7 @@ class Session:
 
 
 _TESTS_ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
-_NO_FAULT_OF_THE_SUITE = (UnreachableError, pytest.skip.Exception)
+_NO_FAULT_OF_THE_SUITE = (UnreachableError, NotSentError, pytest.skip.Exception)
 SESSION = pytest.StashKey[Session]()
 
 

@@ -123,7 +123,7 @@ def test_a_thread_that_never_ends_does_not_keep_a_stopped_run(monkeypatch):
 def test_a_companion_that_finds_the_target_gone_costs_the_other_request_nothing(tmp_path):
     """Whether a code was spent is judged by the answer."""
 
-    def gone(*_):
+    def gone(*_, **__):
         raise UnreachableError("the connection is refused")
 
     with Server(Service()) as server:
