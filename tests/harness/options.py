@@ -18,6 +18,8 @@ _REFUSED = {
     "debug": "--debug writes tokens and codes to a file; leave it out",
     "pastebin": "--pastebin publishes what is printed before it is redacted; leave it out",
 }
+_NAMING = {"base_url": "--base-url", "report_dir": "--report-dir", "report_language": "--report-language"}
+"""Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""
 _TRACING = ("PYTEST_DEBUG", "EXECNET_DEBUG")
 """Variables with which pytest and execnet write down what passes through them, tokens and codes included."""
 EXPLAINING = ("help", "markers")
@@ -56,6 +58,9 @@ def refuse_options(config: pytest.Config) -> None:
     for name, why in _REFUSED.items():
         if config.getoption(name, None):
             raise pytest.UsageError(why)
+    for name, option in _NAMING.items():
+        if config.getoption(name, None) == "":
+            raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
     for name in filter(os.environ.get, _TRACING):
         raise pytest.UsageError(f"{name} has tokens and codes written down; unset it")
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):

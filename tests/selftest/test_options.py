@@ -59,10 +59,12 @@ SETUP = "--setup-only sends requests and judges no answer; use --plan to see wha
         ("--setup-only", SETUP),
         ("--collect-only --html=x.html", HTML),
         ("-n2 --junitxml=x.xml", JUNIT),
+        ("--base-url=", "--base-url is empty; give it a value, or leave it out"),
+        ("-n2 --report-language=", "--report-language is empty; give it a value, or leave it out"),
     ],
 )
 @pytest.mark.parametrize("given", ["on the command line", "in PYTEST_ADDOPTS"])
-def test_an_option_that_goes_past_the_report_is_refused(option, line, given, service, tmp_path):
+def test_an_option_that_goes_past_the_report_or_says_nothing_is_refused(option, line, given, service, tmp_path):
     """Exit status 4, one line that says what to use instead, and no request."""
     variables = {"PYTEST_ADDOPTS": option} if given == "in PYTEST_ADDOPTS" else {}
     result = run(write_profile(tmp_path, service.base_url), *([] if variables else option.split()), **variables)
