@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -56,7 +57,7 @@ class NewProfile:
     @property
     def summary(self) -> list[str]:
         """What was written, and what to do next."""
-        name = name_of(self._path, _FOLDER)
+        name = shlex.quote(name_of(self._path, _FOLDER))
         variable = self.data["auth"].get("token_env")
         return [
             f"wrote {shown(self._path)}, which allows {', '.join(self.data['allow'])}",

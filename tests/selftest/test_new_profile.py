@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from environments.__main__ import main
+from environments.commands.new_profile import NewProfile
 from environments.commands.questions import QUESTIONS
 from environments.profiles.checked_yaml import SCHEMA
 from environments.profiles.explained import editor_schema
@@ -83,6 +84,13 @@ class TestWithoutATerminal:
         assert profile.pix_keys == (PixKey("EMAIL", "qa@pix-conformance.example"), PixKey("RANDOM", ""))
         assert profile.requests["deletePixKey"].json == {"pixKey": "{key}"}
         assert profile.transactions.prepare == Prepare("createPix", body, "/data/transactionId")
+
+    def test_a_path_with_a_space(self, tmp_path):
+        """The next steps can be typed as they stand."""
+        path = tmp_path / "our staging.yaml"
+        profile = NewProfile(path)
+
+        assert profile.summary[-1] == f"  pytest --environment='{path}' --plan"
 
     def test_the_address_is_enough(self, new, path):
         """A run only reads then; what could be allowed is explained and switched off."""
