@@ -14,7 +14,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import write_po
 
 from reports.languages.extraction import Said, every_text, everything_said
-from reports.languages.language import Translated, catalogue_of, pair_of
+from reports.languages.translated import Translated, catalogue_of, pair_of
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
@@ -22,8 +22,7 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 def missing(catalogue: Catalog) -> list[Said]:
     """What the suite can say and the catalogue has not: each text once."""
-    assert catalogue.locale is not None
-    known = Translated(catalogue, catalogue.locale)
+    known = Translated(catalogue)
     texts = [text for message in catalogue for text in english_of(message)]
     return [
         said

@@ -7,9 +7,10 @@ import pytest
 from babel.messages.plurals import get_plural
 
 import environments.profiles.profile
-from reports.languages.language import Language, catalogue_of, catalogues, known_languages, language
+from reports.languages.language import Language, catalogues, known_languages, language
 from reports.languages.refreshing import english_of, missing, refresh, unused
 from reports.languages.sentences import Template
+from reports.languages.translated import catalogue_of
 from spec.requirements import ledger, read_yaml
 from tests.selftest.services.running import run, write_profile
 
