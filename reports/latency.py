@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil
 
 from reports.handover import Evidence
@@ -22,5 +22,9 @@ def latency(exchanges: Iterable[Evidence]) -> dict[str, dict[str, float]]:
 
 
 def _figures(times: list[float]) -> dict[str, float]:
-    ranks = {name: max(ceil(share * len(times)), 1) - 1 for name, share in _SHARES.items()}
-    return {"count": len(times), **{name: times[rank] for name, rank in ranks.items()}}
+    return {"count": len(times), **{name: nearest_rank(times, share) for name, share in _SHARES.items()}}
+
+
+def nearest_rank(times: Sequence[float], share: float) -> float:
+    """What this share of the times, the shortest first, took at most."""
+    return times[max(ceil(share * len(times)), 1) - 1]

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
-from statistics import median_low
 from typing import Any
 
 from environments.profiles.profile import EMBEDDED
+from reports.latency import nearest_rank
 from reports.verdicts import TESTED, Verdict
 from reports.wording import counted, listed
 from spec.interface import operations
@@ -211,12 +211,12 @@ def _shown(values: tuple[str, ...]) -> str:
 
 
 def _latency(document: Mapping[str, Any]) -> dict[str, float]:
-    """The median of each operation over its answers, nearest rank as in the `latency` of conformance.json."""
+    """The median of each operation over its answers. A file of an older version has no `latency`."""
     times = defaultdict(list)
     for exchange in document["exchanges"]:
         if isinstance(exchange["result"], int) and exchange["operation"] in operations():
             times[exchange["operation"]].append(exchange["elapsed_ms"])
-    return {operation: median_low(found) for operation, found in times.items()}
+    return {operation: nearest_rank(sorted(found), 0.5) for operation, found in times.items()}
 
 
 def _side_by_side(was: Mapping[str, float], now: Mapping[str, float]) -> dict[str, dict[str, float | None]]:
