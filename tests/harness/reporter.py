@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ class Reporter:
 
     def redact_again(self, config: pytest.Config, again: Callable[[str], str]) -> None:
         """The tests are over: hide what became known after it was redacted, in this process or in a worker."""
+        again = cache(again)  # many texts are found in many tests and exchanges
         self.run.redact_again(again)
         for report in self._reports:
             for name, said in list(vars(report).items()):
