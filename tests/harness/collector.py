@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from environments.door.door import Door
-from environments.door.prepared_transfers import codes_told
+from environments.door.prepared_transfers import codes_told, may_have_prepared
 from environments.profiles.profile import Profile
 from environments.secrets import POSSIBLE_CODE, Secrets
 from reports.evidence import Preparation, evidence, outline
@@ -141,7 +141,7 @@ class Collector:
         response, plan = exchange.response, self._profile.transactions.prepare
         if response is None:
             return
-        if response.size <= LARGE:
+        if response.size <= LARGE or may_have_prepared(exchange):
             codes = codes_told(exchange, plan.code_at if plan else "")
             self._secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
         self.redactor.learn_from(response.start)

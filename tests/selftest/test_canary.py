@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Service, Transfer
 from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from reports.writing import RUNS
-from spec.exchange import Exchange, Request, Response
+from spec.exchange import LARGE, Exchange, Request, Response
 from tests.selftest.services import echoing
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
@@ -167,6 +168,34 @@ def test_codes_that_could_be_executed_do_not_leave(tmp_path):
     """A reader of the report cannot execute the transfers that the run prepared to see whether an endpoint exists."""
     with Raw() as raw:
         raw.service = NamesCodesItsOwnWay(TOKEN)
+        result = run(write_profile(tmp_path, raw.base_url), PIX_TOKEN=TOKEN)
+
+    assert len(raw.service.codes) == 4
+    assert leaks(result, tmp_path, {code: code for code in raw.service.codes}) == []
+
+
+class AnswersAtLength(Service):
+    """What prepares a transfer is answered with more than is shown, and every answer tells the codes so far."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token=token)
+        self.codes: list[str] = []
+
+    def new_code(self) -> str:
+        self.codes.append(super().new_code())
+        return self.codes[-1]
+
+    def preparation_result(self, transfer: Transfer) -> Data:
+        return {**super().preparation_result(transfer), "terms": "lorem " * (LARGE // 6)}
+
+    def finish(self, request, operation, response):
+        return replace(response, headers=(*response.headers, ("X-Told", " ".join(self.codes))))
+
+
+def test_codes_in_large_answers_do_not_leave(tmp_path):
+    """A reader of the start of the answer, or of another one, cannot execute the transfer."""
+    with Raw() as raw:
+        raw.service = AnswersAtLength(TOKEN)
         result = run(write_profile(tmp_path, raw.base_url), PIX_TOKEN=TOKEN)
 
     assert len(raw.service.codes) == 4
