@@ -114,9 +114,12 @@ class RetryPolicy:
         refusal = refusal_kind(response)
         if refusal in LATER:
             return self._put_off(exchange, response, attempt)
+        asked = retry_after(response)
+        if refusal is RefusalKind.GATEWAY and not repeatable:
+            self._pause(asked or 0.0)  # its outcome is unknown; what comes next need not share its fate
         if refusal is not RefusalKind.GATEWAY or not repeatable or attempt >= _FEW_ATTEMPTS - 1:
             return None
-        asked, invalid = retry_after(response), exchange.credential == VALID and not exchange.valid
+        invalid = exchange.credential == VALID and not exchange.valid
         if asked is None and invalid and attempt:
             return None  # a gateway may give up on every invalid request of a sort
         return 0.1 * 2**attempt if asked is None else asked

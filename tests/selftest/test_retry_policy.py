@@ -46,6 +46,17 @@ def test_a_run_waits_before_it_claims_a_code_again():
     assert done == [7.0, 0.3, "sent", 0.3, "sent"]
 
 
+@pytest.mark.parametrize(("operation", "executes"), [("executePix", True), ("transferInternal", False)])
+def test_what_comes_after_an_unknown_outcome_waits_as_the_service_asks(operation, executes):
+    """A gateway that names a time would refuse the next code, or the next transfer, too. Neither is sent again."""
+    policy = RetryPolicy(Congestion(clock=lambda: 0.0, sleep=lambda seconds: None))
+    refused = answer(operation, b"", status=503, headers=(("Retry-After", "7"),))
+
+    assert policy.plan_wait(refused, 0, repeatable=False, executes=executes) is None
+    assert policy.waited_s == 7.0
+    assert policy.given_up == {}
+
+
 def limited(seconds):
     return answer("executePix", b"", status=429, headers=(("Retry-After", seconds),))
 
