@@ -85,7 +85,7 @@ def markdown(rows: Sequence[Row]) -> Iterator[str]:
     yield from (f"| {' | '.join(map(escaped, row.cells))} |" for row in rows)
     for row in rows:
         if row.failing:
-            yield from ("", f"{escaped(row.environment)}: {row.failing_in_words}", "")
+            yield from ("", f"{row.failing_in_words} in {escaped(row.environment)}:", "")
             yield from (f"- `{name}`" for name in row.failing)
 
 

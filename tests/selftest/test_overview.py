@@ -54,10 +54,17 @@ def test_a_row_for_each_run(overview):
         "| production | non-conformant | 1 of 1 | 1 | 1 | 1 newly failing and 1 newly warning | 2026-11-22 09:00 UTC |",
         "| qa | no report |  |  |  | no such file; expected the conformance.json of a run, or its folder |  |",
         "",
-        "production: 1 requirement fails",
+        "1 requirement fails in production:",
         "",
         f"- `{ROW}`",
     ]
+
+
+def test_no_line_begins_with_what_was_read(overview):
+    """A pipeline that prints the table obeys no command: it would stand at the beginning of a line."""
+    printed = overview(staging=FAILING | {"environment": FAILING["environment"] | {"name": "::error::of the service"}})
+
+    assert not [line for line in printed.splitlines() if line.startswith("::")]
 
 
 def test_a_known_failure_does_not_fail(overview):
