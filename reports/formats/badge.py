@@ -49,5 +49,5 @@ def badge(document: Mapping[str, Any]) -> str:
 
 def _text(document: Mapping[str, Any]) -> str:
     covered = document["coverage"].get("documented")
-    share = f" {covered['tested']}/{covered['testable']}" if covered else ""
+    share = f", {covered['tested']}/{covered['testable']} tested" if covered else ""
     return f"{document['verdict']}{share}"

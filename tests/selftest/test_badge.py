@@ -21,7 +21,7 @@ def test_the_badge_of_a_verdict(verdict):
     texts = [text.text for text in image.iter(f"{SVG}text")]
     widths = [int(part.get("width")) for part in image.iter(f"{SVG}rect")]
 
-    assert texts == ["PIX conformance", f"{verdict} 5/117"]
+    assert texts == ["PIX conformance", f"{verdict}, 5/117 tested"]
     assert image.find(f"{SVG}title").text == image.get("aria-label") == ": ".join(texts)
     assert sum(widths) == int(image.get("width"))
 
