@@ -120,6 +120,13 @@ class Controller:
         if data := getattr(node, "workeroutput", {}).pop(HANDOVER, None):
             self._run.add(unpacked(data))
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, report: pytest.TestReport) -> None:
+        """What a worker was running when the run was stopped did not fail: xdist takes the worker for crashed."""
+        if self._interruption.was_asked:
+            report.outcome = "skipped"
+            report.longrepr = (report.nodeid, 0, "Skipped: the run was stopped")
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Take over what this process sent, before the reports are written."""

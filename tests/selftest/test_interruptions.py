@@ -152,10 +152,12 @@ def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
 
 
 def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
-    """The workers end with it, and so does what they counted in."""
+    """The workers end with it, and so does what they counted in; what they were running did not fail."""
     status, output, files = stopped(tmp_path, 45, [signal.SIGTERM], "-n", "2")
 
     assert (status, set(files)) == (2, FILES), output
+    assert "FAILED" not in output
+    assert "crashed" not in output
     assert json.loads(files["conformance.json"].read_text())["verdict"] == "interrupted"
     assert not list((tmp_path / "tmp").iterdir())
 
