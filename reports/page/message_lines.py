@@ -74,7 +74,7 @@ def message(first: str, content: Mapping[str, Any], marks: Marks, sets: HeaderSe
 
 def _header(name: str, value: str, marks: Marks) -> Piece:
     here = tuple(Mark(one) for place, one in marks if place.header.lower() == name.lower())
-    return Piece(Markup(f"<b>{_text(name)}:</b> {_text(value)}"), here)
+    return Piece(Markup(f"<b>{_escaped(name)}:</b> {_escaped(value)}"), here)
 
 
 def _body(text: str, marks: Marks) -> list[Piece]:
@@ -105,12 +105,12 @@ def _joined(lines: Iterable[Piece]) -> list[Piece]:
     pieces: list[Piece] = []
     for is_marked, group in groupby(lines, key=lambda line: bool(line.marks)):
         found = list(group)
-        pieces += found if is_marked else [Piece(Markup("\n").join(line.indent + line.html for line in found))]
+        pieces += found if is_marked else [Piece(Markup("\n".join(f"{line.indent}{line.html}" for line in found)))]
     return pieces
 
 
 def _html(line: Line) -> Markup:
-    name = f"<b>{_text(line.name)}</b>: " if line.name else ""
+    name = f"<b>{_escaped(line.name)}</b>: " if line.name else ""
     return Markup(name + _value(line.value) + line.tail)
 
 
@@ -118,9 +118,13 @@ def _value(value: str) -> str:
     if value[0] in "{}[]":
         return value
     tag = "i" if value[0] == '"' else "em"
-    return f"<{tag}>{_text(value)}</{tag}>"
+    return f"<{tag}>{_escaped(value)}</{tag}>"
 
 
 def _text(text: str) -> Markup:
+    return Markup(_escaped(text))
+
+
+def _escaped(text: str) -> str:
     """Text outside attributes: quotes stay, which JSON is full of."""
-    return Markup(escape(text, quote=False))
+    return escape(text, quote=False)
