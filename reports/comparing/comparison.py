@@ -9,12 +9,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum, auto
 from typing import Any
 
 from environments.profiles.profile import EMBEDDED
 from reports.latency import nearest_rank
+from reports.moments import read_moment, written
 from reports.verdicts import TESTED, Verdict
 from reports.wording import counted, listed
 from spec.interface import operations
@@ -99,7 +100,7 @@ def outcome_of(document: Mapping[str, Any], clean: Callable[[str], str] = str) -
     environment, entries = document["environment"], document["requirements"]
     return Outcome(
         environment=clean(environment["name"]),
-        started=moment(document["started"]),
+        started=read_moment(document["started"]),
         suite_version=clean(document["suite"]["version"]),
         verdict=document["verdict"],
         scope=_scope(document),
@@ -109,11 +110,6 @@ def outcome_of(document: Mapping[str, Any], clean: Callable[[str], str] = str) -
         observations=_observations(document, clean),
         latency=_latency(document),
     )
-
-
-def moment(text: str) -> datetime:
-    """A point in time of conformance.json, in UTC. ValueError for any other text."""
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def standing(entry: Entry) -> Standing:
@@ -146,7 +142,7 @@ def compared(was: Outcome, now: Outcome) -> dict[str, Any]:
 def _identity(outcome: Outcome) -> dict[str, str]:
     return {
         "environment": outcome.environment,
-        "started": outcome.started.isoformat().replace("+00:00", "Z"),
+        "started": written(outcome.started),
         "suite_version": outcome.suite_version,
         "verdict": outcome.verdict,
     }

@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from reports.comparing.comparison import WORDS
+from reports.moments import in_words
 from spec.requirements import ledger
 
 Comparison = Mapping[str, Any]
@@ -49,7 +50,7 @@ def _conclusion(comparison: Comparison) -> str:
 
 
 def _run(identity: Mapping[str, str]) -> str:
-    when = identity["started"].replace("T", " ").replace("Z", " UTC")
+    when = in_words(identity["started"])
     return f"{identity['environment']}, {when}, {identity['verdict']} (suite {identity['suite_version']})"
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.comparing.comparison import WORDS, moment
+from reports.comparing.comparison import WORDS
 from reports.comparing.comparison_text import escaped
+from reports.moments import read_moment
 from reports.page.rendering import template, visible
 from reports.verdicts import ON_THE_SERVICE, TESTED, RunVerdict, Verdict, fails
 from reports.wording import counted, listed
@@ -65,7 +66,7 @@ def row_of(document: Mapping[str, Any], clean: Callable[[str], str], page: str =
         failing=tuple(one["id"] for one in entries if fails(one)),
         warns=sum(one["verdict"] == Verdict.WARN for one in entries),
         changed=_changed(document.get("comparison")),
-        started=f"{moment(document['started']):%Y-%m-%d %H:%M} UTC",
+        started=f"{read_moment(document['started']):%Y-%m-%d %H:%M} UTC",
         page=page,
     )
 

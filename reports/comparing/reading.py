@@ -16,8 +16,9 @@ from typing import Any
 
 import jsonschema_rs
 
-from reports.comparing.comparison import Outcome, moment, outcome_of
+from reports.comparing.comparison import Outcome, outcome_of
 from reports.formats.conformance_json import FORMAT
+from reports.moments import read_moment
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
@@ -109,7 +110,7 @@ def _validated(document: Any) -> dict[str, Any]:
     if document.get("format") == FORMAT:
         _validate(document, PUBLISHED)
     try:
-        moment(document["started"])
+        read_moment(document["started"])
     except ValueError:
         raise UnreadableError(f"started is no day and time; expected the {FILE} of a run") from None
     found: dict[str, Any] = document

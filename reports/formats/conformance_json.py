@@ -14,6 +14,7 @@ from reports.evidence import MOVES_MONEY
 from reports.handover import Evidence
 from reports.headline import headline
 from reports.latency import latency
+from reports.moments import written
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict, counts, coverage
@@ -48,7 +49,7 @@ def _set_up(run: Run) -> Document:
             "allow": sorted(profile.allow),
             "fail_on": sorted(profile.fail_on),
         },
-        "started": _in_utc(run.started),
+        "started": written(run.started),
         "duration_s": round((finished - run.started).total_seconds(), 2),
         "verdict": result.verdict,
         "incomplete": result.why,
@@ -63,15 +64,11 @@ def _provenance(run: Run, finished: datetime) -> Document:
         **run.suite,
         "profile_sha256": profile_digest(run.profile),
         "seed": run.seed,
-        "started": _in_utc(run.started),
-        "finished": _in_utc(finished),
+        "started": written(run.started),
+        "finished": written(finished),
         "service_version": service_version(run.exchanges.values()),
         "ci_job": run.ci_job,
     }
-
-
-def _in_utc(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _figures(run: Run) -> Document:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 from reports.formats.entries import Entry, explanation, figures, observations_of, properties, provenance, reproduced_by
+from reports.moments import read_moment
 from reports.provenance import VERSION
 from reports.verdicts import Verdict, fails, is_told_by_none
 
@@ -106,4 +106,4 @@ def _found(entry: Entry, reproduce: str) -> dict[str, str]:
 
 
 def _milliseconds(moment: str) -> int:
-    return round(datetime.fromisoformat(moment).timestamp() * 1000)
+    return round(read_moment(moment).timestamp() * 1000)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from reports.moments import in_words
+
 LOCALE = Path(__file__).parents[1] / "locale"
 CATALOGUE = "LC_MESSAGES/report.po"
 ENGLISH = "en"
@@ -34,7 +36,7 @@ class Language:
 
     def moment(self, text: str) -> str:
         """A moment as conformance.json writes it, for people."""
-        return text.replace("T", " ").replace("Z", " UTC")
+        return in_words(text)
 
     def number(self, number: float) -> str:
         """A number for people."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
 from babel.dates import format_datetime
@@ -13,6 +12,7 @@ from babel.numbers import format_decimal, get_decimal_symbol
 
 from reports.languages.language import Language, tag_of
 from reports.languages.sentences import Sentences, Template
+from reports.moments import read_moment
 
 
 class Translated(Language):
@@ -40,7 +40,7 @@ class Translated(Language):
         return self._texts.get((one, many), (one, many))[self._form_for(number)]
 
     def moment(self, text: str) -> str:
-        return f"{format_datetime(datetime.fromisoformat(text), 'dd/MM/yyyy HH:mm:ss', locale=self._locale)} UTC"
+        return f"{format_datetime(read_moment(text), 'dd/MM/yyyy HH:mm:ss', locale=self._locale)} UTC"
 
     def number(self, number: float) -> str:
         return format_decimal(number, locale=self._locale)
