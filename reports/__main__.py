@@ -19,6 +19,7 @@ from reports.comparing.comparison import Outcome, compared
 from reports.comparing.comparison_text import Comparison, markdown, text
 from reports.comparing.overview import Row, row_of
 from reports.comparing.reading import UnreadableError, one_line, outcome_read, read
+from reports.formats.outputs import PAGE
 from reports.redaction import Redactor
 from spec.interface import personal_fields
 
@@ -57,9 +58,9 @@ def _row(run: str, redactor: Redactor) -> Row:
         return one_line(redactor.text(text))
 
     path = Path(run)
-    page = "./" + quote(f"{path.as_posix()}/report.html")
+    page = "./" + quote(f"{path.as_posix()}/{PAGE}")
     try:
-        return row_of(read(path), clean, page if not path.is_absolute() and (path / "report.html").is_file() else "")
+        return row_of(read(path), clean, page if not path.is_absolute() and (path / PAGE).is_file() else "")
     except UnreadableError as error:
         return Row(clean(path.name), why=str(error))
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from environments.profiles.profile import Profile
 from reports.handover import Evidence
+from reports.writing import digest
 
 VERSION = "0.1.0"
 CHECKOUT = Path(__file__).parents[1]
@@ -31,8 +32,8 @@ def suite() -> Mapping[str, str | None]:
     return {
         "suite_version": VERSION,
         "suite_commit": commit_of(CHECKOUT),
-        "ledger_sha256": _digest_of(CHECKOUT / "spec" / "requirements.yaml"),
-        "schema_sha256": _digest_of(CHECKOUT / "spec" / "openapi.yaml"),
+        "ledger_sha256": digest(CHECKOUT / "spec" / "requirements.yaml"),
+        "schema_sha256": digest(CHECKOUT / "spec" / "openapi.yaml"),
     }
 
 
@@ -55,10 +56,6 @@ def _git(checkout: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return told.stdout.decode("utf-8", "replace").strip()
-
-
-def _digest_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # -- the profile --------------------------------------------------------------------------------------------------

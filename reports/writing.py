@@ -1,7 +1,8 @@
-"""Where reports go: a folder for each run, files that only their owner reads, and `latest`."""
+"""Where reports go: a folder for each run, files that only their owner reads, their digests, and `latest`."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from datetime import datetime
@@ -42,6 +43,11 @@ def write(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file. Raises OSError."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def point_latest(folder: Path) -> None:

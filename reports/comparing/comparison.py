@@ -6,7 +6,7 @@ Nothing is judged anew: a requirement changed where the two runs gave it verdict
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -233,9 +233,13 @@ def _day(was: datetime, now: datetime) -> str:
     return f"{was.day} {was:%b}" + ("" if was.year == now.year else f" {was.year}")
 
 
+def changes_in_words(comparison: Mapping[str, Any]) -> list[str]:
+    """How many requirements changed, in each way in which some did: `1 newly failing`, `2 fixed`."""
+    return [f"{len(comparison[name])} {words}" for name, words in WORDS.items() if comparison.get(name)]
+
+
 def _said(found: Mapping[str, Any]) -> str:
-    changes = Counter({name: len(found[name]) for name in WORDS})
-    parts = [f"{changes[name]} {words}" for name, words in WORDS.items() if changes[name]]
+    parts = changes_in_words(found)
     observed = len(found["observations"])
     differ = [f"{counted(observed, 'observation')} differ{'s' * (observed == 1)}"] if observed else []
     return ", ".join((parts or (["no verdict changed"] if differ else ["no change"])) + differ)

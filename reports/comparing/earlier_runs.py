@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from reports.comparing.comparison import Outcome
-from reports.comparing.reading import FILE, UnreadableError, outcome_read, read
+from reports.comparing.reading import UnreadableError, outcome_read, read
+from reports.formats.conformance_json import FILE
 from reports.verdicts import ON_THE_SERVICE, RunVerdict
 
 MOST_RUNS = 50

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.comparing.comparison import WORDS
+from reports.comparing.comparison import changes_in_words
 from reports.comparing.comparison_text import escaped
 from reports.moments import read_moment
 from reports.page.rendering import template, visible
@@ -73,10 +73,7 @@ def row_of(document: Mapping[str, Any], clean: Callable[[str], str], page: str =
 
 def _changed(comparison: Mapping[str, Any] | None) -> str:
     """What changed since the run that it was compared with, in our words."""
-    if comparison is None:
-        return ""
-    found = [f"{len(comparison[name])} {words}" for name, words in WORDS.items() if comparison.get(name)]
-    return listed(found) or "nothing"
+    return "" if comparison is None else listed(changes_in_words(comparison)) or "nothing"
 
 
 def markdown(rows: Sequence[Row]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema_rs
 
 from reports.comparing.comparison import Outcome, outcome_of
-from reports.formats.conformance_json import FORMAT
+from reports.formats.conformance_json import FILE, FORMAT
 from reports.moments import read_moment
 
 MOST_BYTES = 50_000_000
@@ -27,7 +27,6 @@ NEEDED = Path(__file__).with_name("comparable.schema.json")
 """What a comparison reads, of any version."""
 PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 """All of a conformance.json, of this version."""
-FILE = "conformance.json"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 

@@ -21,6 +21,7 @@ from reports.verdicts import RequirementResult, Verdict, counts, coverage
 from spec.requirements import Requirement
 from spec.rules import Contrast
 
+FILE = "conformance.json"
 FORMAT = "1.0"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 Document = dict[str, Any]

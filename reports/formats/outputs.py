@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from reports.formats.badge import badge
-from reports.formats.conformance_json import Document, as_json
+from reports.formats.conformance_json import FILE, Document, as_json
 from reports.formats.ctrf import ctrf
 from reports.formats.junit import junit
-from reports.writing import write
+from reports.writing import digest, write
 
 PAGE = "report.html"
 """Written by pytest-html, after the others."""
 SUMS = "SHA256SUMS"
 OUTPUTS: Mapping[str, Callable[[Document], str]] = {
-    "conformance.json": as_json,
+    FILE: as_json,
     "junit.xml": junit,
     "ctrf-report.json": ctrf,
     "conformance-badge.svg": badge,
@@ -50,9 +49,5 @@ def write_sums(folder: Path) -> str:
     """Write SHA256SUMS for the files that the run has written, for `sha256sum --check`. Gives its own digest. Raises
     OSError."""
     names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).exists())
-    write(folder / SUMS, "".join(f"{_digest(folder / name)}  {name}\n" for name in names))
-    return _digest(folder / SUMS)
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    write(folder / SUMS, "".join(f"{digest(folder / name)}  {name}\n" for name in names))
+    return digest(folder / SUMS)

@@ -23,12 +23,12 @@ from reports.page.latency_plot import latency_plot
 from reports.page.left_out import left_out
 from reports.page.rendering import template, visible
 from reports.page.timeline_plot import timeline_plot
+from reports.provenance import CHECKOUT
 from reports.run import Run
 from reports.verdicts import TESTED, Verdict, fails
 from reports.wording import by_level, grouped
 from spec.interface import operations
 
-CHECKOUT = Path(__file__).parents[2]
 REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
 
 DIGESTED = ("Ledger", "Schema", "Profile")

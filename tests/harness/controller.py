@@ -17,6 +17,7 @@ from environments.door.opening import BUDGET, Share
 from environments.door.preflight import Preflight, check
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
+from reports.formats.outputs import PAGE
 from reports.handover import Note, NoteKind, packed, unpacked
 from reports.provenance import ci_job
 from reports.run import Run
@@ -64,7 +65,7 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
     except OSError as error:
         raise pytest.UsageError(f"--report-dir: {folder} cannot be written: {error.strerror}") from None
     if hasattr(config.option, "htmlpath"):
-        config.option.htmlpath = str(folder / "report.html")
+        config.option.htmlpath = str(folder / PAGE)
         config.option.self_contained_html = True
     return folder
 
