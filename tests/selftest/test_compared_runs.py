@@ -16,6 +16,7 @@ from tests.selftest.services.running import TOKEN, arguments, environment, run, 
 from tests.selftest.services.serving import Raw
 from tests.selftest.test_comparison import RUN
 from tests.selftest.test_reading import COMMANDS, ESCAPES, MARKUP, PERSONAL, planted
+from tests.selftest.test_stopped_runs import HANGS_S
 
 PART = ("-k", "executePix.document or executePix.name")
 ROW = "executePix.document.masked"
@@ -132,7 +133,7 @@ def test_an_interrupted_run_is_not_compared(ended, tmp_path):
         as_if_run_at(before.folder, raw.base_url)
         raw.greet = lambda connection: os.kill(process.pid, signal.SIGINT) or True
         with started(write_profile(tmp_path, raw.base_url), "-k", "executePix") as process:
-            output = process.communicate(timeout=120)[0]
+            output = process.communicate(timeout=HANGS_S)[0]
     document = json.loads((tmp_path / "report" / "conformance.json").read_text())
 
     assert (document["verdict"], document["comparison"]) == ("interrupted", None), output
