@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from reports.deviations import Deviation, Entry, groups_of, seen_together
-from reports.verdicts import Verdict
+from reports.deviations import Deviation, groups_of, seen_together
+from reports.verdicts import Entry, Verdict
 from spec.interface import operations
 
 MOST_SAID = 6

@@ -5,18 +5,15 @@ operations, or in most members of one object.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from reports.verdicts import Verdict
+from reports.verdicts import Entry, Verdict
 from spec.interface import KEY_TYPES
 from spec.requirements import LEVELS
 from spec.rules import ROBUSTNESS
-
-Entry = Mapping[str, Any]
-"""A requirement as `document_of` gives it."""
 
 _COUNTED = re.compile(
     r" \(\d+ times?, smallest: exchange \d+\)"

@@ -15,6 +15,8 @@ from spec.requirements import LEVELS, Requirement
 from spec.rules import joined
 
 NOTHING_TESTED = "nothing was tested"
+Entry = Mapping[str, Any]
+"""A requirement or a finding of conformance.json."""
 
 
 class Verdict(StrEnum):
@@ -98,7 +100,7 @@ class RunResult:
     reason: Incomplete | None = None
 
 
-def fails(entry: Mapping[str, Any]) -> bool:
+def fails(entry: Entry) -> bool:
     """Whether a requirement or a finding of conformance.json fails the run: a known failure does not."""
     return entry["verdict"] == Verdict.FAIL and "known_failure" not in entry
 

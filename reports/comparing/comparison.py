@@ -16,12 +16,9 @@ from typing import Any
 from environments.profiles.profile import EMBEDDED
 from reports.latency import nearest_rank
 from reports.moments import read_moment, written
-from reports.verdicts import TESTED, Verdict
+from reports.verdicts import TESTED, Entry, Verdict
 from reports.wording import counted, listed
 from spec.interface import operations
-
-Entry = Mapping[str, Any]
-"""A requirement of conformance.json."""
 
 FAIL_ON = ("documented", "robustness")
 """The levels that failed a run whose conformance.json, of an older version, does not name them."""

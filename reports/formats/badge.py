@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from reports.formats.conformance_json import Document
 from reports.verdicts import RunVerdict
 
 LABEL = "PIX conformance"
@@ -29,7 +27,7 @@ _SVG = """\
 """
 
 
-def badge(document: Mapping[str, Any]) -> str:
+def badge(document: Document) -> str:
     """The text of conformance-badge.svg for the content of a conformance.json."""
     text = _text(document)
     left, right = (len(part) * _OF_A_LETTER + 2 * _PADDING for part in (LABEL, text))
@@ -47,7 +45,7 @@ def badge(document: Mapping[str, Any]) -> str:
     )
 
 
-def _text(document: Mapping[str, Any]) -> str:
+def _text(document: Document) -> str:
     covered = document["coverage"].get("documented")
     share = f", {covered['tested']}/{covered['testable']} tested" if covered else ""
     return f"{document['verdict']}{share}"

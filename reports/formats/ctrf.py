@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
-from reports.formats.entries import Entry, explanation, figures, observations_of, properties, provenance, reproduced_by
+from reports.formats.conformance_json import Document
+from reports.formats.entries import explanation, figures, observations_of, properties, provenance, reproduced_by
 from reports.moments import read_moment
 from reports.provenance import VERSION
-from reports.verdicts import Verdict, fails, is_told_by_none
+from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 
 FORMAT = "0.0.0"
 TOOL = "pix-conformance"
@@ -24,7 +24,6 @@ STATUSES = {
     Verdict.UNTESTABLE: "skipped",
 }
 """What a verdict is there. A known failure is skipped; `rawStatus` has the verdict itself."""
-Document = dict[str, Any]
 
 
 def ctrf(document: Document) -> str:

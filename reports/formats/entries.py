@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from reports.formats.conformance_json import Document
+from reports.verdicts import Entry
 from reports.wording import counted, first_few
 
-Entry = Mapping[str, Any]
-"""A requirement of conformance.json."""
 
-
-def reproduced_by(document: Mapping[str, Any]) -> dict[str, str]:
+def reproduced_by(document: Document) -> dict[str, str]:
     """By requirement, the lines that reproduce the finding that it belongs to."""
     return {
         requirement_id: finding["reproduce"]
@@ -42,7 +40,7 @@ def _numbered(numbers: Sequence[int]) -> str:
     return f"exchange{'s' * (len(numbers) > 1)} {first_few(numbers)}"
 
 
-def observations_of(document: Mapping[str, Any]) -> dict[str, list[str]]:
+def observations_of(document: Document) -> dict[str, list[str]]:
     """By requirement, a line for each observation."""
     found: dict[str, list[str]] = {}
     for seen in document["observations"]:
@@ -51,7 +49,7 @@ def observations_of(document: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def figures(document: Mapping[str, Any]) -> Iterator[str]:
+def figures(document: Document) -> Iterator[str]:
     """The run in a few lines, below its headline: what it sent, and what it said of itself."""
     traffic = document["traffic"]
     yield f"{counted(traffic['requests'], 'request')}, {counted(traffic['executions'], 'execution')}"
@@ -70,7 +68,7 @@ def properties(entry: Entry, seed: int) -> dict[str, str]:
     }
 
 
-def provenance(document: Mapping[str, Any]) -> dict[str, str]:
+def provenance(document: Document) -> dict[str, str]:
     """What tells a run from others, by name; without what is not known."""
     shown = {name: value for name, value in document["provenance"].items() if isinstance(value, str | int)}
     return {"verdict": document["verdict"], **{name: str(value) for name, value in shown.items()}}

@@ -6,16 +6,15 @@ no text of the service, its address, the profile or the command line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from reports.formats.conformance_json import Document
 from reports.headline import coverage_text, known_failures, permitted
-from reports.verdicts import Verdict, fails, is_told_by_none
+from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 from reports.wording import counted, listed
 from spec.requirements import ledger
 
 _MOST_SHOWN = 20
-Document = Mapping[str, Any]
 
 
 # -- the summary of the job ---------------------------------------------------------------------------------------
@@ -63,7 +62,7 @@ def _counts(document: Document) -> Iterator[str]:
     yield ""
 
 
-def _table(title: str, findings: list[Document]) -> Iterator[str]:
+def _table(title: str, findings: list[Entry]) -> Iterator[str]:
     """Findings of one sort: the requirement that leads, its level and statement, and how many more have its cause."""
     if not findings:
         return
@@ -79,7 +78,7 @@ def _table(title: str, findings: list[Document]) -> Iterator[str]:
     yield ""
 
 
-def _also(finding: Document) -> str:
+def _also(finding: Entry) -> str:
     others = [*finding["requirements"][1:], *finding["follows"]]
     return f" and {len(others)} more" if others else ""
 

@@ -7,17 +7,15 @@ attribute `message` and the text; the usual actions of GitHub read either. So a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 from xml.etree import ElementTree
 
 from junitparser import Error, Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
 from junitparser.junitparser import FinalResult, SystemOut
 
-from reports.formats.entries import Entry, explanation, figures, observations_of, properties, provenance, reproduced_by
+from reports.formats.conformance_json import Document
+from reports.formats.entries import explanation, figures, observations_of, properties, provenance, reproduced_by
 from reports.redaction.masks import printable
-from reports.verdicts import Verdict, fails, is_told_by_none
-
-Document = dict[str, Any]
+from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 
 
 def junit(document: Document) -> str:

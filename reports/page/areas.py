@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from reports.verdicts import Verdict
+from reports.verdicts import Entry, Verdict
 from reports.wording import grouped
 from spec.interface import operations
-
-Entry = Mapping[str, Any]
-"""A requirement of conformance.json."""
 
 GENERAL = "general"
 """The row of what belongs to no operation."""

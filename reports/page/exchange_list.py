@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from reports.formats.conformance_json import Document
 from reports.handover import Evidence
 from reports.page.header_sets import HeaderSets
-from reports.page.message_lines import Entry, Message, marks_of, message
+from reports.page.message_lines import Message, marks_of, message
 from reports.run import Run
-from reports.verdicts import Verdict
+from reports.verdicts import Entry, Verdict
 from reports.wording import grouped
 
 WHOLE = 400

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.formats.conformance_json import Document
 from reports.headline import counts_of, known_failures
-from reports.verdicts import ON_THE_SERVICE, Verdict, deviation, fails
+from reports.verdicts import ON_THE_SERVICE, Entry, Verdict, deviation, fails
 from reports.wording import counted, grouped
 from spec.requirements import LEVELS, ledger
 
@@ -19,8 +19,6 @@ MEANING = {
     "not-shown": "stated to be not shown",
     "robustness": "policy of the suite",
 }
-Entry = dict[str, Any]
-"""A requirement of conformance.json."""
 
 
 def tile(document: Document, level: str) -> tuple[Verdict, str]:

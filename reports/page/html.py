@@ -25,7 +25,7 @@ from reports.page.rendering import template, visible
 from reports.page.timeline_plot import timeline_plot
 from reports.provenance import CHECKOUT
 from reports.run import Run
-from reports.verdicts import TESTED, Verdict, fails
+from reports.verdicts import TESTED, Entry, Verdict, fails
 from reports.wording import by_level, grouped
 from spec.interface import operations
 
@@ -33,9 +33,6 @@ REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
 
 DIGESTED = ("Ledger", "Schema", "Profile")
 """What the provenance gives a digest of."""
-
-Entry = dict[str, Any]
-"""A requirement or a finding of conformance.json."""
 
 
 def summary_html(run: Run, requirements: str = "", tests: Mapping[str, Sequence[str]] | None = None) -> str:

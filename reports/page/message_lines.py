@@ -12,10 +12,7 @@ from markupsafe import Markup
 from reports.page.header_sets import HeaderSets
 from reports.page.json_lines import Line, in_lines
 from reports.page.places import Place, Select, Spot, places_of
-
-Entry = dict[str, Any]
-"""A requirement of conformance.json."""
-
+from reports.verdicts import Entry
 
 _MARKED = 300
 """Characters that a mark takes, and what is said of it elsewhere."""

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 
 from reports.formats.conformance_json import Document
 from reports.page.plots import bars, duration, linear_ticks
+from reports.verdicts import Entry
 from reports.wording import grouped
 
 BINS = 150
 """The time of the run is cut in as many pieces: a run of thousands of requests is as small as any other."""
-
-Entry = dict[str, Any]
-"""An exchange of conformance.json."""
 
 
 class Lane(NamedTuple):
