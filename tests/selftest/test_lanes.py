@@ -8,14 +8,12 @@ from environments.door.in_flight import InFlight
 from environments.door.liveness import UnreachableError
 from environments.door.outgoing import NotSentError
 from environments.door.permission import ForbiddenError
-from environments.sandbox import Server, Service
+from environments.sandbox import Service
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Lanes, Part
 from tests.selftest.proof.trial import try_service
-from tests.selftest.services.one_run import Run
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.waiting import comes
-from tests.traffic.beside import Beside
 from tests.traffic.run_traffic import RunTraffic
 
 
@@ -118,19 +116,3 @@ def test_a_thread_that_never_ends_does_not_keep_a_stopped_run(monkeypatch):
         thread.join()
 
     assert [thread.daemon for thread in left] == [True]
-
-
-def test_a_companion_that_finds_the_target_gone_costs_the_other_request_nothing(tmp_path):
-    """Whether a code was spent is judged by the answer."""
-
-    def gone(*_, **__):
-        raise UnreachableError("the connection is refused")
-
-    with Server(Service()) as server:
-        a_run = Run(server, tmp_path, parallel=2)
-        lanes = Lanes(a_run.door.in_flight)
-        a_run.client.send = gone
-        answers = Beside(a_run.client, lanes).send_each_with_companions("executePix", lambda: "the answer")
-        lanes.close()
-
-    assert answers == ["the answer"]

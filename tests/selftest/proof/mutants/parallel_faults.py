@@ -193,7 +193,7 @@ for _operation in ("executePix", "registerPixKey"):
             "token not checked in parallel", f"{SUBJECT[_operation]}{_name}InParallel",
             f"While a request with the token is in flight, {_text}.", TrustsCompany, *rows_of(_operation, *_fails),
             warns=rows_of(_operation, *_warns), hides=rows_of(_operation, "token.scheme"), parallel=True,
-            slow=(_operation, _name) != ("executePix", "NeedsNoToken"),
+            slow=_name != "NeedsNoToken",
             OPERATIONS=(_operation,), lets_in=_lets_in,
         )  # fmt: skip
 
