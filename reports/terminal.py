@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
@@ -76,7 +77,8 @@ def _untested(run: Run) -> Iterator[str]:
 
 def _not_cleaned_up(document: dict[str, Any]) -> Iterator[str]:
     if left := document["left_behind"]:
-        named = [item.split(":")[0] for item in left]
+        tally = Counter(item.split(":")[0] for item in left)
+        named = [f"{what} ({count} times)" if count > 1 else what for what, count in tally.items()]
         yield "; ".join((f"not cleaned up: {first_few(named)}", *remedy(document)))
 
 

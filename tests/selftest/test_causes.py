@@ -12,7 +12,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Response, Server, Service
 from reports.causes import findings
 from reports.formats.conformance_json import document_of
-from reports.handover import Note, NoteKind, Observation, outcome_unknown
+from reports.handover import LeftKey, Note, NoteKind, Observation, outcome_unknown
 from reports.run import Run
 from reports.terminal import Once, summary
 from reports.verdicts import RequirementResult, Verdict
@@ -299,6 +299,19 @@ class TestSummary:
 
         assert lines.index(f"FAIL {DIGIT}") < 10
         assert all(any(note.text in line for line in lines) for note in run.said)
+
+    def test_what_was_left_is_named_once(self, run):
+        """Keys that are called alike are counted: the service made them, and no list showed which they are."""
+        run.not_cleaned_up += [
+            LeftKey("RANDOM, made by the service", "not deleted", False, (number,)) for number in (1, 2)
+        ]
+        run.not_cleaned_up.append(LeftKey("PHONE, the first of pix_keys", "not deleted", True, (3,)))
+
+        lines = list(summary(document_of(run), run, ""))
+
+        assert [line for line in lines if line.startswith("not cleaned up")] == [
+            "not cleaned up: RANDOM, made by the service (2 times) and PHONE, the first of pix_keys"
+        ]
 
     def test_what_the_verdict_misses_is_explained(self, run):
         """A requirement that was not exercised is named where its level counts for the verdict of the profile."""
