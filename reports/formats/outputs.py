@@ -46,8 +46,11 @@ def reason(error: Exception) -> str:
 
 
 def write_sums(folder: Path) -> str:
-    """Write SHA256SUMS for the files that the run has written, for `sha256sum --check`. Gives its own digest. Raises
-    OSError."""
-    names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).exists())
+    """Write SHA256SUMS for the files that the run has written, for `sha256sum --check`. Gives its own digest; empty for
+    a run that could write none. Raises OSError."""
+    names = sorted(name for name in (*OUTPUTS, PAGE) if (folder / name).is_file())
+    if not names:
+        (folder / SUMS).unlink(missing_ok=True)  # that of an earlier run
+        return ""
     write(folder / SUMS, "".join(f"{digest(folder / name)}  {name}\n" for name in names))
     return digest(folder / SUMS)

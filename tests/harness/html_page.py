@@ -136,4 +136,12 @@ class HtmlPage:
             with suppress(OSError):  # a folder that cannot be written holds no half of a page
                 self.path.unlink()
             session.exitstatus = session.exitstatus or 3
+            _say_no_page_was_written(session.config)
             return None
+
+
+def _say_no_page_was_written(config: pytest.Config) -> None:
+    """pytest-html would still tell where the page is."""
+    for plugin in config.pluginmanager.get_plugins():
+        if isinstance(plugin, BaseReport):
+            config.pluginmanager.unregister(plugin)

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pytest_html.basereport import BaseReport
 
 from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
@@ -315,8 +316,12 @@ class TestTheFile:
     )
     @pytest.mark.parametrize(("before", "after"), [(0, 3), (1, 1)])
     def test_full_disk(self, run, before, after, error, why):
-        """A page that cannot be written or made is said, and the run is not green; a red one stays what it was."""
-        hooks, session = HtmlPage(run, Path("r.html")), SimpleNamespace(exitstatus=before)
+        """A page that cannot be written or made is said, and the run is not green; a red one stays what it was. pytest-html does not tell
+        where the page is."""
+        plugins = pytest.PytestPluginManager()
+        plugins.register(told_where := BaseReport.__new__(BaseReport))
+        session = SimpleNamespace(exitstatus=before, config=SimpleNamespace(pluginmanager=plugins))
+        hooks = HtmlPage(run, Path("r.html"))
         finish = hooks.pytest_sessionfinish(session)
         next(finish)
 
@@ -325,6 +330,7 @@ class TestTheFile:
 
         assert run.unwritten == f"r.html cannot be written: {why}"
         assert session.exitstatus == after
+        assert not plugins.is_registered(told_where)
 
     def test_owner_alone(self, report):
         """Only its owner reads the file, also where --report-dir names the folder."""

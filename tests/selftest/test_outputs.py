@@ -59,6 +59,23 @@ def test_the_sums_are_those_of_the_files_of_the_run(formats, tmp_path):
     assert digest == hashlib.sha256((tmp_path / SUMS).read_bytes()).hexdigest()
 
 
+def test_what_is_no_file_has_no_sum(formats, tmp_path):
+    """A folder in the place of the page does not take the sums of the files with it."""
+    write_outputs(tmp_path, {})
+    (tmp_path / PAGE).mkdir()
+    write_sums(tmp_path)
+
+    assert [line.split("  ")[1] for line in (tmp_path / SUMS).read_text().splitlines()] == ["a.json", "c.svg"]
+
+
+def test_a_run_that_could_write_nothing_has_no_sums(tmp_path):
+    """Those of an earlier run are gone, and the terminal prints no digest of an empty list."""
+    (tmp_path / SUMS).write_text("of an earlier run")
+
+    assert write_sums(tmp_path) == ""
+    assert list(tmp_path.iterdir()) == []
+
+
 # -- of whole runs --------------------------------------------------------------------------------------------------
 
 
