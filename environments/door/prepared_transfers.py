@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from environments.door.request_texts import members
 from spec.answers import is_refusal
-from spec.exchange import Exchange, FailureKind
+from spec.exchange import Exchange, FailureKind, Response
 from spec.interface import PREPARING
 from spec.json_text import folded
 
 _NAMES_A_CODE = re.compile(r"id|.*transa.*|.*tx.*id|.*endtoend.*|e2e.*|codigo.*|.*code")
+_NAMED = re.compile(r"""(?<![\w-])([A-Za-z][\w-]{0,79}+)["']?\s{0,9}[:=>]\s{0,9}["']?([^\s"'<>,;&{}\[\]]{6,200})""")
+"""A name and its value in broken JSON, in a form, in XML or in lines."""
 _LONGEST_NAME = 80
 """Characters of a name that are looked at: a service may write names of any length."""
 _SHORTEST = 6
@@ -68,8 +70,16 @@ def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
     """
     if exchange.operation not in PREPARING or exchange.response is None:
         return
-    for name, text in members([exchange.response.json.value]):
+    for name, text in _told(exchange, exchange.response):
         plain = folded(name[:_LONGEST_NAME])
         named = _NAMES_A_CODE.fullmatch(plain) and any(map(str.isdigit, text))
         if len(text) >= _SHORTEST and (named or plain == folded(code_at.rpartition("/")[2])):
             yield text
+
+
+def _told(exchange: Exchange, response: Response) -> Iterator[tuple[str, str]]:
+    """Values with their names; where a transfer may have been prepared, those of an answer that is no JSON, too."""
+    if response.json.readable or not may_have_prepared(exchange):
+        yield from members([response.json.value])
+    else:
+        yield from _NAMED.findall(response.start.decode("utf-8", "replace"))

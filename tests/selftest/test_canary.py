@@ -202,6 +202,25 @@ def test_codes_in_large_answers_do_not_leave(tmp_path):
     assert leaks(result, tmp_path, {code: code for code in raw.service.codes}) == []
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"code": 0, "data": {"transactionId": "TOLD-77", "note": "TOLD',
+        '{"data": {"txId": "TOLD-77"}} and more',
+        "{'idTransaction': 'TOLD-77'}",
+        "<data><TransactionId>TOLD-77</TransactionId></data>",
+        "value=1.00&transaction_id=TOLD-77",
+        "transaction-id: TOLD-77\nvalue: 12345678",
+    ],
+)
+def test_a_code_is_found_in_an_answer_that_is_no_json(body):
+    """Whoever reads it can execute the transfer all the same. A refusal tells none: it prepared nothing."""
+    request = Request("POST", "http://localhost/v1/pix", ())
+
+    assert list(codes_told(Exchange(1, "createPix", request, Response(200, (), body.encode())))) == ["TOLD-77"]
+    assert list(codes_told(Exchange(2, "createPix", request, Response(400, (), body.encode())))) == []
+
+
 def test_names_of_members_are_looked_at_in_part():
     """A service chooses how long they are; a code under a name of ordinary length is found beside them."""
     body = json.dumps({"tx" * 1_000 + "id": "LONG-NAME-77", "txId": "SHORT-NAME-77"}).encode()

@@ -270,6 +270,16 @@ def test_the_wrong_tokens_are_dealt_to_the_codes(token, codes):
 
 
 @each_token
+@pytest.mark.parametrize("codes", [2, 6, 60])
+def test_a_wrong_token_as_documented_has_company(token, codes):
+    """Probes before the first code, and those right behind an execution, are alone. A service that reads no scheme but
+    the documented one may let a wrong token in beside the right one."""
+    behind_the_first = [name for index in range(1, codes) for name in of_code(token, index, codes)[1:]]
+
+    assert [name for name in behind_the_first if name in wrong_tokens(token)]
+
+
+@each_token
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_the_wrong_tokens_are_dealt_to_the_keys(token, count):
     """Before and after each registration some, until none is left; no more than OF_AN_OPERATION in all."""

@@ -29,14 +29,17 @@ def of_code(token: str, index: int, codes: int) -> tuple[str, ...]:
     """The credentials to try with a code before its execution. The execution of the previous code came right before.
 
     The first code may be all there is to execute: it gets every form as documented, and alone all others too. The
-    further ones get those in turn, and ANOTHER as far as OF_AN_OPERATION reaches.
+    further ones get those in turn, and ANOTHER as far as OF_AN_OPERATION reaches. One form as documented is left to the
+    second code, as only what is sent before later codes has company: a service may read no other spelling.
     """
     wrong = wrong_credentials(token, "executePix")
     later = [name for name in wrong if name.endswith(_OTHERWISE)] if codes > 1 else []
+    documented = [name for name in wrong if name not in later]
+    left = documented[-1:] if codes > 1 else []
     if index == 0:
-        return (*(name for name in wrong if name not in later), *WITHOUT_A_TOKEN)
+        return (*(name for name in documented if name == ANOTHER or name not in left), *WITHOUT_A_TOKEN)
     often = [ANOTHER] if index <= OF_AN_OPERATION - len(wrong) else []
-    return (*often, *later[index - 1 :: max(1, codes - 1)], FOR_EVERY_KEY)
+    return (*often, *later[index - 1 :: max(1, codes - 1)], *left[: index == 1], FOR_EVERY_KEY)
 
 
 class OfKeys:
