@@ -17,8 +17,8 @@ _NAMED = re.compile(r"""(?<![\w-])([A-Za-z][\w-]{0,79}+)["']?\s{0,9}[:=>]\s{0,9}
 """A name and its value in broken JSON, in a form, in XML or in lines."""
 _LONGEST_NAME = 80
 """Characters of a name that are looked at: a service may write names of any length."""
-_SHORTEST = 6
-"""Characters of a code: what is shorter is as likely a number of something else."""
+_SHORTEST, _LONGEST = 6, 200
+"""Characters of a code: what is shorter is as likely a number of something else, and what is longer is a text."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
     for name, text in _told(exchange, exchange.response):
         plain = folded(name[:_LONGEST_NAME])
         named = _NAMES_A_CODE.fullmatch(plain) and any(map(str.isdigit, text))
-        if len(text) >= _SHORTEST and (named or plain == folded(code_at.rpartition("/")[2])):
+        if _SHORTEST <= len(text) <= _LONGEST and (named or plain == folded(code_at.rpartition("/")[2])):
             yield text
 
 

@@ -221,6 +221,14 @@ def test_a_code_is_found_in_an_answer_that_is_no_json(body):
     assert list(codes_told(Exchange(2, "createPix", request, Response(400, (), body.encode())))) == []
 
 
+def test_a_long_text_is_no_code():
+    """Each possible code is sought in all that is written, so that what is learned has to be short."""
+    body = json.dumps({"id": "7" * 201, "txId": "7" * 200}).encode()
+    answer = Exchange(1, "createPix", Request("POST", "http://localhost/v1/pix", ()), Response(200, (), body))
+
+    assert list(codes_told(answer)) == ["7" * 200]
+
+
 def test_names_of_members_are_looked_at_in_part():
     """A service chooses how long they are; a code under a name of ordinary length is found beside them."""
     body = json.dumps({"tx" * 1_000 + "id": "LONG-NAME-77", "txId": "SHORT-NAME-77"}).encode()
