@@ -123,8 +123,6 @@ def _reason(error: ssl.SSLError) -> str:
 CONNECT_TIMEOUT_S = 5.0
 _CHUNK = 65_536
 _KEPT_OF_A_CUT_BODY = 4_096
-Result = tuple[requests.Response | None, Response | Failure]
-"""The `requests` response with its body read, and ours; or None and the failure."""
 
 
 @dataclass(frozen=True)
@@ -199,21 +197,21 @@ class Wire(HTTPAdapter):
 
     def attempt(
         self, request: requests.PreparedRequest, *, afresh: bool = False, meeting: Meeting | None = None
-    ) -> Result:
+    ) -> Response | Failure:
         """Send once; `afresh` over a connection that carried no other request. `meeting` is with another request."""
         settings = self._settings
         with Deadline(settings.timeout_s, settings.timer, afresh=afresh, meeting=meeting) as deadline:
             try:
-                raw = super().send(
-                    request, stream=True, timeout=self._timeouts, verify=settings.verify, proxies=self._proxies
+                raw = (
+                    super()
+                    .send(request, stream=True, timeout=self._timeouts, verify=settings.verify, proxies=self._proxies)
+                    .raw
                 )
-                body, cut = _read(raw.raw, settings.response_bytes)
+                body, cut = _read(raw, settings.response_bytes)
             except ERRORS as error:
-                return None, failure_of(error, deadline, settings.timeout_s)
-        raw._content = body
-        raw._content_consumed = True  # type: ignore[attr-defined]
-        headers = tuple((str(name), str(value)) for name, value in raw.raw.headers.items())
-        return raw, Response(raw.status_code, headers, body, cut)
+                return failure_of(error, deadline, settings.timeout_s)
+        headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
+        return Response(raw.status, headers, body, cut)
 
 
 def _check_bundle(path: str) -> None:

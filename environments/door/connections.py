@@ -15,7 +15,7 @@ import threading
 import time
 from dataclasses import replace
 
-from environments.door.attempt import Result, Wire, WireSettings
+from environments.door.attempt import Wire, WireSettings
 from environments.door.deadline import KEPT_S
 from environments.door.handshake import Handshake
 from environments.door.outgoing import Sending
@@ -62,24 +62,23 @@ class Connections:
         self._first_code = ""
         self._answered_at = float("-inf")
 
-    def attempt(self, sending: Sending) -> Result:
+    def attempt(self, sending: Sending) -> Response | Failure:
         """Send once."""
-        raw, result = self._attempt(sending, sending.code)
-        return raw, self._memory.keep(result)
+        return self._memory.keep(self._attempt(sending, sending.code))
 
-    def _attempt(self, sending: Sending, code: str | None) -> Result:
+    def _attempt(self, sending: Sending, code: str | None) -> Response | Failure:
         afresh = not self._may_be_kept(code) if code else sending.is_lost or not sending.repeatable
         if code and afresh:
             self._first_code = self._first_code or code
         elif code:
             time.sleep(_SETTLES_S)
-        raw, result = self._wire.attempt(sending.request, afresh=afresh, meeting=sending.meeting)
-        self._answered_at = time.monotonic() if raw is not None else float("-inf")
+        result = self._wire.attempt(sending.request, afresh=afresh, meeting=sending.meeting)
+        self._answered_at = time.monotonic() if isinstance(result, Response) else float("-inf")
         if code and not afresh and isinstance(result, Failure):
             self._keeps_codes = False
             broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
             result = replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
-        return raw, result
+        return result
 
     def connect(self, base_url: str) -> Handshake:
         """Open a connection and close it, with nothing sent."""

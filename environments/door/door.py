@@ -1,4 +1,4 @@
-"""The one way out: every byte to the target leaves through this guarded transport adapter.
+"""The one way out: every byte to the target leaves through this door, over one `requests` transport adapter.
 
 It is an ordered list of small policies around one HTTP attempt (`Door._policies`). The order is the safety argument.
 """
@@ -13,7 +13,6 @@ from functools import partial
 from itertools import count
 
 import requests
-from requests.adapters import BaseAdapter
 
 from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
@@ -34,18 +33,10 @@ from environments.door.retry_policy import RetryPolicy
 from environments.door.token_monitor import TokenMonitor
 from environments.secrets import Secrets
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
-from spec.interface import operations_reached
 
 
-class NotFollowed(requests.Response):
-    """A response that a session does not follow: a redirect is an answer like any other."""
-
-    is_redirect = False
-    is_permanent_redirect = False
-
-
-class Door(BaseAdapter):
-    """A `requests` transport adapter that guards one target.
+class Door:
+    """Guards one target.
 
     `exchanges` has every attempt in the order in which they ended; it only grows. `unsent` has the operations that a
     limit cut short, by the limit. Each of `listeners` sees a request when its answer stands, and may reproduce it.
@@ -67,7 +58,6 @@ class Door(BaseAdapter):
         keys: Keys | None = None,
         in_flight: InFlight | None = None,
     ) -> None:
-        super().__init__()
         self.exchanges: list[Exchange] = []
         self.unsent: dict[str, set[str]] = {}
         self.listeners: list[Callable[[Sending], None]] = []
@@ -123,16 +113,6 @@ class Door(BaseAdapter):
         Raises ForbiddenError for what may not be sent and UnreachableError once the target is gone.
         """
         return self._pass(request, intent).exchange
-
-    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:
-        """The adapter's side for sessions that are not ours: the operation is read from the path."""
-        reached = sorted(operations_reached(request.method or "", self.permission.path(request)))
-        sending = self._pass(request, Intent(reached[0] if reached else ""))
-        if sending.raw is None:
-            failure = sending.exchange.failure
-            raise requests.ConnectionError(failure and failure.message, request=request)
-        sending.raw.__class__ = NotFollowed
-        return sending.raw
 
     def connect(self) -> Handshake:
         """Open a connection, with TLS for https, and close it."""
@@ -192,7 +172,7 @@ class Door(BaseAdapter):
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT)
         with self.guard.watching(sending, number), self.keys.watching(sending):
             try:
-                sending.raw, result = self.ending.explain(*self._connections.attempt(sending))
+                result = self.ending.explain(self._connections.attempt(sending))
             finally:
                 sending.is_lost = isinstance(result, Failure)
                 sending.exchange = self._recorded(number, sending.intent, sent, result, started, present.beside)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -13,7 +12,6 @@ from environments.door.outgoing import NotSentError, Sending
 from environments.door.watchdog import Timer
 from spec.exchange import Failure, FailureKind, Response
 
-T = TypeVar("T")
 STOPPED = "the run was stopped"
 OVER = "the tests are over"
 CUT = "the run was stopped before the answer came"
@@ -60,11 +58,11 @@ class Ending:
         if self.is_stopped:
             raise NotSentError(STOPPED)
 
-    def explain(self, raw: T, result: Response | Failure) -> tuple[T, Response | Failure]:
+    def explain(self, result: Response | Failure) -> Response | Failure:
         """The same; a request that was cut failed for that. A connection that was refused says more."""
         if isinstance(result, Response) or not self.is_stopped or result.kind is FailureKind.NO_CONNECTION:
-            return raw, result
-        return raw, Failure(FailureKind.LIMIT, CUT)
+            return result
+        return Failure(FailureKind.LIMIT, CUT)
 
     # -- what waits -------------------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ class Sending:
 
     `code` is the real transaction code in its path, `with_token` says that it carries the access token, under whatever
     scheme. `meeting` is with a request that leaves at the same moment. `attempt` sends it once, by the policies around
-    one attempt. It sets `departure`, which counts the requests in the order in which they left the process, `raw` and
+    one attempt. It sets `departure`, which counts the requests in the order in which they left the process, and
     `exchange`. `doubted` is an answer that other requests on the wire may have caused, where another one stands by now.
     `claimed`: room for an execution is taken, and it was not sent yet. `is_lost`: it was sent, and got no answer.
     `held` is closed when the answer stands.
@@ -70,7 +70,6 @@ class Sending:
     held: ExitStack = field(default_factory=ExitStack)
     claimed: bool = False
     is_lost: bool = False
-    raw: requests.Response | None = None
     doubted: Exchange | None = None
     meeting: Meeting | None = None
     exchange: Exchange = field(init=False)

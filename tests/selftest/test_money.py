@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from environments.door.authorization import VALID
+from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
 from spec.exchange import Failure, FailureKind
 from tests.selftest.services import trouble_with_money as trouble
@@ -28,13 +29,6 @@ SILENT = (
 )
 REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood)
 ONLY_EXECUTIONS = ("-k", "executePix.document or executePix.token.required")
-
-
-def session(a_run):
-    """A session of `requests` that follows redirects, if the door let it."""
-    made = requests.Session()
-    made.mount("http://", a_run.door)
-    return made
 
 
 # -- sent once --------------------------------------------------------------------------------------------------
@@ -56,21 +50,18 @@ def test_an_execution_without_an_answer_is_seen_once(service, proxied, tmp_path)
 
 
 @served_by(*REDIRECTING)
-def test_a_redirected_execution_is_not_followed(service, tmp_path):
-    """307 and 308 are answers like any other, for a session of `requests`, too."""
-    a_run = Run(service, tmp_path)
-    header = {"Authorization": f"Bearer {service.service.token}"}
-    response = session(a_run).get(f"{service.base_url}/v1/execute/pix/{CODE}", headers=header)
+def test_a_redirected_execution_is_not_followed(service, a_run):
+    """307 and 308 are answers like any other."""
+    answer = a_run.execute().response
 
-    assert response.status_code == service.status
+    assert answer.status == service.status
     assert service.executions == [CODE]
 
 
 @served_by(trouble.RedirectsReadsToAnExecution)
-def test_a_read_is_not_redirected_to_an_execution(service, tmp_path):
+def test_a_read_is_not_redirected_to_an_execution(service, a_run):
     """A service cannot have a code executed by redirecting to it."""
-    header = {"Authorization": f"Bearer {service.service.token}"}
-    session(Run(service, tmp_path)).get(f"{service.base_url}/v1/accounts", headers=header)
+    a_run.client.send("listAccounts")
 
     assert service.executions == []
 
@@ -123,7 +114,7 @@ def test_a_code_that_never_left_is_executed_by_a_later_run(service, tmp_path):
     """There was no connection to send it over."""
     away = Run(service, tmp_path)
     refused = Failure(FailureKind.NO_CONNECTION, "the connection is refused")
-    away.door._connections.attempt = lambda sending: (None, refused)
+    away.door._connections.attempt = lambda sending: refused
     away.execute()
     later = Run(service, tmp_path, name="two")
     later.execute()
@@ -175,7 +166,7 @@ def test_a_code_that_nobody_supplied_is_not_sent(path, method, service, a_run):
     """However a server reads the path, the code is a supplied one or carries the mark of the suite."""
 
     with pytest.raises(ForbiddenError):
-        a_run.door.send(raw_request(method, service.base_url + path))
+        a_run.door.exchange(raw_request(method, service.base_url + path), Intent(""))
 
     assert service.seen == []
 
@@ -195,7 +186,7 @@ def test_permission_is_decided_on_the_final_path(method, path, permission, servi
     a_run = Run(service, tmp_path, allow=EVERYTHING - {permission})
 
     with pytest.raises(ForbiddenError, match=permission):
-        a_run.door.send(raw_request(method, service.base_url + path))
+        a_run.door.exchange(raw_request(method, service.base_url + path), Intent(""))
 
     assert service.seen == []
 

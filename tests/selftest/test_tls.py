@@ -118,7 +118,7 @@ def test_why_tls_fails_is_one_line(made, files, why, certificates):
     """The library's own reason and what to do, to a request and to a mere connection; nothing was sent."""
     verify = str(certificates.ca_bundle) if files else True
     with made(certificates) as service, closing(Wire(WireSettings(60, 100_000, verify))) as wire:
-        _, failure = wire.attempt(requests.Request("GET", f"{service.base_url}/v1/accounts").prepare())
+        failure = wire.attempt(requests.Request("GET", f"{service.base_url}/v1/accounts").prepare())
         refused = wire.connect(service.base_url).failure
 
     assert (failure.kind, failure.message, refused) == (FailureKind.TLS, why, why)
