@@ -69,8 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _errors(map(redactor.text, error.problems if options.command == "check" else [str(error)]))
     except JournalError as error:
         return _error(redactor.text(str(error)), WRONG_USE)
-    except OSError as error:
-        return _error(f"the record of keys cannot be read or written ({error.strerror}): check journal", WRONG_USE)
 
 
 def _write_new(path: Path, options: Mapping[str, Any]) -> int:

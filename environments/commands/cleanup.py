@@ -48,7 +48,7 @@ def refuse_wrong_use(profile: Profile) -> None:
 
 
 def left_by_runs(profile: Profile, record: KeyRecord) -> list[Entry]:
-    """What the record says that earlier runs left. Raises JournalError or OSError."""
+    """What the record says that earlier runs left. Raises JournalError."""
     first = {key.key: place for place, key in reversed(list(enumerate(profile.pix_keys))) if key.key}
     found = []
     for at, account in enumerate(profile.accounts):
@@ -67,8 +67,8 @@ class Cleanup:
         self._reads = "read" in profile.allow
 
     def survey(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Name every key, and note those that are gone. Gives the ones to delete. Raises NoListError, JournalError or
-        OSError."""
+        """Name every key, and note those that are gone. Gives the ones to delete. Raises NoListError or
+        JournalError."""
         to_delete = []
         for entry in entries:
             listing = self._listing(entry.account)
@@ -85,7 +85,7 @@ class Cleanup:
         return to_delete
 
     def delete(self, entry: Entry) -> bool:
-        """Delete a key, and look. True where it is gone. Raises NoListError, JournalError or OSError."""
+        """Delete a key, and look. True where it is gone. Raises NoListError or JournalError."""
         body = self._profile.requests["deletePixKey"].json
         filled = fill(body, account=entry.account, key=entry.key.key, type=entry.key.type)
         exchange = self._client.send("deletePixKey", entry.account, json=filled)

@@ -141,8 +141,6 @@ class Door:
             self._not_sent(sending, str(error), is_limit=error.is_limit)
         except JournalError as error:
             self._stop_executions(sending, str(error))
-        except OSError as error:
-            self._stop_executions(sending, f"the journal cannot be written ({error.strerror}): check journal")
         return sending
 
     def _attempt_once(self, sending: Sending) -> None:

@@ -73,7 +73,7 @@ class ExecutionGuard:
         """Send several codes in one turn. Who is alone on the wire has to have its turn before: the turn may be with
         another process, which waits for the wire. Where the journal cannot be used, each send says so."""
         with ExitStack() as held:
-            with suppress(OSError):
+            with suppress(JournalError):
                 held.enter_context(self._journal.turn())
             yield
 
@@ -98,7 +98,7 @@ class ExecutionGuard:
         """Give the codes that no earlier run sent, and refuse the others. Where the journal cannot be used, each send
         says so."""
         for code in codes:
-            with suppress(JournalError, OSError, NotSentError):
+            with suppress(JournalError, NotSentError):
                 self.refuse(code, executes=True)
         return [code for code in codes if code not in self.refused_by_journal]
 
@@ -146,7 +146,7 @@ class ExecutionGuard:
     def claim(self, sending: Sending) -> None:
         """Take the room of an execution, which a request with a wrong token may turn out to be, and write it down.
 
-        Raises LimitError, NotSentError, JournalError or OSError.
+        Raises LimitError, NotSentError or JournalError.
         """
         if not sending.code:
             return
@@ -200,7 +200,7 @@ class ExecutionGuard:
         """How many codes of the run, all its processes taken together, were sent without a known outcome."""
         try:
             return self._journal.unanswered()
-        except (JournalError, OSError):  # a journal that cannot be read stops every execution
+        except JournalError:  # a journal that cannot be read stops every execution
             return 0
 
     def _settle(self, sending: Sending, code: str, exchange: Exchange) -> None:

@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 from collections.abc import Container, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +27,15 @@ _UNREADABLE = "so it is unknown what was sent: repair or move the journal"
 
 class JournalError(Exception):
     """The record cannot be used, so nothing is executed. The text says why and what to do."""
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """What the file system refuses is a fault of the journal. Raises JournalError."""
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(f"the journal cannot be read or written ({error.strerror}): check journal") from None
 
 
 class Record:
@@ -65,8 +74,9 @@ class Record:
     def _damaged(self, number: int) -> str:
         return f"{self._path}: line {number} cannot be read, {_UNREADABLE}"
 
+    @explained()
     def write(self, subject: str, event: str) -> None:
-        """Write down an event of a subject, as one line that is on the disk before this returns. JournalError, OSError.
+        """Write down an event of a subject, as one line that is on the disk before this returns. JournalError.
 
         What happens to a code is TRIED before it is sent with a wrong token, else the outcome.
         """
@@ -137,36 +147,42 @@ class Journal(Record):
     @contextmanager
     def turn(self) -> Iterator[None]:
         """While a real code is sent, no other thread or process sends one. NotSentError where the run is stopped
-        meanwhile; OSError where the folder cannot be written."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self.ending.holding(self._turn):
+        meanwhile; JournalError where the folder cannot be written."""
+        with ExitStack() as held:
+            with explained():
+                self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                held.enter_context(self.ending.holding(self._turn))
             yield
 
+    @explained()
     def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:
-        """Raises AlreadySentError where an earlier run sent the code, or this one; JournalError, OSError."""
+        """Raises AlreadySentError where an earlier run sent the code, or this one; JournalError."""
         if not self._path.exists() or not (self.across_runs or in_this_run):
             return
         with self._lock:
             if refusal := self._refusal(code, in_this_run=in_this_run):
                 raise refusal
 
+    @explained()
     def sent_before(self, codes: Iterable[str]) -> frozenset[str]:
-        """Those of the codes that an earlier run sent; nothing is written. Raises JournalError or OSError."""
+        """Those of the codes that an earlier run sent; nothing is written. Raises JournalError."""
         if not self.across_runs or not self._path.exists():
             return frozenset()
         if not self._key_file.exists():  # to read without it would make one
             raise JournalError(f"{self._key_file}: no such file, and {self._path} cannot be read without it")
         return frozenset(code for code in codes if self._refusal(code, in_this_run=False))
 
+    @explained()
     def claim(self, code: str, *, once_more: bool = False) -> None:
-        """Write down that the code is about to be sent. Raises AlreadySentError, JournalError or OSError."""
+        """Write down that the code is about to be sent. Raises AlreadySentError or JournalError."""
         with self._lock:
             if refusal := self._refusal(code, in_this_run=not once_more):
                 raise refusal
             self.write(code, SENT)
 
+    @explained()
     def unanswered(self) -> int:
-        """How many codes this run sent without an answer that was written down."""
+        """How many codes this run sent without an answer that was written down. Raises JournalError."""
         last: dict[str, str] = {}
         with self._lock:
             events = list(self._events(self._run)) if self._path.exists() else []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from environments.door.journal import Record
+from environments.door.journal import Record, explained
 
 ABSENT, SENT, REGISTERED, REFUSED, DELETED, GONE = "absent before", "sent", "registered", "refused", "deleted", "gone"
 
@@ -25,11 +25,12 @@ class KeyRecord(Record):
     """Keys that runs registered at one environment."""
 
     def note(self, account: str, key: str, event: str) -> None:
-        """Write down an event of a key. Raises JournalError, or OSError where it cannot be written."""
+        """Write down an event of a key. Raises JournalError."""
         self.write(f"{account}\n{key}", event)
 
+    @explained()
     def left(self, account: str, key: str) -> Left:
-        """What all runs together left of a key. Raises JournalError or OSError."""
+        """What all runs together left of a key. Raises JournalError."""
         if not self._path.exists():
             return Left.NOTHING
         with self._lock:

@@ -109,7 +109,7 @@ class Keys:
                 self._keys[value] = made
 
     def learn_effect(self, exchange: Exchange, value: str) -> None:
-        """A refused registration has registered its key, which the list shows. JournalError or OSError."""
+        """A refused registration has registered its key, which the list shows. Raises JournalError."""
         with self._guard:
             key = self._keys.get(value) or self._new(exchange, value)
             key.state = KeyState.LISTED
@@ -120,7 +120,7 @@ class Keys:
 
     @contextmanager
     def watching(self, sending: Sending) -> Iterator[None]:
-        """While a request is on the wire. A registration is written down before it; JournalError or OSError. What was
+        """While a request is on the wire. A registration is written down before it; JournalError. What was
         listed while a key was changed is not looked at."""
         with self._guard:
             owned = self._owned_key(sending.sent) if sending.intent.operation == "registerPixKey" else None
@@ -192,7 +192,7 @@ class Keys:
         if self._record is None or account in self._looked_at:
             return
         self._looked_at.add(account)
-        with suppress(JournalError, OSError):  # that stops a registration, and not a list
+        with suppress(JournalError):  # that stops a registration, and not a list
             for value in self._owned:
                 if not listing.shows(value) and self._record.left(account, value) is not Left.NOTHING:
                     self._record.note(account, value, GONE)

@@ -80,8 +80,8 @@ def outlives(profile: Profile, base_url: str) -> bool:
 
 
 def codes_sent_before(profile: Profile, *, kept: Path, resend: Container[str] = ()) -> frozenset[str]:
-    """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises JournalError, or
-    OSError."""
+    """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises
+    JournalError."""
     journal = _journal(profile, profile.base_url, run="", kept=kept, folder=kept, resend=resend)
     return journal.sent_before(profile.transactions.codes)
 

@@ -313,7 +313,7 @@ def test_an_explicit_journal_guards_a_loopback_target_over_two_runs(service, tmp
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(None, "the journal cannot be written (Is a directory): check journal"), ("{", "line 1 cannot be read")],
+    [(None, "the journal cannot be read or written (Is a directory): check journal"), ("{", "line 1 cannot be read")],
     ids=["a folder", "damaged"],
 )
 def test_a_journal_that_cannot_be_used_is_said_first(content, why, service, tmp_path):
@@ -326,6 +326,26 @@ def test_a_journal_that_cannot_be_used_is_said_first(content, why, service, tmp_
     assert not result.rows("fail")
     assert result.notes[0].startswith("executions were stopped: ")
     assert why in result.notes[0]
+
+
+def test_only_what_the_journal_is_refused_is_a_fault_of_the_journal(a_run, monkeypatch):
+    """Any other error of the system is a fault of the suite, and is raised."""
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(a_run.door.budget, "_take", refused)
+    with pytest.raises(PermissionError):
+        a_run.execute()
+    before = a_run.door.guard.journal_trouble
+    monkeypatch.undo()
+    monkeypatch.setattr("environments.door.journal.os.open", refused)
+    a_run.execute()
+
+    assert before == ""
+    assert a_run.door.guard.journal_trouble == (
+        "the journal cannot be read or written (Permission denied): check journal"
+    )
 
 
 def test_a_code_of_nobody_cannot_be_sent_again(service, tmp_path):

@@ -85,7 +85,7 @@ def _spent(profile: Profile, reach: Reach, sent_before: Callable[[], Collection[
         return None, ""
     try:
         return spending(profile, sent_before()), ""
-    except (JournalError, OSError) as error:
+    except JournalError as error:
         return spending(profile), str(error)
 
 
