@@ -201,7 +201,7 @@ for _operation in ("executePix", "registerPixKey"):
 # -- what a registration does
 
 
-@mutant("loses in parallel", warns=("registerPixKey.status",), parallel=True)
+@mutant("registration lost in parallel", warns=("registerPixKey.status",), parallel=True)
 class LosesRegistrations(Meets):
     """The sandbox, which does not keep a key that is registered while another request is in flight."""
 
