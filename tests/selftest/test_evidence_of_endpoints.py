@@ -31,7 +31,7 @@ LIKE_NO_ENDPOINT = "cannot be told from an undocumented path"
     [
         (EndpointEvidence((NO_ANSWER,)), Question.ELSEWHERE),
         (EndpointEvidence(()), Question.ELSEWHERE),
-        (EndpointEvidence((REFUSED,)), Question.BESIDE),
+        (EndpointEvidence((REFUSED,)), Question.SIBLING),
         (ALIKE, Question.VALID),
         (KNOWN_VALID, Question.INVALID),
         (EndpointEvidence((answer("createPix", {}, status=505),)), Question.ELSEWHERE),

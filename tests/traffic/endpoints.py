@@ -94,7 +94,7 @@ class Endpoints:
     def _gather(self, operation: str) -> Judgement:
         questions = {
             Question.ELSEWHERE: self._send_elsewhere,
-            Question.BESIDE: self._send_it_to_sibling,
+            Question.SIBLING: self._send_it_to_sibling,
             Question.VALID: self._send_what_shows_that_it_is_valid,
             Question.INVALID: self._send_invalid_requests,
         }
@@ -130,7 +130,7 @@ class Endpoints:
         return replace(evidence, elsewhere=(compared,) if compared and _counts(compared) else ())
 
     def _send_it_to_sibling(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
-        """Send the request that was refused to the path beside the endpoint."""
+        """Send the request that was refused to the sibling of the endpoint."""
         assert evidence.answer is not None
         return replace(evidence, comparison=self._send_to_sibling(evidence.answer))
 
@@ -149,7 +149,7 @@ class Endpoints:
         return replace(evidence, invalid=tuple(compared))
 
     def _send_to_sibling(self, seen: Exchange) -> Comparison:
-        """Send a request once more, to the path beside the endpoint; never with a real code."""
+        """Send a request once more, to the sibling of the endpoint; never with a real code."""
         path_parameter = synthetic() if seen.operation == "executePix" else _path_parameter_of(seen)
         return Comparison(
             seen, self._client.send_to_sibling(seen.operation, path_parameter, body=seen.request.body or None)
@@ -170,15 +170,15 @@ class Endpoints:
         """Find out whether the request is surely valid: else its refusal says nothing of the endpoint."""
         assert evidence.comparison is not None
         seen = evidence.comparison.endpoint
-        known = seen.expects_success and self._seek_proof_that_it_is_valid(seen, evidence.comparison.beside)
+        known = seen.expects_success and self._seek_proof_that_it_is_valid(seen, evidence.comparison.sibling)
         return replace(evidence, known_valid=known, needed=self._needed(seen))
 
-    def _seek_proof_that_it_is_valid(self, seen: Exchange, beside: Exchange) -> bool:
+    def _seek_proof_that_it_is_valid(self, seen: Exchange, sibling: Exchange) -> bool:
         """A prepared code, a key that is listed, or an account that a read or another operation accepts. Where nothing
         was granted the token may be wrong, and a 404 alone says that there is no such path."""
         if seen.operation == "executePix":
             return seen.number in self.traffic.execute_once().prepared
-        if seen.operation == "deletePixKey" and self._send_and_compare_registrations(beside):
+        if seen.operation == "deletePixKey" and self._send_and_compare_registrations(sibling):
             deletion = self._delete_a_listed_key(seen)
             return deletion is not None and indistinguishable(seen, deletion)
         for read in filter(self.traffic.permitted, READS):
@@ -189,7 +189,7 @@ class Endpoints:
             return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
         return any(_path_parameter_of(other) == _path_parameter_of(seen) for other in accepted)
 
-    def _send_and_compare_registrations(self, beside: Exchange) -> bool:
+    def _send_and_compare_registrations(self, sibling: Exchange) -> bool:
         """Send registrations that may be refused, where no requirement of the registration is selected. True where all
         that are refused are refused like an unknown path."""
         found = self.traffic.register_once()
@@ -197,7 +197,7 @@ class Endpoints:
             send(registrar := Registrar(self._client, self._profile), undocumented(self._profile.pix_keys[:1]))
             found.tried = registrar.found.tried
         sent = [*found.tried[Attempted.UNDOCUMENTED_TYPE], *found.tried[Attempted.OTHER_NAME], *found.fresh]
-        return all(indistinguishable(seen, beside) for seen in sent if seen.response and is_refusal(seen.response))
+        return all(indistinguishable(seen, sibling) for seen in sent if seen.response and is_refusal(seen.response))
 
     def _delete_a_listed_key(self, seen: Exchange) -> Exchange | None:
         """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than
@@ -221,8 +221,8 @@ class Endpoints:
 
 
 def _counts(compared: Comparison) -> bool:
-    """Whether it tells the endpoint from no endpoint, and no passing trouble of the path beside it does."""
-    return compared.tells_apart and not is_passing(compared.beside)
+    """Whether it tells the endpoint from no endpoint, and no passing trouble of its sibling does."""
+    return compared.tells_apart and not is_passing(compared.sibling)
 
 
 def _path_parameter_of(exchange: Exchange) -> str | None:
@@ -237,7 +237,7 @@ def _invalid_bodies(operation: str, profile: Profile) -> list[bytes]:
 
 
 def most_comparisons(profile: Profile, reach: Reach) -> Counter[str]:
-    """The requests that `Endpoints` sends at most beside those of `Traffic`: to the path beside the endpoint, and
+    """The requests that `Endpoints` sends at most besides those of `Traffic`: to siblings of endpoints, and
     invalid ones to both. A deletion is of no key where none was registered."""
     invalid_ones = {operation: len(_invalid_bodies(operation, profile)) for operation in reach.subjects}
     return Counter({**invalid_ones, UNDOCUMENTED: len(reach.subjects) + sum(invalid_ones.values())}) + Counter(

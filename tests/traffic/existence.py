@@ -31,23 +31,23 @@ class Question(Enum):
     """What must be asked before the evidence decides."""
 
     ELSEWHERE = "what do other requests show, where passing trouble answered the surest ones?"
-    BESIDE = "how is a path that is not documented answered?"
+    SIBLING = "how is a path that is not documented answered?"
     VALID = "is the request surely valid?"
     INVALID = "are invalid requests answered like those to a path that is not documented, too?"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A request to an endpoint, and the same request to a path beside it that is not documented."""
+    """A request to an endpoint, and the same request to its sibling, a path that is not documented."""
 
     endpoint: Exchange
-    beside: Exchange
+    sibling: Exchange
 
     @property
     def tells_apart(self) -> bool:
         """Whether both were answered, and not alike."""
-        both = self.endpoint.response is not None and self.beside.response is not None
-        return both and not indistinguishable(self.endpoint, self.beside)
+        both = self.endpoint.response is not None and self.sibling.response is not None
+        return both and not indistinguishable(self.endpoint, self.sibling)
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class EndpointEvidence:
         )
 
     @property
-    def beside(self) -> Response | None:
-        """The answer of the path beside the endpoint."""
-        return self.comparison.beside.response if self.comparison else None
+    def sibling(self) -> Response | None:
+        """The answer of the sibling of the endpoint."""
+        return self.comparison.sibling.response if self.comparison else None
 
 
 _TABLE: tuple[tuple[Callable[[EndpointEvidence], object], Question | Outcome, str], ...] = (
@@ -103,9 +103,9 @@ _TABLE: tuple[tuple[Callable[[EndpointEvidence], object], Question | Outcome, st
     (lambda seen: seen.answer is None and seen.elsewhere is None, Question.ELSEWHERE, ""),
     (lambda seen: seen.answer is None, Outcome.INCONCLUSIVE, "{status}"),
     (lambda seen: seen.refusal in _NO_ENDPOINT, Outcome.DEVIATES, "{status}"),
-    (lambda seen: seen.comparison is None, Question.BESIDE, ""),
-    (lambda seen: seen.beside is None, Outcome.INCONCLUSIVE, "no answer"),
-    (lambda seen: seen.beside and seen.beside.json.limit, Outcome.INCONCLUSIVE, "{limit}"),
+    (lambda seen: seen.comparison is None, Question.SIBLING, ""),
+    (lambda seen: seen.sibling is None, Outcome.INCONCLUSIVE, "no answer"),
+    (lambda seen: seen.sibling and seen.sibling.json.limit, Outcome.INCONCLUSIVE, "{limit}"),
     (
         lambda seen: seen.refusal is RefusalKind.CERTIFICATE,
         Outcome.INCONCLUSIVE,
@@ -126,7 +126,7 @@ def conclude(evidence: EndpointEvidence) -> Judgement | Question:
     if isinstance(outcome, Question):
         return outcome
     status = f"status {evidence.status}" if evidence.status else "no answer"
-    limit = evidence.beside.json.limit if evidence.beside else ""
+    limit = evidence.sibling.json.limit if evidence.sibling else ""
     message = message.format(status=status, limit=limit, needed=evidence.needed)
     told = got(message, instead_of="an answer of the endpoint") if outcome is Outcome.DEVIATES else message
     return Judgement(outcome, told, _shown_by(evidence))
@@ -137,7 +137,7 @@ def _shown_by(evidence: EndpointEvidence) -> tuple[Exchange, ...]:
     if seen := granted(evidence.answers):
         return (seen,)
     if compared := evidence.told_apart or evidence.comparison:
-        return (compared.endpoint, compared.beside)
+        return (compared.endpoint, compared.sibling)
     answered = [seen for seen in evidence.answers if seen.response is not None]
     return (evidence.answer,) if evidence.answer else tuple(answered[:1])
 
@@ -159,7 +159,7 @@ def granted(exchanges: Collection[Exchange]) -> Exchange | None:
 
 
 def comparable(exchanges: Collection[Exchange]) -> Iterator[Exchange]:
-    """Refusals of plain requests that can be sent to a path beside the documented one, one for each status."""
+    """Refusals of plain requests that can be sent to the sibling of the endpoint, one for each status."""
     found: dict[int, Exchange] = {}
     for seen in exchanges:
         if seen.response is not None and refusal_kind(seen.response) not in _NOT_COMPARED and _is_plain(seen):
