@@ -78,19 +78,14 @@ class Robustness:
 
     def _remember(self, exchange: Exchange, counts_at_once: bool = False) -> bool:
         """Remember what an exchange keeps and breaks. False where it breaks no robustness rule."""
-        if not exchange.beside:
-            kept, broken = _judged(exchange, Outcome.HOLDS), _judged(exchange, Outcome.DEVIATES)
-            with self._guard:
-                self._held_alone |= kept
-                self._shown_alone |= broken
-        return self._remember_broken(exchange, counts_at_once)
-
-    def _remember_broken(self, exchange: Exchange, counts_at_once: bool) -> bool:
-        """Remember the robustness rules that the exchange breaks. False where it breaks none."""
-        broken = [id for id in robustness_of(exchange.operation) if judge(id, exchange).deviates]
+        broken = {id for id in robustness_of(exchange.operation) if judge(id, exchange).deviates}
+        is_alone = not exchange.beside
+        kept = _judged(exchange, Outcome.HOLDS) if is_alone else set()
+        shown = broken | _judged(exchange, Outcome.DEVIATES) if is_alone else set()
         with self._guard:
+            self._held_alone |= kept
+            self._shown_alone |= shown
             for requirement_id in broken:
-                self._shown_alone |= set() if exchange.beside else {requirement_id}
                 seen = self._seen.setdefault(requirement_id, set())
                 seen.add(exchange.number)
                 may_be_load = requirement_id.endswith(_CONNECTION) and requirement_id not in self._shown_alone
