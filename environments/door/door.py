@@ -70,7 +70,7 @@ class Door:
         sleep = lambda seconds: self.ending.sleep(seconds)  # noqa: E731 - self-tests replace it
         self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn, sleep=sleep)
         self.in_flight.window = lambda: self.congestion.window
-        self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion)
+        self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion, self.unsent)
         self.company = Company(self.in_flight, self.congestion)
         self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.departed)
         self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted, alone=self.in_flight.alone)

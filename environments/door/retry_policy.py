@@ -29,7 +29,7 @@ _LAST = "the last answer, of whatever operation"
 
 
 class RetryPolicy:
-    """Decides how long to wait before the same request goes again; meanwhile no thread sends. `given_up` has the
+    """Decides how long to wait before the same request goes again; meanwhile no thread sends. `unsent` gets the
     operations that it gave up waiting for, by the limit that was reached.
 
     A service may lock a caller out after wrong tokens: 423, or 403 with Retry-After, to valid requests, too. The policy
@@ -37,8 +37,8 @@ class RetryPolicy:
     sent, so that valid requests are let in again.
     """
 
-    def __init__(self, congestion: Congestion | None = None) -> None:
-        self.given_up: dict[str, set[str]] = {}
+    def __init__(self, congestion: Congestion | None = None, unsent: dict[str, set[str]] | None = None) -> None:
+        self.unsent = {} if unsent is None else unsent
         self._between_executions_s = 0.0
         self._locks = False
         self._locked: dict[str, int] = {}
@@ -95,7 +95,7 @@ class RetryPolicy:
             if wait is None or attempt >= ATTEMPTS - 1 or (executes and exchange.response is not None):
                 return None
             if limit := self._pause(wait):
-                self.given_up.setdefault(limit, set()).add(exchange.operation)
+                self.unsent.setdefault(limit, set()).add(exchange.operation)
                 return None
             return wait
 

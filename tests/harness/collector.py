@@ -60,7 +60,7 @@ class Collector:
             not_executed=tuple(map(redact, door.guard.prepared.not_executed())),
             generated=self.generated,
             grants=Grants.of_exchanges(door.exchanges),
-            unsent={why: sorted(names) for why, names in {**door.unsent, **door.retry_policy.given_up}.items()},
+            unsent={why: sorted(names) for why, names in door.unsent.items()},
             exchanges=tuple(self._shown(exchange) for exchange in [*self._new(), *self._held]),
             errors=tuple(map(redact, errors)),
         )

@@ -54,7 +54,7 @@ def test_what_comes_after_an_unknown_outcome_waits_as_the_service_asks(operation
 
     assert policy.plan_wait(refused, 0, repeatable=False, executes=executes) is None
     assert policy.waited_s == 7.0
-    assert policy.given_up == {}
+    assert policy.unsent == {}
 
 
 def limited(seconds):
