@@ -40,7 +40,8 @@ VALUES = (
 CANARIES = {
     f"{value} {name}": form for value in VALUES if len(value) > 4 for name, form in echoing.encodings(value).items()
 } | {"first half of the token": TOKEN[: len(TOKEN) // 2], "second half of the token": TOKEN[len(TOKEN) // 2 :]}
-LOUD = ("-vv", "--showlocals", "--tb=long", "-rA", "-o", "log_cli=true", "--log-cli-level=DEBUG")
+VERBOSE = ("-vv", "--showlocals", "--tb=long", "-rA")
+LOUD = (*VERBOSE, "-o", "log_cli=true", "--log-cli-level=DEBUG")
 PEOPLE = {"sub": "canary-subject-5523", "name": "Joana Canario Prado", "email": "joana.prado@personal.example"}
 
 
@@ -118,7 +119,7 @@ def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
 def test_nothing_leaves_a_worker_with_generated_traffic(service, tmp_path):
     """What a worker sends and counts, what the journal keeps, and what Hypothesis keeps, is redacted."""
     with service() as raw:
-        result = canary_run(raw, tmp_path, *LOUD, "-n", "1", "-m", "property or not property", "--examples=2")
+        result = canary_run(raw, tmp_path, *VERBOSE, "-n", "1", "-m", "property or not property", "--examples=2")
 
     assert leaks(result, tmp_path) == []
 

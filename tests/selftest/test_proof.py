@@ -32,6 +32,8 @@ EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """Whether all services are tried; by default those that are alike are tried in a few examples."""
 IN_FLIGHT = int(os.environ.get("PIX_PARALLEL", 0)) or None
 """How many requests may be in flight where that makes no difference; by default as the profile says."""
+NUMBERS = PARALLEL if EXHAUSTIVE else (4,)
+"""How many requests may be in flight where a service is one of parallel requests."""
 ALIKE = {"mutants": 1, "variants": 2, "borderline": 1}
 CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, alike=ALIKE[name]) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
@@ -89,7 +91,7 @@ def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial
     """What is not as declared: at each number of requests in flight, where the specimen is one of parallel requests."""
     if not specimen.parallel:
         return judge(specimen, IN_FLIGHT, _try(specimen)).lines()
-    tried = {number: judge(specimen, number, _try(specimen, number)) for number in PARALLEL}
+    tried = {number: judge(specimen, number, _try(specimen, number)) for number in NUMBERS}
     return [f"--parallel={number}: {line}" for number, difference in tried.items() for line in difference.lines()]
 
 
