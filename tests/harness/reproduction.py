@@ -5,6 +5,7 @@ only while other requests are under way. The robustness rules are applied here a
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -28,15 +29,16 @@ class Robustness:
     """Listens to a door and reproduces what it finds, through `alone`.
 
     A robustness requirement is broken where a deviation was seen twice; what cannot be sent again, as it may have moved
-    money, counts at once where it was answered. A service may drop connections while it is under load: a drop counts
-    where it was seen alone. Every other deviation counts at once; `judge` and `remark` say where it shows in company only.
+    money, counts at once where it was answered. A service may drop connections while it is under load, and count one as
+    open that was closed just now: a drop counts where it was seen twice alone. Every other deviation counts at once;
+    `judge` and `remark` say where it shows in company only.
     """
 
     def __init__(self, alone: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         self._alone = alone
         self._reproduced: set[int] = set()
         self._seen: dict[str, set[int]] = {}
-        self._shown_alone: set[str] = set()
+        self._shown_alone: Counter[str] = Counter()
         self._held_alone: set[str] = set()
         self._guard = threading.Lock()
 
@@ -84,11 +86,11 @@ class Robustness:
         shown = broken | _judged(exchange, Outcome.DEVIATES) if is_alone else set()
         with self._guard:
             self._held_alone |= kept
-            self._shown_alone |= shown
+            self._shown_alone.update(shown)
             for requirement_id in broken:
                 seen = self._seen.setdefault(requirement_id, set())
                 seen.add(exchange.number)
-                may_be_load = requirement_id.endswith(_CONNECTION) and requirement_id not in self._shown_alone
+                may_be_load = requirement_id.endswith(_CONNECTION) and self._shown_alone[requirement_id] < 2
                 if counts_at_once or (len(seen) > 1 and not may_be_load):
                     self._reproduced |= seen
         return bool(broken)

@@ -1,9 +1,16 @@
-"""A 503 answers nothing: what else the run saw of the endpoint counts, and another harmless request is tried."""
+"""A 503 answers nothing: what else the run saw of the endpoint counts, and another harmless request is tried. A drop
+that passes is no fault.
+"""
+
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from environments.sandbox import Response
 from spec.exchange import FailureKind
+from spec.rules import Outcome
+from tests.harness.reproduction import Robustness
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
@@ -123,3 +130,18 @@ def test_a_query_or_a_real_code_is_not_compared():
     real = answer("executePix", b"{}", status=404, valid=False)
 
     assert list(comparable([plain(400, path="/v1/pix?x=1"), plain(400, credential="a wrong token"), real])) == []
+
+
+@pytest.mark.parametrize(("afterwards", "outcome"), [("answered", Outcome.HOLDS), ("dropped", Outcome.DEVIATES)])
+def test_a_drop_counts_where_it_was_seen_twice_alone(afterwards, outcome):
+    """A service that allows one connection drops the next, in company and right behind it."""
+    dropped = failed(FailureKind.DROPPED, "listEntries")
+    in_company, alone = replace(dropped, number=1, beside=2), replace(dropped, number=2)
+    then = {"answered": answer("listEntries", {"code": 0, "data": {}}), "dropped": dropped}[afterwards]
+    robustness, intent = Robustness(), SimpleNamespace(may_move_money=False)
+    robustness.listen(
+        SimpleNamespace(exchange=alone, doubted=in_company, intent=intent, reproduce=lambda: replace(then, number=3))
+    )
+
+    assert robustness.judge("listEntries.connection", in_company).outcome is outcome
+    assert robustness.judge("listEntries.connection", alone).outcome is outcome
