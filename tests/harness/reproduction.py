@@ -30,15 +30,16 @@ class Robustness:
 
     A robustness requirement is broken where a deviation was seen twice; what cannot be sent again, as it may have moved
     money, counts at once where it was answered. A service may drop connections while it is under load, and count one as
-    open that was closed just now: a drop counts where it was seen twice alone. Every other deviation counts at once;
-    `judge` and `remark` say where it shows in company only.
+    open that was closed just now: a drop counts where it was seen alone, and alone again at once. Every other deviation
+    counts at once; `judge` and `remark` say where it shows in company only.
     """
 
     def __init__(self, alone: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         self._alone = alone
         self._reproduced: set[int] = set()
         self._seen: dict[str, set[int]] = {}
-        self._shown_alone: Counter[str] = Counter()
+        self._shown_alone: set[str] = set()
+        self._drops: Counter[str] = Counter()
         self._held_alone: set[str] = set()
         self._guard = threading.Lock()
 
@@ -47,12 +48,20 @@ class Robustness:
         counts_at_once = sending.exchange.response is not None and sending.intent.may_move_money
         if sending.doubted:
             self._remember(sending.doubted)
+        if not sending.repeatable:
+            self._count_drops(_dropped_alone(sending.exchange))
         broken = self._remember(sending.exchange, counts_at_once)
         if broken or (sending.exchange.beside and _judged(sending.exchange, Outcome.DEVIATES)):
             with self._alone():
                 second = sending.reproduce()
             if second is not None:
+                self._count_drops(2 * (_dropped_alone(sending.exchange) and _dropped_alone(second)))
                 self._remember(second)
+
+    def _count_drops(self, requirement_ids: list[str]) -> None:
+        """Count drops that did not pass: two of one request, or those of two that cannot be sent again."""
+        with self._guard:
+            self._drops.update(requirement_ids)
 
     def judge(self, requirement_id: str, exchange: Exchange) -> Judgement:
         """Judge an exchange. A robustness requirement holds where a deviation was seen once and not again."""
@@ -86,14 +95,20 @@ class Robustness:
         shown = broken | _judged(exchange, Outcome.DEVIATES) if is_alone else set()
         with self._guard:
             self._held_alone |= kept
-            self._shown_alone.update(shown)
+            self._shown_alone |= shown
             for requirement_id in broken:
                 seen = self._seen.setdefault(requirement_id, set())
                 seen.add(exchange.number)
-                may_be_load = requirement_id.endswith(_CONNECTION) and self._shown_alone[requirement_id] < 2
+                may_be_load = requirement_id.endswith(_CONNECTION) and self._drops[requirement_id] < 2
                 if counts_at_once or (len(seen) > 1 and not may_be_load):
                     self._reproduced |= seen
         return bool(broken)
+
+
+def _dropped_alone(exchange: Exchange) -> list[str]:
+    """The requirement that the exchange breaks by a drop, with nothing beside it."""
+    mine = [id for id in robustness_of(exchange.operation) if id.endswith(_CONNECTION)]
+    return [id for id in mine if not exchange.beside and judge(id, exchange).deviates]
 
 
 def _granted(exchange: Exchange) -> str:

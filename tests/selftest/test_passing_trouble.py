@@ -133,15 +133,35 @@ def test_a_query_or_a_real_code_is_not_compared():
 
 
 @pytest.mark.parametrize(("afterwards", "outcome"), [("answered", Outcome.HOLDS), ("dropped", Outcome.DEVIATES)])
-def test_a_drop_counts_where_it_was_seen_twice_alone(afterwards, outcome):
-    """A service that allows one connection drops the next, in company and right behind it."""
-    dropped = failed(FailureKind.DROPPED, "listEntries")
-    in_company, alone = replace(dropped, number=1, beside=2), replace(dropped, number=2)
-    then = {"answered": answer("listEntries", {"code": 0, "data": {}}), "dropped": dropped}[afterwards]
-    robustness, intent = Robustness(), SimpleNamespace(may_move_money=False)
-    robustness.listen(
-        SimpleNamespace(exchange=alone, doubted=in_company, intent=intent, reproduce=lambda: replace(then, number=3))
-    )
+def test_a_drop_counts_where_it_was_seen_alone_and_alone_again(afterwards, outcome):
+    """A service that allows one connection drops the next, in company and right behind it, whatever is asked."""
+    answered, dropped = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
+    then = {"answered": answered, "dropped": dropped}[afterwards]
+    robustness = Robustness()
+    for first in (10, 20):
+        robustness.listen(
+            listened(replace(dropped, number=first + 1), doubted=first, then=replace(then, number=first + 2))
+        )
 
-    assert robustness.judge("listEntries.connection", in_company).outcome is outcome
-    assert robustness.judge("listEntries.connection", alone).outcome is outcome
+    for number in (11, 21):
+        assert robustness.judge("listEntries.connection", replace(dropped, number=number)).outcome is outcome
+
+
+def test_drops_of_two_requests_that_cannot_be_sent_again_count():
+    """One alone may have been the network."""
+    dropped, robustness = failed(FailureKind.DROPPED, "transferP2p"), Robustness()
+    outcomes = []
+    for number in (1, 2):
+        robustness.listen(listened(replace(dropped, number=number)))
+        outcomes.append(robustness.judge("transferP2p.connection", replace(dropped, number=1)).outcome)
+
+    assert outcomes == [Outcome.HOLDS, Outcome.DEVIATES]
+
+
+def listened(exchange, doubted=None, then=None):
+    """What the listener of a door is given, with the answer to the request when it is sent again, if it can be."""
+    in_company = replace(exchange, number=doubted, beside=2) if doubted else None
+    intent = SimpleNamespace(may_move_money=then is None)
+    return SimpleNamespace(
+        exchange=exchange, doubted=in_company, intent=intent, repeatable=then is not None, reproduce=lambda: then
+    )
