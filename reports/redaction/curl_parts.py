@@ -79,7 +79,7 @@ class CurlParts:
         if redacted_text in (token.text, printable_json(token.text)) or _said(redacted_text) == content(token.text):
             yield token.text
         elif self._engine.knowledge.placeholder.fullmatch(content(redacted_text)) and token.kind != "word":
-            yield from ('"', self._redacted(content(redacted_text), names), '"')
+            yield from ('"', self._redacted(content(redacted_text), content(token.text), names), '"')
         elif token.kind == "word":
             yield names.variable()
         elif self._is_split(redacted_text):
@@ -87,8 +87,9 @@ class CurlParts:
         else:
             yield from ('"', names.variable(), '"')
 
-    def _redacted(self, placeholder: str, names: _Names) -> Value:
-        known = placeholder in self._engine.knowledge.plain or placeholder.strip("<>") in self._shell.values
+    def _redacted(self, placeholder: str, sent: str, names: _Names) -> Value:
+        """A known value, unless more was sent than the value itself."""
+        known = self._engine.knowledge.plain.get(placeholder) == sent or placeholder.strip("<>") in self._shell.values
         return self._value(placeholder, "as it was sent", "json") if known else names.variable()
 
     def _is_split(self, redacted_text: str) -> bool:

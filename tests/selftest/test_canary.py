@@ -215,7 +215,7 @@ def test_codes_in_large_answers_do_not_leave(tmp_path):
     ],
 )
 def test_a_code_is_found_in_an_answer_that_is_no_json(body):
-    """Whoever reads it can execute the transfer all the same. A refusal tells none: it prepared nothing."""
+    """Its reader can execute the transfer all the same. A refusal tells none: it prepared nothing."""
     request = Request("POST", "http://localhost/v1/pix", ())
 
     assert list(codes_told(Exchange(1, "createPix", request, Response(200, (), body.encode())))) == ["TOLD-77"]

@@ -12,7 +12,7 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
-from environments.profiles.profile import Auth, Header, Tls
+from environments.profiles.profile import Auth, Header, Tls, identifiers
 from environments.sandbox import Server
 from environments.secrets import Secrets
 from reports.evidence import EXECUTES, MAY_MOVE
@@ -83,6 +83,7 @@ def exported(line, exchange, profile, service, prepared):
     """What a person exports before the line: what the profile holds, and what was sent in place of it."""
     codes = [*profile.transactions.codes]
     named = {"ACCOUNT": profile.accounts, "KEY": [key.key for key in profile.pix_keys], "CODE": codes}
+    named["IDENTIFIER"] = list(dict.fromkeys(identifiers(profile.bodies)))
     known = {"PIX_OTHER_TOKEN": service.token, "PIX_GATEWAY": os.environ["PIX_GATEWAY"]}
     for kind, values in named.items():
         known |= {kind if at == 1 else f"{kind}_{at}": value for at, value in enumerate(values, 1)}
