@@ -105,7 +105,7 @@ def _not_checked(operation: str, name: str, text: str, lets_in: Any) -> None:
         "token not checked", operation, name, text, LaxService, "token.required",
         warns=("token.scheme",) if name in _TAKE_ANOTHER_SCHEME[operation] else (),
         hides=("executePix.token.scheme",) if blurred else (), lets_in=lets_in,
-        slow=name == "ForgetsEverySecondTime",  # which of its requests is the second depends on their order
+        slow=name.startswith("Forgets"),  # which of its requests is the second depends on their order
     )  # fmt: skip
 
 
