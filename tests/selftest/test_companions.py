@@ -5,14 +5,21 @@ from functools import partial
 
 import pytest
 
+import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.door.in_flight import Meeting
 from environments.door.liveness import UnreachableError
+from environments.profiles.loading import load
+from spec.answers import registered
 from tests.harness.lanes import Lanes, Part
+from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.services.one_run import Run
 from tests.selftest.services.racing import HANGS_S
+from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw, reset, served_by
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
+from tests.traffic.registrations import register_all
 
+EMAIL = "qa@example.com"
 PROBED = pytest.mark.parametrize("operation", ["executePix", "registerPixKey"])
 
 
@@ -141,6 +148,46 @@ def test_a_companion_that_finds_the_target_gone_costs_the_other_request_nothing(
     beside._client.send = gone
 
     assert beside.send_each_with_companions("executePix", lambda: "the answer") == ["the answer"]
+
+
+# -- a read beside a registration ------------------------------------------------------------------------------
+
+
+def registered_beside(name, service, tmp_path, parallel=4, **changes):
+    """What a run registers that has one key, with a service that answers otherwise where a read meets a registration."""
+    token, service.service = service.service.token, MUTANTS.specimens[name].make()
+    service.service.token = token
+    path = write_profile(tmp_path, service.base_url, pix_keys=[{"type": "EMAIL", "key": EMAIL}], **changes)
+    a_run, profile = Run(service, tmp_path, parallel=parallel), load(str(path), folder=tmp_path)
+    lanes = Lanes(a_run.door.in_flight)
+    found = register_all(a_run.client, profile, a_run.secrets.token(), beside=Beside(a_run.client, lanes))
+    lanes.close()
+    return found
+
+
+def is_a_page(exchange):
+    return not exchange.response.json.readable
+
+
+def test_the_list_is_read_while_a_registration_is_granted(service, tmp_path):
+    """Also where the profile has one key, which no other one can be registered beside. No other list is read then."""
+    found = registered_beside("ListIsAPageBesideARegistration", service, tmp_path)
+
+    assert [(seen.operation, is_a_page(seen)) for seen in found.read_beside] == [("listPixKeys", True)]
+    assert (found.lost, found.broken, found.suspected) == ([], {}, [])
+
+
+@pytest.mark.parametrize(
+    ("parallel", "changes"),
+    [(1, {}), (4, {"allow": ["register-keys", "delete-keys"]})],
+    ids=["one at a time", "no reads"],
+)
+def test_the_list_is_not_read_on_purpose(parallel, changes, service, tmp_path):
+    """Where one request goes at a time, or the profile permits no read."""
+    found = registered_beside("RegistrationIsTheListItMeets", service, tmp_path, parallel, **changes)
+
+    assert found.read_beside == []
+    assert all(map(registered, found.fresh))
 
 
 # -- whether two requests have met ------------------------------------------------------------------------------

@@ -58,6 +58,8 @@ def pair_of(specimen):
         return (method, path, sent | {"headers": {"Authorization": credential}}), (*other, rest)
     if specimen.operator == "registration lost in parallel":
         return VALID["registerPixKey"]
+    if specimen.operator == "answer beside a registration":
+        return VALID["registerPixKey"][0], LIST
     return (INVALID if "invalid" in specimen.operator else VALID)[operation]
 
 

@@ -93,13 +93,17 @@ class Beside:
 
     def send_together(self, *sends: Send) -> list[Exchange]:
         """Send two requests so that they leave at the same moment."""
+        return self.send_all(self.meeting(*sends))
+
+    def meeting(self, *sends: Send) -> list[Send]:
+        """Two requests as `send_all` takes them, among others, so that they leave at the same moment."""
         meeting = Meeting()
 
         def met(send: Send) -> Exchange:
             with self._in_flight.meeting(meeting):
                 return send()
 
-        return self.send_all([partial(met, send) for send in sends])
+        return [partial(met, send) for send in sends]
 
     def _send_companion(self, operation: str) -> None:
         offered = self._offered.get(operation, deque())

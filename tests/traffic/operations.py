@@ -72,6 +72,11 @@ class Traffic:
         """The requests to an operation whose answer the interface document does not describe, the valid one first."""
         return self._visits[operation]()
 
+    def valid_answers(self, operation: str) -> list[Exchange]:
+        """The visit, and what is read beside registrations that the selection is about."""
+        registers = operation == "listPixKeys" and "registerPixKey" in self.reach.subjects
+        return [*self.visit(operation), *(self.register_once().read_beside if registers else ())]
+
     def visits(self, operations: Collection[str]) -> list[Part[list[Exchange]]]:
         """The parts that visit those of the operations that the selection is about."""
         return [self._visits[operation] for operation in operations if operation in self.reach.subjects]

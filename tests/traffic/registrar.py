@@ -64,6 +64,7 @@ class Registrations:
     effects: list[Exchange] = field(default_factory=list)
     suspected: list[Exchange] = field(default_factory=list)
     lost: list[Exchange] = field(default_factory=list)
+    read_beside: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
     @property
@@ -111,7 +112,7 @@ class Registrar:
         self.explained = 0
         self.helped: set[str] = set()
         self._waits_s = iter(RETRY_WAITS_S)  # several threads may take from it
-        self._may_list = "read" in profile.allow
+        self.may_list = "read" in profile.allow
         self._deletion = profile.requests["deletePixKey"].json if deletes_keys(profile) else None
 
     @property
@@ -187,7 +188,7 @@ class Registrar:
 
     def look(self) -> Listing | None:
         """Read the list of keys as it is now; None where it may not be read, or cannot."""
-        if not self._may_list:
+        if not self.may_list:
             return None
         listed = self.client.send("listPixKeys", self.account, valid=True)
         readable = listed.response is not None and listed.response.json.readable

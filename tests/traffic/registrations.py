@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -90,7 +90,7 @@ def most_registrations(profile: Profile, *, to_delete: bool, parallel: bool) -> 
     sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes, parallel=parallel)
     sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
     deletions = (sent + len(keys) * ROUNDS + len(RETRY_WAITS_S)) * deletes
-    looks = _LOOKS + _LOOKS_FOR_A_KEY * len(keys) + _LOOKS_FOR_A_MADE_KEY * made
+    looks = _LOOKS + (own > 0 and deletes and parallel) + _LOOKS_FOR_A_KEY * len(keys) + _LOOKS_FOR_A_MADE_KEY * made
     return Counter({"registerPixKey": sent, "deletePixKey": deletions, "listPixKeys": looks})
 
 
@@ -194,23 +194,34 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
 
 def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: OfKeys) -> list[PixKey]:
     """Register keys at the same time that were registered one after the other before, beside wrong tokens for the last
-    one, and delete them. A key that the list does not show, although it showed all of them before, is lost."""
+    one and a read of their list, and delete them. A key that the list does not show, although it showed all of them
+    before, is lost."""
     together, last = (keys[:-1], keys[-1:]) if len(keys) > 1 else (keys, [])
     deleted = {key.key for key in keys if registrar.keys.state(key.key) in (KeyState.DELETED, KeyState.GONE)}
     attempts = list(without_token((key, name) for key in last for name in wrong.take() + wrong.take()))
-    sent = registrar.beside.send_all(
-        [
-            *(partial(registrar.register, key) for key in together),
-            *(partial(_try, registrar, each) for each in attempts),
-        ]
-    )
-    answers, tried = sent[: len(together)], sent[len(together) :]
+    tries = [partial(_try, registrar, each) for each in attempts]
+    answers, tried = _register_beside(registrar, together, tries)
     registrar.found.fresh += [answer for answer, key in zip(answers, together, strict=True) if key.key in deleted]
     registrar.found.tried[Attempted.WITHOUT_A_TOKEN] += tried
     found = list(zip(answers, together, strict=True))
     look_for_lost(registrar, [(exchange, key) for exchange, key in found if registered(exchange)])
     registrar.undo_all([*found, *((exchange, key) for key in last for exchange in tried if registered(exchange))])
     return [key for key in last if _register_new(registrar, key, wrong, repeat=False)]
+
+
+def _register_beside(
+    registrar: Registrar, keys: list[PixKey], tries: Sequence[Callable[[], Exchange]]
+) -> tuple[list[Exchange], list[Exchange]]:
+    """Register keys and send these tries, all at the same time. The first registration and a read of the list, where it
+    is permitted, leave at the same moment. What that list shows says nothing of the keys."""
+    sends: list[Callable[[], Exchange]] = [partial(registrar.register, key) for key in keys]
+    reads: list[Callable[[], Exchange]] = []
+    if keys and registrar.may_list:
+        read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True)
+        sends[0], *reads = registrar.beside.meeting(sends[0], read)
+    sent = registrar.beside.send_all([*sends, *reads, *tries])
+    registrar.found.read_beside += sent[len(keys) : len(keys) + len(reads)]
+    return sent[: len(keys)], sent[len(keys) + len(reads) :]
 
 
 def _register_and_free(registrar: Registrar, key: PixKey) -> bool:

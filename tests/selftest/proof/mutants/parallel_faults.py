@@ -217,6 +217,43 @@ class LosesRegistrations(Meets):
         return registration
 
 
+class MeetsTheListOfKeys(Meets):
+    """The sandbox, which gives `ALTERED` to requests of `OPERATION` where a registration is granted while the list of keys
+    is read."""
+
+    OPERATION: str
+    ALTERED: Response
+
+    def are_company(self, one: Visit, other: Visit) -> bool:
+        operations = {one.operation, other.operation}
+        return one.has_token and other.has_token and operations == {"registerPixKey", "listPixKeys"}
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        granted = operation == "registerPixKey" and b'"Success": "true"' in response.body
+        if not (granted or operation == "listPixKeys") or not self.in_company():
+            return response
+        visit, other = self.visit, self.visit.beside
+        with self.changed:
+            visit.answer = response
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: other.answer, self.HOLD_S)
+        return self.ALTERED if other.answer and operation == self.OPERATION else response
+
+
+broken(
+    "answer beside a registration", "RegistrationIsTheListItMeets",
+    "A registration that is granted while the list of keys is read gets the list.", MeetsTheListOfKeys,
+    *rows_of("registerPixKey", "envelope.result", *(f"{field}.present" for field in ("Success", "Message", "Key", "DocumentNumber"))),
+    warns=("registerPixKey.fields.extra",), hides=("registerPixKey.*", *UNREGISTERED), parallel=True,
+    OPERATION="registerPixKey", ALTERED=as_json(200, {"code": 0, "data": {"keys": []}}),
+)  # fmt: skip
+broken(
+    "answer beside a registration", "ListIsAPageBesideARegistration",
+    "The list of keys is a page of HTML while a registration is granted.", MeetsTheListOfKeys,
+    warns=("listPixKeys.json",), parallel=True, OPERATION="listPixKeys", ALTERED=page(200, "Welcome"),
+)  # fmt: skip
+
+
 class FailsInCompany(OfOperations, Meets):
     """The sandbox, which fails before it does what a valid request to `OPERATIONS` asks for."""
 
