@@ -5,12 +5,13 @@ kind first; redacted. Workers of a parallel run send it packed.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, auto
 from typing import Any
 
 from reports.grants import Generated, Grants
+from reports.observations.behaviour import Value, redacted_value
 from reports.verdicts import RequirementResult
 
 
@@ -18,6 +19,7 @@ class NoteKind(IntEnum):
     """What a note is about, in the order in which notes are said."""
 
     OUTCOME_UNKNOWN = auto()
+    OBSERVED_FIRST = auto()
     UNREACHABLE = auto()
     SUITE_FAILED = auto()
     NOTHING_GRANTED = auto()
@@ -57,12 +59,17 @@ def unpacked(data: bytes) -> Any:
 
 @dataclass(frozen=True)
 class Observation:
-    """Something that the interface document does not show, as the service does it. `first`: it is listed first."""
+    """Something that the interface document does not show, as the service does it. `situation`: what was sent, always
+    the same for the same request; empty where the requirement has one alone. `first`: it is said before all others."""
 
     id: str
-    value: str
-    exchanges: tuple[int, ...]
+    value: Value
+    situation: str = ""
     first: bool = False
+
+    def redacted(self, redact: Callable[[str], str]) -> Observation:
+        """The observation with every text redacted that a service may have a part in."""
+        return replace(self, value=redacted_value(self.value, redact))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from environments.profiles.profile import Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
+from reports.observations.behaviour import Behaviour, behaviour, in_words
 from reports.provenance import suite
 from reports.redaction.second_pass import redact_again
 from reports.verdicts import (
@@ -31,9 +32,9 @@ from spec.requirements import Requirement, ledger
 
 _OUR_OWN = {
     *("profile", "base_url", "selection", "suite", "ci_job", "elapsed_s", "selected", "unwritten"),
-    *("generated", "grants", "cuts"),
+    *("generated", "grants", "cuts", "observations"),
 }
-"""What is said of a run without a text of the service."""
+"""What is said of a run without a text of the service, or redacts itself."""
 
 
 @dataclass
@@ -95,6 +96,7 @@ class Run:
         """What is said of the run as a whole: each note once, by kind."""
         nothing_tested = f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow"
         found = {
+            NoteKind.OBSERVED_FIRST: [f"{seen.id}: {seen.value}" for seen in self.observations if seen.first],
             NoteKind.UNREACHABLE: [f"{self.base_url} cannot be reached: {self.unreachable}"] * bool(self.unreachable),
             NoteKind.SUITE_FAILED: self.errors,
             NoteKind.NOTHING_GRANTED: () if self.unreachable else self.grants.notes(self.profile.auth),
@@ -123,8 +125,7 @@ class Run:
         self.selected.update(found.answers_for)
         self.results += found.results
         self.errors += [f"the suite failed at {test}: {found.error}"] * bool(found.error)
-        for seen in found.observations:
-            self.observations.insert(0 if seen.first else len(self.observations), seen)
+        self.observations += found.observations
         self._add_exchanges(found.exchanges)
 
     def add(self, handover: Handover) -> None:
@@ -146,23 +147,35 @@ class Run:
 
     def redact_again(self, again: Callable[[str], str]) -> None:
         """Hide what became known after it was redacted, in this process or in another one of the run."""
+        self.observations = [seen.redacted(again) for seen in self.observations]
         for name in {member.name for member in fields(self)} - _OUR_OWN:
             setattr(self, name, redact_again(getattr(self, name), again))
 
     def close(self) -> None:
         """The tests are over; the results stand."""
         self.finished = datetime.now(UTC)
-        self.__dict__.pop("_final", None)
+        for name in ("_final", "behaviour"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def _final(self) -> tuple[dict[str, RequirementResult], list[str]]:
         return with_known_failures(self._merged(), self.profile.known_failures, today())
 
+    @cached_property
+    def behaviour(self) -> Behaviour:
+        """What was observed."""
+        return behaviour((seen.id, seen.situation, seen.value) for seen in self.observations)
+
     def _merged(self) -> dict[str, RequirementResult]:
         found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
         asked = [one for one in ledger().values() if not self.narrowed or one.id in self.selected]
-        results = ((one, found.get(one.id) or self._untested(one)) for one in asked)
+        results = ((one, self._told(found[one.id]) if one.id in found else self._untested(one)) for one in asked)
         return {requirement.id: self.cuts.explain(requirement, result) for requirement, result in results}
+
+    def _told(self, result: RequirementResult) -> RequirementResult:
+        """The result; what was observed is said from all that was seen, in whichever test and process."""
+        seen = self.behaviour.get(result.id)
+        return replace(result, message=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
 
     def _untested(self, requirement: Requirement) -> RequirementResult:
         """The result of a requirement for which nothing was found: the weakest verdict that is true, and why."""

@@ -5,7 +5,6 @@ Nothing is judged anew: a requirement changed where the two runs gave it verdict
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from environments.profiles.profile import EMBEDDED
 from reports.latency import nearest_rank
 from reports.moments import read_moment, written
+from reports.observations.behaviour import Behaviour, behaviour_of, cleaned, in_words
 from reports.verdicts import TESTED, Entry, Verdict
 from reports.wording import counted, listed
 from spec.interface import operations
@@ -88,7 +88,7 @@ class Outcome:
     fail_on: tuple[str, ...]
     standings: Mapping[str, Standing]
     levels: Mapping[str, str]
-    observations: Mapping[str, tuple[str, ...]]
+    behaviour: Behaviour
     latency: Mapping[str, float]
 
 
@@ -104,7 +104,7 @@ def outcome_of(document: Mapping[str, Any], clean: Callable[[str], str] = str) -
         fail_on=tuple(environment.get("fail_on", FAIL_ON)),
         standings={entry["id"]: standing(entry) for entry in entries},
         levels={entry["id"]: entry["level"] for entry in entries},
-        observations=_observations(document, clean),
+        behaviour=_behaviour(document["observations"], clean),
         latency=_latency(document),
     )
 
@@ -174,33 +174,21 @@ def _is_worse(changes: Mapping[str, list[str]], now: Outcome) -> bool:
     return bool(changes["newly_failing"]) or not set(now.fail_on).isdisjoint(lost)
 
 
-def _observations(document: Mapping[str, Any], clean: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
-    values = defaultdict(set)
-    for seen in document["observations"]:
-        values[seen["id"]].add(clean(seen["value"]))
-    return {requirement_id: tuple(sorted(found)) for requirement_id, found in values.items()}
+def _behaviour(observations: Any, clean: Callable[[str], str]) -> Behaviour:
+    """What the run observed. A file of before version 2.0 tells it in words alone, which are not compared."""
+    return cleaned(behaviour_of(observations), clean) if isinstance(observations, Mapping) else {}
 
 
 def _observed_differently(was: Outcome, now: Outcome) -> Iterator[dict[str, Any]]:
     """What both runs observed: where one did not, that requirement is in another list."""
-    for requirement_id, before in was.observations.items():
-        after = now.observations.get(requirement_id, before)
-        if set(map(_without_counts, before)) != set(map(_without_counts, after)):
-            yield {"id": requirement_id, "was": _shown(before), "is": _shown(after)}
+    for requirement_id, before in was.behaviour.items():
+        after = now.behaviour.get(requirement_id, before)
+        if before != after:
+            yield {"id": requirement_id, "was": _shown(in_words(before)), "is": _shown(in_words(after))}
 
 
-_TIMES = re.compile(r" \((?:once|\d+ times)\)")
-_REQUESTS = re.compile(r"\b(\d+)(?: of \d+)? requests\b")
-
-
-def _without_counts(value: str) -> str:
-    """An observation without how often it was made: that depends on what was generated."""
-    value = " ".join(_TIMES.sub("", value).split())
-    return _REQUESTS.sub(lambda found: "some requests" if found[1].strip("0") else "no requests", value)
-
-
-def _shown(values: tuple[str, ...]) -> str:
-    return "; ".join(value if len(value) <= SHOWN else f"{value[:SHOWN]}…" for value in values)
+def _shown(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def _latency(document: Mapping[str, Any]) -> dict[str, float]:

@@ -24,9 +24,10 @@ MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
 MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
-"""What a comparison reads, of any version."""
+"""What a comparison reads, of any version. Observations of before 2.0 are texts, of which nothing is read."""
 PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 """All of a conformance.json, of this version."""
+_OBSERVATIONS = "observations"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -129,6 +130,8 @@ def _validate(document: Any, schema: Path) -> None:
 def _problem(error: jsonschema_rs.ValidationError) -> str:
     """Where the document is not as it should be. What is read there is not repeated."""
     place = [_NAME.sub("?", str(part))[:50] for part in error.instance_path]
+    if place[:1] == [_OBSERVATIONS]:
+        place = [_OBSERVATIONS]  # what stands below is named by what was observed
     if place == ["format"]:
         return "format: not one that this version of the suite reads"
     if missing := getattr(error.kind, "property", ""):
@@ -138,4 +141,5 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
 
 @cache
 def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(json.loads(schema.read_text("utf-8")))
+    shared, own = (json.loads(file.read_text("utf-8")) for file in (PUBLISHED, schema))
+    return jsonschema_rs.Draft202012Validator(own | {"$defs": shared["$defs"] | own["$defs"]})

@@ -15,6 +15,7 @@ from reports.handover import Evidence
 from reports.headline import headline
 from reports.latency import latency
 from reports.moments import written
+from reports.observations.behaviour import data_of_behaviour
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict, counts, coverage
@@ -22,7 +23,7 @@ from spec.requirements import Requirement
 from spec.rules import Contrast
 
 FILE = "conformance.json"
-FORMAT = "1.0"
+FORMAT = "2.0"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 Document = dict[str, Any]
 
@@ -96,9 +97,7 @@ def _found(run: Run) -> Document:
     return {
         "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements, inputs)],
         "requirements": requirements,
-        "observations": [
-            {"id": seen.id, "value": seen.value, "exchanges": list(seen.exchanges)} for seen in run.observations
-        ],
+        "observations": data_of_behaviour(run.behaviour),
     }
 
 

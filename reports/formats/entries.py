@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.formats.conformance_json import Document
+from reports.observations.behaviour import behaviour_of, in_words
 from reports.verdicts import Entry
 from reports.wording import counted, first_few
 
@@ -41,12 +42,15 @@ def _numbered(numbers: Sequence[int]) -> str:
 
 
 def observations_of(document: Document) -> dict[str, list[str]]:
-    """By requirement, a line for each observation."""
-    found: dict[str, list[str]] = {}
-    for seen in document["observations"]:
-        shown = f" ({_numbered(seen['exchanges'])})" if seen["exchanges"] else ""
-        found.setdefault(seen["id"], []).append(f"observed: {seen['value']}{shown}")
-    return found
+    """By requirement, a line for each situation in which something was observed, and the exchanges that show it."""
+    shown = {entry["id"]: entry["exchanges"] for entry in document["requirements"]}
+    return {
+        requirement_id: [
+            *(f"observed: {in_words({situation: values})}" for situation, values in situations.items()),
+            *([_numbered(shown[requirement_id])] if shown.get(requirement_id) else []),
+        ]
+        for requirement_id, situations in behaviour_of(document["observations"]).items()
+    }
 
 
 def figures(document: Document) -> Iterator[str]:

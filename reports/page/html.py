@@ -114,11 +114,14 @@ def requirements_from(folder: Path) -> str:
     return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
 
 
+_ABOVE = (NoteKind.OUTCOME_UNKNOWN, NoteKind.OBSERVED_FIRST)
+
+
 def _notes(run: Run) -> dict[str, list[str]]:
     """The notes by their place on the page: above the verdict, below it, and beside what was observed."""
     places: dict[str, list[str]] = {"above": [], "below": [], "observed": []}
     for note in run.notes():
-        above = "above" if note.kind == NoteKind.OUTCOME_UNKNOWN else "below"
+        above = "above" if note.kind in _ABOVE else "below"
         places["observed" if note.kind == NoteKind.GENERATED_TRAFFIC else above].append(note.text)
     return places
 

@@ -14,6 +14,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from reports.languages.language import ENGLISH, Language
+from reports.observations.behaviour import Answer, Value, value_of
 
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning", "deletePixKey.data"})
 """Requirements of which values or names of the service are observed: they are in no language of ours."""
@@ -64,9 +65,15 @@ class Speaker:
         """The same where names that the service gave may stand in place of a sentence."""
         return self.said(text) if self.language.sentence(text) else self.language.names(text) or self.said(text)
 
-    def observed(self, text: str, requirement_id: str) -> str:
-        """What was observed for a requirement."""
-        return text if requirement_id in OF_THE_SERVICE and text != NO_MEMBERS else self.said(text)
+    def observed(self, values: list[dict[str, Any]], requirement_id: str) -> str:
+        """What was observed for a requirement in one situation: names and types are in no language."""
+        return Markup(f" {self.words('or')} ").join(self._value(value_of(value), requirement_id) for value in values)
+
+    def _value(self, value: Value, requirement_id: str) -> str:
+        if isinstance(value, Answer):
+            return Markup('<span translate="no">{}</span>').format(str(value))
+        of_the_service = requirement_id in OF_THE_SERVICE and value.text != NO_MEMBERS
+        return value.text if of_the_service else self.said(value.text)
 
     def command(self, lines: str) -> str:
         """Lines of a shell: what they say before they do it is said, all else stays."""

@@ -76,7 +76,7 @@ class Collector:
         return FoundByTest(
             results=tuple(self._redacted(one) for one in (*recording.results, *robust)),
             answers_for=tuple(result.id for result in recording.results),
-            observations=tuple(replace(seen, value=redact(seen.value)) for seen in recording.observations),
+            observations=tuple(seen.redacted(redact) for seen in recording.observations),
             exchanges=(*shown, *self._reproducing(recording)),
             error=redact(recording.error),
         )

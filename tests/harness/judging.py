@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -10,6 +10,7 @@ import pytest
 from _pytest.outcomes import Skipped
 
 from reports.handover import Observation
+from reports.observations.behaviour import Phrase, Value
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
@@ -123,14 +124,19 @@ def remark(message: str) -> None:
     current.get().message = message
 
 
-def observe(value: str, *exchanges: Exchange, first: bool = False) -> None:
-    """Record how the service does what the interface document does not show; `first` puts it before all others."""
+Seen = Mapping[str, Iterable[Value | str]]
+"""By situation, the values that were seen in it; a text stands for a phrase."""
+
+
+def observe(seen: Seen | str, *exchanges: Exchange, first: bool = False) -> None:
+    """Record how the service does what the interface document does not show: `{"without a token": [answer]}`, or a text
+    where there is one situation. `exchanges` show it; `first` has it said before all others."""
     recording = current.get()
     recording.verdict = Verdict.OBSERVED
-    recording.message = "; ".join(part for part in (recording.message, value) if part)
     cite(*exchanges)
-    numbers = tuple(exchange.number for exchange in exchanges if exchange.number)
-    recording.observations.append(Observation(recording.requirement.id, value, numbers, first))
+    for situation, values in ({"": [seen]} if isinstance(seen, str) else seen).items():
+        for value in (Phrase(value) if isinstance(value, str) else value for value in values):
+            recording.observations.append(Observation(recording.requirement.id, value, situation, first))
 
 
 def assert_holds(*exchanges: Exchange) -> None:

@@ -13,6 +13,7 @@ from environments.sandbox import Response, Server, Service
 from reports.causes import findings
 from reports.formats.conformance_json import document_of
 from reports.handover import LeftKey, Note, NoteKind, Observation, outcome_unknown
+from reports.observations.behaviour import Phrase
 from reports.run import Run
 from reports.terminal import Once, summary
 from reports.verdicts import RequirementResult, Verdict
@@ -237,7 +238,7 @@ def run():
     """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
     run = Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
     run.said = [Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"), UNKNOWN]
-    run.observations = [Observation("executePix.status.values", "DONE", (1,))]
+    run.observations = [Observation("executePix.status.values", Phrase("DONE"))]
     for row_id, verdict, message in (
         (DIGIT, "fail", "digit is missing"),
         ("executePix.fields.extra", "warn", "expected no other fields, got endToEndId"),

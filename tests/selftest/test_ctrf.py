@@ -82,8 +82,12 @@ def test_the_run_is_a_test(verdict, status):
 
 def test_observations_are_output():
     """One line each."""
-    seen = {"observations": [{"id": "executePix.digit.type", "value": "404", "exchanges": [1]}]}
+    seen = {"observations": {"executePix.digit.type": {"": [{"status": 404}], "again": [{"text": "refused"}]}}}
 
-    assert test_of(document("conformant", row("observed", "404")) | seen, "executePix.digit.type")["stdout"] == [
-        "observed: 404 (exchange 1)"
+    assert test_of(document("conformant", row("observed", "404", exchanges=[1])) | seen, "executePix.digit.type")[
+        "stdout"
+    ] == [
+        "observed: 404",
+        "observed: again: refused",
+        "exchange 1",
     ]

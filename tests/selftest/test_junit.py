@@ -31,7 +31,7 @@ def document(verdict, *rows, notes=()):
         "traffic": {"requests": 12, "executions": 1},
         "left_behind": [],
         "findings": [],
-        "observations": [],
+        "observations": {},
         "started": "2026-11-21T21:26:38Z",
         "duration_s": 1.25,
         "verdict": verdict,
@@ -149,18 +149,15 @@ def test_what_is_known_of_the_run_is_with_its_suite():
     ("entry", "said"),
     [
         (row("warn", "seen twice"), "warn: seen twice\nstatement: It is text. (Resources)"),
-        (row("observed", "8"), "observed: 404 (exchanges 1 and 2)\nobserved: 409"),
+        (row("observed", "8", exchanges=[3]), "observed: 404 or 409\nobserved: again: refused\nexchange 3"),
         (row("pass", "seen once and not again"), "pass: seen once and not again"),
     ],
     ids=["warning", "observation", "remark"],
 )
 def test_warnings_and_observations_are_output(entry, said):
     """They fail nothing."""
-    seen = [
-        {"id": entry["id"], "value": "404", "exchanges": [1, 2]},
-        {"id": entry["id"], "value": "409", "exchanges": []},
-    ]
-    observations = seen if entry["verdict"] == "observed" else []
+    seen = {entry["id"]: {"": [{"status": 404}, {"status": 409}], "again": [{"text": "refused"}]}}
+    observations = seen if entry["verdict"] == "observed" else {}
     suite = suite_of(junit(document("conformant", entry) | {"observations": observations}))
 
     assert case_of(suite, entry["id"])[0] == {"system-out": said}

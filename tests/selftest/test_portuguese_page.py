@@ -19,6 +19,7 @@ from environments.sandbox import Server, Service
 from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.languages.values import is_value
+from reports.observations.behaviour import Answer, Phrase
 from reports.page.html import summary_html
 from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
 from reports.page.speaking import OF_THE_SERVICE
@@ -82,7 +83,13 @@ def _of_others(run):
     """Texts that the profile and the service wrote."""
     document = document_of(run)
     versions = {f"{seen['header']}: {seen['value']}" for seen in document["provenance"]["service_version"]}
-    observed = {seen["value"] for seen in document["observations"] if seen["id"] in OF_THE_SERVICE}
+    observed = {
+        str(value)
+        for name, situations in run.behaviour.items()
+        for values in situations.values()
+        for value in values
+        if name in OF_THE_SERVICE or isinstance(value, Answer)
+    }
     names = {one["got"] for one in document["requirements"] if re.fullmatch("[A-Z][a-z]+", one.get("got", ""))}
     return {f"{run.profile.name}, {run.base_url}", document["selection"]} | versions | observed | names
 
@@ -136,7 +143,7 @@ def test_what_is_not_recognised_is_shown_in_english():
     odd = "expected status 200, got <b>the unexpected</b>"
     run.results.append(RequirementResult("executePix.status", Verdict.FAIL, odd))
     run.results.append(RequirementResult("executePix.status.values", Verdict.OBSERVED, "missing, text"))
-    run.observations.append(Observation("executePix.status.values", "missing, text", ()))
+    run.observations.append(Observation("executePix.status.values", Phrase("missing, text")))
     page = page_of(run, PORTUGUESE)
 
     assert set(page.english) == {odd}

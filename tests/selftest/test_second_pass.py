@@ -10,6 +10,7 @@ from environments.profiles.loading import load
 from environments.secrets import Secrets
 from reports.evidence import evidence
 from reports.handover import FoundByTest, Note, NoteKind, Observation
+from reports.observations.behaviour import Phrase
 from reports.redaction import Redactor
 from reports.redaction.second_pass import redact_again
 from reports.run import Run
@@ -94,7 +95,7 @@ def run_with(said):
     message = Contrast("x", said, f"expected x, got {said}")
     result = RequirementResult(ID, Verdict.FAIL, message, (1,))
     shown = {"number": 1, "operation": "executePix", "credential": said, "response": {"headers": [["X", said]]}}
-    run.add_found(FoundByTest((result,), (ID,), (Observation(ID, said, (1,)),), (shown,), error=said), "test")
+    run.add_found(FoundByTest((result,), (ID,), (Observation(ID, Phrase(said)),), (shown,), error=said), "test")
     run.said = [Note(NoteKind.SET_UP, said)]
     run.not_executed, run.unreachable = [said], said
     return run
@@ -116,7 +117,7 @@ def test_a_run_is_redacted_by_all_that_is_known_at_its_end(pen, secrets):
         "x",
     )
     assert result.id == ID
-    assert seen.value == note.text == run.unreachable == "got <code 2>"
+    assert str(seen.value) == note.text == run.unreachable == "got <code 2>"
     assert run.not_executed == ["got <code 2>"]
     assert run.errors == ["the suite failed at test: got <code 2>"]
     assert run.exchanges[1]["response"] == {"headers": [["X", "got <code 2>"]]}

@@ -1,0 +1,179 @@
+"""What a run observed where the interface document does not show it: requirements, situations, values.
+
+Pure: values in, plain data and words out. The same requests give the same behaviour in any order and any number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+from spec.requirements import ledger
+
+Shape = Mapping[str, Any]
+"""A JSON Schema of names and types."""
+Data = dict[str, Any]
+"""Plain data, as it is in conformance.json and in a record."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a request is answered. `headers` are those of a short list; without a shape the body is empty or no JSON."""
+
+    status: int
+    media_type: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    shape: Shape | None = None
+
+    def data(self) -> Data:
+        """The answer as plain data, without the parts that are not there."""
+        parts = {"media_type": self.media_type, "headers": dict(sorted(self.headers.items()))}
+        given = {name: part for name, part in parts.items() if part}
+        return {"status": self.status, **given} | ({} if self.shape is None else {"shape": self.shape})
+
+    def __str__(self) -> str:
+        headers = "; ".join(f"{name}: {value}" for name, value in sorted(self.headers.items()))
+        shape = "" if self.shape is None else text_of_shape(self.shape)
+        return " ".join(filter(None, (str(self.status), self.media_type, headers and f"[{headers}]", shape)))
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What is observed, in words of ours, or a word of the service that is no payload, such as `DONE`."""
+
+    text: str
+
+    def data(self) -> Data:
+        """The phrase as plain data."""
+        return {"text": self.text}
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Value = Answer | Phrase
+Situations = dict[str, tuple[Value, ...]]
+"""By what was sent, the different values that were seen: more than one where the behaviour varies."""
+Behaviour = dict[str, Situations]
+"""By requirement, in the order of the ledger; situations and values are sorted."""
+
+
+def value_of(data: Mapping[str, Any]) -> Value:
+    """The value that plain data stands for."""
+    return Phrase(data["text"]) if "text" in data else Answer(**data)
+
+
+def data_of_behaviour(behaviour: Behaviour) -> Data:
+    """A behaviour as plain data."""
+    return {
+        requirement_id: {situation: [value.data() for value in values] for situation, values in situations.items()}
+        for requirement_id, situations in behaviour.items()
+    }
+
+
+def behaviour_of(data: Mapping[str, Any]) -> Behaviour:
+    """The behaviour that plain data stands for."""
+    return behaviour(
+        (requirement_id, situation, value_of(value))
+        for requirement_id, situations in data.items()
+        for situation, values in situations.items()
+        for value in values
+    )
+
+
+def behaviour(seen: Iterable[tuple[str, str, Value]]) -> Behaviour:
+    """The one merge: what was seen for a requirement in a situation, by any process of the run, in any order."""
+    found: dict[str, dict[str, list[Value]]] = {}
+    for requirement_id, situation, value in seen:
+        found.setdefault(requirement_id, {}).setdefault(situation, []).append(value)
+    places = {requirement_id: place for place, requirement_id in enumerate(ledger())}
+    return {
+        requirement_id: {
+            situation: merged_values(values) for situation, values in sorted(found[requirement_id].items())
+        }
+        for requirement_id in sorted(found, key=lambda one: (places.get(one, len(places)), one))
+    }
+
+
+def merged_values(values: Iterable[Value]) -> tuple[Value, ...]:
+    """The different values, sorted. Answers that differ in their shape alone are one, which has the merged shape."""
+    ordered = sorted(values, key=_identity)
+    return tuple(_one_value(list(same)) for _, same in groupby(ordered, key=_identity))
+
+
+def in_words(situations: Situations) -> str:
+    """What was observed for a requirement, in one line."""
+    return "; ".join(
+        f"{situation}: {values_in_words(values)}" if situation else values_in_words(values)
+        for situation, values in situations.items()
+    )
+
+
+def values_in_words(values: Iterable[Value]) -> str:
+    """What was seen in one situation."""
+    return " or ".join(map(str, values))
+
+
+def cleaned(behaviour: Behaviour, clean: Callable[[str], str]) -> Behaviour:
+    """A behaviour that was read, with every text of it cleaned."""
+    return {
+        requirement_id: {
+            clean(situation): tuple(redacted_value(value, clean) for value in values)
+            for situation, values in situations.items()
+        }
+        for requirement_id, situations in behaviour.items()
+    }
+
+
+def redacted_value(value: Value, redact: Callable[[str], str]) -> Value:
+    """The value with its texts redacted, and without names of members that are data."""
+    if isinstance(value, Phrase):
+        return Phrase(redact(value.text))
+    headers = {name: redact(said) for name, said in value.headers.items()}
+    shape = None if value.shape is None else redacted_shape(value.shape, redact)
+    return replace(value, media_type=redact(value.media_type), headers=headers, shape=shape)
+
+
+def redacted_shape(shape: Shape, redact: Callable[[str], str]) -> Shape:
+    """The shape, in which a name that the redaction knows to be data is any name."""
+    members = {name: redacted_shape(member, redact) for name, member in shape.get("properties", {}).items()}
+    data = {name for name in members if redact(name) != name}
+    below = {name: redacted_shape(shape[name], redact) for name in _BELOW if isinstance(shape.get(name), Mapping)}
+    plain = {**shape, **below}
+    if "anyOf" in shape:
+        plain["anyOf"] = [redacted_shape(one, redact) for one in shape["anyOf"]]
+    if not members:
+        return plain
+    any_name = [plain["additionalProperties"]] if isinstance(plain.get("additionalProperties"), Mapping) else []
+    if data:
+        plain["additionalProperties"] = merged_shape([*any_name, *(members[name] for name in sorted(data))])
+        plain["required"] = [name for name in shape.get("required", ()) if name not in data]
+    return {**plain, "properties": {name: members[name] for name in members if name not in data}}
+
+
+_BELOW = ("items", "additionalProperties")
+
+
+def _identity(value: Value) -> str:
+    """What tells a value from others: all of it but the shape."""
+    return json.dumps({name: part for name, part in value.data().items() if name != "shape"})
+
+
+def _one_value(same: list[Value]) -> Value:
+    first, shapes = same[0], [one.shape for one in same if isinstance(one, Answer) and one.shape is not None]
+    if not isinstance(first, Answer):
+        return first
+    return Answer(first.status, first.media_type, first.headers, merged_shape(shapes) if shapes else None)
+
+
+def merged_shape(shapes: list[Shape]) -> Shape:
+    """One shape for several answers."""
+    return min(shapes, key=lambda shape: json.dumps(shape, sort_keys=True))
+
+
+def text_of_shape(shape: Shape) -> str:
+    """A shape in a few words."""
+    return json.dumps(shape, sort_keys=True)
