@@ -140,7 +140,8 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 
 def warn_of_lost(lost: list[Exchange]) -> None:
-    """Warn of keys that the list does not show after they were registered at the same time."""
+    """Warn of keys that the list does not show after they were registered at the same time. It is no failure: Message tells
+    that the request was received, and no statement says that what is granted is listed, or from when on."""
     if lost:
         cite(*lost)
         warn(f"granted, and the list does not show the key afterwards{IN_COMPANY}")
