@@ -225,13 +225,40 @@ def test_seed_repeats_the_requests():
 
     assert first == again
     assert first != other
-    assert sorted(first) == sorted(_sent_with("5", "--parallel=4"))
+    assert sorted(first) == sorted(_sent_with("5", "--parallel=4")) == sorted(_sent_with("5", "--parallel=16"))
 
 
 def _sent_with(seed: str, *options: str) -> list[tuple[str, str, str, bytes]]:
     service = Logs()
     generate(service, "--seed", seed, "-k", "fuzzing", *options)
     return [(seen.method, seen.path, seen.query, seen.body) for seen in service.requests]
+
+
+MADE_AT_RANDOM = re.compile(r"pixconf-[0-9a-f]{8}\b|SBX-[0-9A-F]{16}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+"""Synthetic identifiers of targeted requests, and codes and keys of the sandbox."""
+COMPANION = ("POST", "/v1/pix/keys/#", "", b"{}")
+"""An empty registration for a synthetic account: company of a probe, sent by the targeted tests."""
+
+
+def test_seed_draws_the_same_requests_in_several_processes(tmp_path: Path):
+    """A whole run with -n sends requests of the same forms as one that sends one at a time; all that comes beside is
+    company of probes, which is not generated."""
+    serial, apart = (_forms_of(tmp_path / how[-1], *how) for how in (("--parallel=1",), ("-n", "2")))
+
+    assert apart - serial == {COMPANION}
+    assert serial - apart == set()
+
+
+def _forms_of(folder: Path, *options: str) -> set[tuple[str, str, str, bytes]]:
+    """The forms of the requests of a whole run."""
+    service = Logs()
+    run_apart(service, folder, "-m", "property or not property", "--seed=5", *options)
+    forms = ((seen.method, seen.path, seen.query, seen.body.decode("latin-1")) for seen in service.requests)
+    return {(method, _bare(path), query, _bare(body).encode("latin-1")) for method, path, query, body in forms}
+
+
+def _bare(text: str) -> str:
+    return MADE_AT_RANDOM.sub("#", text)
 
 
 def test_unseeded_runs_differ():
