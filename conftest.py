@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from environments.profiles.profile import Profile
+from reports.explaining.explanation import Exercised
 from reports.plan import Plan
 from tests.harness.configuration import EVERY_CODE, configure
+from tests.harness.explaining import EXERCISES
 from tests.harness.options import whole_number
+from tests.traffic.exercises import exercises_of
 from tests.traffic.generation.settings import settings_of
 from tests.traffic.planning import planned
 
@@ -34,6 +39,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--no-report", action="store_true", help="print the results, write no files")
     group.addoption("--plan", action="store_true", help="print what the run would send, and send nothing")
     group.addoption(
+        "--explain", nargs="?", const="", metavar="ID", help="explain a requirement or a group, and send nothing"
+    )
+    group.addoption(
+        "--list",
+        dest="list_requirements",
+        action="store_true",
+        help="print the requirements with the verdicts of the last run, and send nothing",
+    )
+    group.addoption(
         "--resend-code",
         action="append",
         nargs="?",
@@ -45,6 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[EXERCISES] = _exercises
     configure(config, _planner_of)
 
 
@@ -53,3 +68,9 @@ def _planner_of(
 ) -> Callable[[Sequence[pytest.Item]], Plan]:
     """What --plan asks for: tests/harness does not import the traffic that it plans."""
     return partial(planned, profile=profile, settings=settings_of(config, profile, seed=0), sent_before=sent_before)
+
+
+def _exercises(profile: Profile) -> Mapping[str, Exercised]:
+    """How each requirement is exercised: tests/harness and reports do not import the tests."""
+    names = sorted(file.stem for file in Path(__file__).parent.glob("tests/conformance/test_*.py"))
+    return exercises_of([import_module(f"tests.conformance.{name}") for name in names], profile)

@@ -8,7 +8,7 @@ from tests.harness.judging import assert_requirements, requirement, supplied
 from tests.harness.session import Session
 from tests.traffic.generation.phases import EXAMPLES, Generation, items
 
-pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
+pytestmark = [pytest.mark.property, pytest.mark.every_rule, pytest.mark.needs("fuzz")]
 
 
 def _item(operation: str, phase: str) -> object:

@@ -1,4 +1,4 @@
-"""From the command line to a session: self-tests and --help need none, --plan and --collect-only send nothing."""
+"""From the command line to a session: self-tests and --help need none, --plan, --explain and others send nothing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from reports.plan import Plan, plan_lines
 from reports.redaction import redactor_of
 from reports.writing import RUNS
 from tests.harness.controller import open_controller
+from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
 from tests.harness.interruption import Interruption
-from tests.harness.options import EXPLAINING, SHOWING, is_any_given, language_of, refuse_options
+from tests.harness.options import HELPING, SHOWING, is_any_given, language_of, refuse_options
 from tests.harness.selection import ROOT, only_selftests, selection
 from tests.harness.session import SESSION
 from tests.harness.worker import open_worker
@@ -34,13 +35,15 @@ PlannedBy = Callable[[pytest.Config, Profile, Callable[[], Collection[str]]], Pl
 
 def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
-    if only_selftests(config) or is_any_given(config, EXPLAINING):
+    if is_any_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
     refuse_options(config)
     try:
         profile = _profile(config)
         resend = _codes_to_resend(config, profile)
-        if config.getoption("plan"):
+        if explains(config):
+            config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
+        elif config.getoption("plan"):
             sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
             config.option.dist = "no"
             planner = Planner(profile, planned_by(config, profile, sent_before))

@@ -22,7 +22,7 @@ _NAMING = {"base_url": "--base-url", "report_dir": "--report-dir", "report_langu
 """Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""
 _TRACING = ("PYTEST_DEBUG", "EXECNET_DEBUG")
 """Variables with which pytest and execnet write down what passes through them, tokens and codes included."""
-EXPLAINING = ("help", "markers")
+HELPING = ("help", "markers")
 """With these pytest collects no tests."""
 SHOWING = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
 """With these it runs none: no target is opened, and nothing is written."""

@@ -15,6 +15,7 @@ MARKERS = (
     "requirement(id): the requirement that a conformance test answers for",
     "needs(permission): a permission beyond that of the requirement's operation",
     "property: generated traffic",
+    "every_rule: judges by every rule of the operation of its requirement",
     "judged_last: judges what the whole run showed",
     "xdist_group(name): tests that one worker of a parallel run takes",
 )

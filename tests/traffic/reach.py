@@ -64,7 +64,7 @@ class Reach:
 
 def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
     """What these requirements may send to the target of the profile."""
-    subjects = {operation for requirement in requirements for operation in _subjects(requirement, profile)}
+    subjects = {operation for requirement in requirements for operation in subjects_of(requirement, profile)}
     needed = subjects.union(*(prerequisites(requirement, profile) for requirement in requirements))
     permitted = frozenset(operation for operation in needed if permits(profile, operation))
     spends = any(requirement.startswith("executePix.") for requirement in set(requirements) - set(WITHOUT_A_CODE))
@@ -100,7 +100,8 @@ def permits(profile: Profile, operation: str) -> bool:
     return operations()[operation].permission in profile.allow
 
 
-def _subjects(requirement: str, profile: Profile) -> tuple[str, ...]:
+def subjects_of(requirement: str, profile: Profile) -> tuple[str, ...]:
+    """The operations that a requirement is asked of; none where the profile permits no harmless one."""
     operation = ledger()[requirement].operation
     if operation is not None:
         return (operation,)

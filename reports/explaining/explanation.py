@@ -1,0 +1,92 @@
+"""A requirement explained: what its level means, how it is exercised, and what usually fixes it.
+
+The terminal and the page show the same explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from reports.explaining.fixes import fix_for
+from reports.verdicts import Verdict, deviation
+from reports.wording import listed
+from spec.interface import MONEY, operations
+from spec.requirements import Requirement
+
+_LEVELS = {
+    "documented": "The interface document states it.",
+    "implied": "The interface document implies it: a general rule reaches it, or two statements together say it.",
+    "example": "The interface document shows one value, and does not say that it is the only one.",
+    "robustness": "The interface document is silent: this is the policy of the suite, apart from conformance.",
+    "not-shown": "The interface document says that this is not shown.",
+}
+_DEVIATIONS = {
+    Verdict.FAIL: "A deviation fails the run.",
+    Verdict.WARN: "A deviation is a warning, and fails no run.",
+    Verdict.OBSERVED: "Nothing can deviate: what the service does is observed and recorded.",
+}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A test of a requirement: the fact that it states, and what it needs in allow beside the permission of the
+    requirement's operation."""
+
+    fact: str
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Exercised:
+    """How a requirement is exercised: the operations that are asked, those needed beside them, and its tests."""
+
+    operations: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    tests: tuple[Exercise, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One requirement, in sentences of the suite: what its level and a deviation mean, what is sent for it with which
+    permission, the facts that its tests state, and what usually fixes it."""
+
+    requirement: Requirement
+    meaning: tuple[str, ...]
+    requests: tuple[str, ...]
+    facts: tuple[str, ...]
+    fix: str
+
+
+def explanation_of(requirement: Requirement, exercised: Exercised, fail_on: Collection[str]) -> Explanation:
+    """The explanation of a requirement for a run that fails on these levels."""
+    return Explanation(
+        requirement,
+        tuple(_meaning(requirement, fail_on)),
+        tuple(_requests(exercised)),
+        tuple(dict.fromkeys(map(_fact, exercised.tests))),
+        fix_for(requirement),
+    )
+
+
+def _meaning(requirement: Requirement, fail_on: Collection[str]) -> Iterator[str]:
+    yield _LEVELS[requirement.level]
+    if requirement.untestable:
+        yield f"No exchange can show it: {requirement.untestable}."
+    else:
+        yield _DEVIATIONS[deviation(requirement.level, fail_on)]
+
+
+def _requests(exercised: Exercised) -> Iterator[str]:
+    yield from map(_request, exercised.operations)
+    yield from (f"beside it, {_request(operation)}" for operation in exercised.beside)
+
+
+def _request(operation_id: str) -> str:
+    operation = operations()[operation_id]
+    money = "; it moves money, or may do so" if operation.permission in MONEY else ""
+    return f"{operation.method} {operation.path}: needs {operation.permission} in allow{money}"
+
+
+def _fact(test: Exercise) -> str:
+    return f"{test.fact} (needs {listed(test.needs)} in allow)" if test.needs else test.fact
