@@ -1,0 +1,188 @@
+"""Makes the shape of a JSON value, and merges shapes, with GenSON: https://github.com/wolverdude/genson.
+
+GenSON gets no value of an answer. It is given a skeleton: names of a schema, and in place of each text its format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from typing import Any
+
+import jsonschema_rs
+from genson import SchemaBuilder
+from genson.schema.strategies import Object, String
+
+from spec.json_text import is_integer, is_number
+from spec.shapes.contradictions import differences
+from spec.shapes.data_names import is_data
+from spec.shapes.schema_parts import Shape, ordered, places, pruned
+
+FORMATS = ("date", "date-time", "email", "time", "uri", "uuid")
+_VALIDATORS = {
+    name: jsonschema_rs.Draft202012Validator({"type": "string", "format": name}, validate_formats=True)
+    for name in FORMATS
+}
+_LONGEST_FORMATTED = 300
+_DEEPEST = 8
+_MOST_NAMES = 100
+"""Members of one object. An object with more of them is keyed by data."""
+_MOST_PLACES = 1_000
+ANY_NAME = ""
+"""In a skeleton: the values of all members that are named by data. No name of a schema is empty."""
+
+
+def shape_of(value: Any, is_known: Callable[[str], bool] = lambda name: False) -> Shape:
+    """The shape of a JSON value as `json_text` reads it. `is_known` says which names the run knows as data: its
+    accounts, keys, codes and whatever else it redacts."""
+    builder = _Builder()
+    builder.add_object(_skeleton(value, cache(lambda name: is_data(name) or is_known(name)), _DEEPEST))
+    return _bounded(builder.to_schema())
+
+
+def merged(shapes: Iterable[Shape]) -> Shape:
+    """The shape of all values that have one of these shapes, in any order."""
+    builder = _Builder()
+    for shape in sorted(map(ordered, shapes), key=repr):
+        builder.add_schema(shape)
+    return _bounded(builder.to_schema())
+
+
+def _bounded(shape: Shape) -> Shape:
+    """The shape in the one way to write it. The deepest levels of one that is too large are left out."""
+    found = ordered(shape)
+    for depth in range(_DEEPEST, -1, -1):
+        if places(found) <= _MOST_PLACES:
+            break
+        found = pruned(found, depth)
+    return found
+
+
+# -- the skeleton of a value ----------------------------------------------------------------------------------------
+
+
+def _skeleton(value: Any, is_any: Callable[[str], bool], depth: int) -> Any:
+    """What GenSON is given in place of a value: nothing of it but names of a schema."""
+    inner = partial(_skeleton, is_any=is_any, depth=depth - 1)
+    if isinstance(value, dict):
+        return _members(value if depth > 0 else {}, is_any, inner)
+    if isinstance(value, list):
+        items = map(inner, value if depth > 0 else [])
+        return list({repr(item): item for item in items}.values())
+    if isinstance(value, str):
+        return _format_of(value)
+    if is_number(value):
+        return 0 if is_integer(value) else 0.5
+    return None if value is None else False
+
+
+def _members(value: dict[str, Any], is_any: Callable[[str], bool], inner: Callable[[Any], Any]) -> dict[str, Any]:
+    names = {name for name in value if not is_any(name)}
+    if len(names) > _MOST_NAMES:
+        names = set()
+    found = {name: inner(value[name]) for name in sorted(names)}
+    others = [inner(value[name]) for name in value if name not in names]
+    if others:
+        found[ANY_NAME] = sorted({repr(other): other for other in others}.values(), key=repr)
+    return found
+
+
+def _format_of(text: str) -> str:
+    """The name of the format that a text has, or the empty string."""
+    if len(text) > _LONGEST_FORMATTED or text.isalnum():
+        return ""
+    found = next((name for name, validator in _VALIDATORS.items() if validator.is_valid(text)), "")
+    return "" if found == "uri" and "://" not in text and not text.startswith("urn:") else found
+
+
+# -- how GenSON takes a skeleton ------------------------------------------------------------------------------------
+
+
+class _Text(String):
+    """Texts of one format, or of none. A skeleton has the name of the format in place of a text."""
+
+    KEYWORDS: tuple[str, ...] = (*String.KEYWORDS, "format")  # type: ignore[assignment]
+    FORMAT = ""
+
+    @classmethod
+    def match_schema(cls, schema: Shape) -> bool:
+        return schema.get("type") == "string" and schema.get("format", "") == cls.FORMAT
+
+    @classmethod
+    def match_object(cls, obj: object) -> bool:
+        return isinstance(obj, str) and obj == cls.FORMAT
+
+    def to_schema(self) -> Shape:
+        return {**super().to_schema(), **({"format": self.FORMAT} if self.FORMAT else {})}
+
+
+_TEXTS = [_Text, *(type(f"_Text_{name}", (_Text,), {"FORMAT": name}) for name in FORMATS)]
+
+
+class _Members(Object):
+    """Objects with members that a schema names, and with others of any name."""
+
+    KEYWORDS: tuple[str, ...] = (*Object.KEYWORDS, "additionalProperties")  # type: ignore[assignment]
+
+    def __init__(self, node_class: type) -> None:
+        super().__init__(node_class)
+        self.others = _Builder()
+        self.in_all: set[str] | None = None
+        """The names that all objects have which have any."""
+
+    def add_object(self, obj: dict[str, Any]) -> None:
+        """Take the skeleton of an object."""
+        self._see(obj.keys() - {ANY_NAME})
+        super().add_object({name: value for name, value in obj.items() if name != ANY_NAME})
+        for value in obj.get(ANY_NAME, ()):
+            self.others.add_object(value)
+
+    def add_schema(self, schema: Shape) -> None:
+        """Take the shape of objects. One without a type says nothing."""
+        if "type" not in schema:
+            return
+        self._see(schema.get("properties", {}).keys())
+        super().add_schema({"required": [], **schema})
+        if "additionalProperties" in schema:
+            self.others.add_schema(schema["additionalProperties"])
+
+    def to_schema(self) -> Shape:
+        """The shape of the objects. Names that change where the values have one shape are data."""
+        schema = super().to_schema()
+        named, required = schema.get("properties", {}), schema.get("required", [])
+        others, left = self._gathered({name: inner for name, inner in named.items() if name not in required})
+        named = {name: named[name] for name in named if name in required or name in left}
+        found = {"properties": named, "required": required}
+        any_name = {} if others is None else {"additionalProperties": others}
+        return {"type": "object"} | {word: value for word, value in found.items() if value} | any_name
+
+    def _see(self, names: Iterable[str]) -> None:
+        if seen := set(names):
+            self.in_all = seen if self.in_all is None else self.in_all & seen
+
+    def _gathered(self, optional: dict[str, Shape]) -> tuple[Shape | None, dict[str, Shape]]:
+        """The shape of the members of any name, if there are any, and the optional members that are none of them."""
+        others = [self.others.to_schema()] if len(self.others) else []
+        if len(optional) > _MOST_NAMES:
+            return merged([*others, *optional.values()]), {}
+        if others:
+            return _gathered(others[0], optional)
+        if len(optional) < 2 or self.in_all:
+            return None, optional
+        gathered, left = _gathered(optional[min(optional)], optional)
+        return (None, optional) if left else (gathered, left)
+
+
+def _gathered(shape: Shape, members: dict[str, Shape]) -> tuple[Shape, dict[str, Shape]]:
+    """The shape with that of all members merged into it that do not contradict it, and the members that are left."""
+    left = dict(members)
+    while alike := [name for name, inner in left.items() if not differences(shape, inner)]:
+        shape = merged([shape, *(left.pop(name) for name in alike)])
+    return shape, left
+
+
+class _Builder(SchemaBuilder):
+    EXTRA_STRATEGIES = (*_TEXTS, _Members)
+
+    def __init__(self) -> None:
+        super().__init__(schema_uri=None)
