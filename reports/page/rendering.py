@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import BytecodeCache, Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, Template
 
 from reports.languages.language import ENGLISH, language
 from reports.page.speaking import speak
+from reports.writing import RUNS, make_writable
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -51,6 +54,14 @@ def _environment(language_tag: str) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_compiled(),
     )
     speak(environment, language(language_tag))
     return environment
+
+
+def _compiled() -> BytecodeCache | None:
+    """Keeps what Jinja compiles, which takes longer than to fill it in: unless Python is told to keep nothing, and for
+    one version of Jinja."""
+    folder = None if sys.dont_write_bytecode else make_writable(RUNS / ".templates" / version("jinja2"))
+    return FileSystemBytecodeCache(str(folder)) if folder else None
