@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from environments.profiles.checked_yaml import SCHEMA
+from spec.interface import operations
 
 Data = dict[str, Any]
 Put = Callable[[Data, Sequence[str]], None]
@@ -20,6 +21,8 @@ TOKEN_ENV = "PIX_TOKEN"
 _PERMISSIONS = SCHEMA["properties"]["allow"]["items"]
 _PREPARING = ("createPix", "transferInternal", "transferP2p", "transferExternal")
 """Whose body prepares transfers, the first that is supplied."""
+_TRANSFERS = {"transferExternal": ("description",), "transferInternal": (), "transferP2p": ()}
+"""The operations that one body is for, and which of its members are documented for the others alone."""
 
 
 class AnswerError(Exception):
@@ -97,14 +100,26 @@ def _pix_keys(data: Data, answers: Sequence[str]) -> None:
 
 def _body(operation: str, permission: str) -> Put:
     def put(data: Data, answers: Sequence[str]) -> None:
-        try:
-            body = json.loads(answers[0], parse_constant=_refuse)
-        except (ValueError, RecursionError):
-            raise AnswerError('expected a body as JSON, such as {"account": "{account}", "value": 0.01}') from None
-        data.setdefault("requests", {})[operation] = {"json": body}
+        data.setdefault("requests", {})[operation] = {"json": _json(answers[0])}
         _allow(data, permission)
 
     return put
+
+
+def _transfers(data: Data, answers: Sequence[str]) -> None:
+    body = _json(answers[0])
+    requests = data.setdefault("requests", {})
+    for operation, without in _TRANSFERS.items():
+        bare = {name: value for name, value in body.items() if name not in without} if isinstance(body, dict) else body
+        requests[operation] = {"json": bare}
+    _allow(data, "transfer")
+
+
+def _json(answer: str) -> Any:
+    try:
+        return json.loads(answer, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise AnswerError('expected a body as JSON, such as {"account": "{account}", "value": 0.01}') from None
 
 
 def _refuse(constant: str) -> None:
@@ -161,13 +176,17 @@ QUESTIONS: tuple[Question, ...] = (
     ),
     Question("--create-pix-body", _BODY.format("POST /v1/pix"), _body("createPix", "create-pix"), "create-pix"),
     Question(
-        "--transfer-external-body", _BODY.format("POST /v1/transfer/external"),
-        _body("transferExternal", "transfer"), "transfer",
+        "--transfer-body", "one body of POST /v1/transfer/external, internal and p2p, each of which gets it, as JSON; "
+        "{account}, {key} and {type} in it are filled in", _transfers, "transfer",
     ),
-    Question(
-        "--transfer-internal-body", _BODY.format("POST /v1/transfer/internal"), _body("transferInternal", "transfer")
+    *(
+        Question(
+            f"--transfer-{name.removeprefix('transfer').lower()}-body",
+            _BODY.format(f"{operations()[name].method} {operations()[name].path}") + "; in place of --transfer-body",
+            _body(name, "transfer"), "transfer", follows=_never,
+        )
+        for name in _TRANSFERS
     ),
-    Question("--transfer-p2p-body", _BODY.format("POST /v1/transfer/p2p"), _body("transferP2p", "transfer")),
     Question(
         "--code-at", "where the answer to such a body has the transaction code, as a JSON pointer", _code_at,
         default="/data/transactionId", follows=_prepares,

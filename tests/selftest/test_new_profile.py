@@ -232,8 +232,8 @@ class TestOnATerminal:
         """A wrong one is asked for again; Enter takes what is in brackets."""
         wrong, enter = "https://bank.example/v1", ""
         answers = [
-            wrong, "https://bank.example", JWT, enter, "ac-0001, 0002", "RANDOM", '{"pixKey": "{key}"}', BODY, enter,
-            enter, P2P, enter, "y", "yes",
+            wrong, "https://bank.example", JWT, enter, "ac-0001, 0002", "RANDOM", '{"pixKey": "{key}"}', BODY, P2P,
+            enter, "y", "yes",
         ]  # fmt: skip
         status, output = asked(path, *answers)
         profile = load(str(path), folder=path.parent)
@@ -247,12 +247,26 @@ class TestOnATerminal:
     def test_nothing_more_is_asked_than_what_options_leave_open(self, path):
         """Without keys no deletion is asked for, and codes only where none can be prepared."""
         options = ["--base-url=https://bank.example", "--token-command=vault read pix", "--account=ac-0001"]
-        status, output = asked(path, "", "", "", "", "", "y", "TX1, TX2", "n", options=options)
+        status, output = asked(path, "", "", "", "y", "TX1, TX2", "n", options=options)
         profile = load(str(path), folder=path.parent)
 
         assert status == 0, output
         assert profile.allow == {"read", "execute"}
         assert (profile.auth.token_command, profile.transactions.codes) == (("vault", "read", "pix"), ("TX1", "TX2"))
+
+    def test_one_body_is_for_the_three_transfers(self, new, path):
+        """Each gets the members that are documented for it, unless an option names a body of its own."""
+        own = '{"from": "{account}"}'
+        status, _ = new("--base-url=https://bank.example", f"--transfer-body={P2P}", f"--transfer-internal-body={own}")
+        profile = load(str(path), folder=path.parent)
+        bodies = {operation: sorted(request.json) for operation, request in profile.requests.items()}
+
+        assert (status, profile.allow) == (0, {"read", "transfer"})
+        assert bodies == {
+            "transferExternal": ["date", "from", "to", "value"],
+            "transferInternal": ["from"],
+            "transferP2p": ["date", "description", "from", "to", "value"],
+        }
 
     def test_the_end_of_input_writes_nothing(self, path):
         """Ctrl-D."""
@@ -263,19 +277,17 @@ class TestOnATerminal:
 
 
 def test_a_fully_permitted_run_is_green(path):
-    """From nothing to a profile, a check that prepares a transfer, and a run that executes one."""
-    service = Service(token=TOKEN["PIX_TOKEN"])
-    with Server(service) as server:
-        options = [option for option in EVERYTHING if not option.startswith(("--base-url", "--account"))]
-        process = [sys.executable, "-m", "environments"]
-        settings = {"cwd": ROOT, "env": environment(**TOKEN), "stdin": subprocess.DEVNULL, "check": False}
-        written = [*process, "new", str(path), f"--base-url={server.base_url}", "--account=ac-0001", *options]
-        statuses = [
-            subprocess.run(command, **settings).returncode
-            for command in (written, [*process, "check", str(path), "--prepare"])
-        ]
+    """From nothing to a profile in ten answers, a check that prepares a transfer, and a run that executes one."""
+    answers = [
+        "", "ac-0001", "EMAIL=qa@pix-conformance.example, RANDOM", '{"pixKey": "{key}"}', BODY, P2P, "", "y", "y",
+    ]  # fmt: skip
+    with Server(Service(token=TOKEN["PIX_TOKEN"])) as server:
+        written, output = asked(path, server.base_url, *answers)
+        check = [sys.executable, "-m", "environments", "check", str(path), "--prepare"]
+        checked = subprocess.run(check, cwd=ROOT, env=environment(**TOKEN), stdin=subprocess.DEVNULL, check=False)
         result = run(path, "--no-report")
 
-    assert statuses == [0, 0]
-    assert result.status == 0, result.output
+    assert (written, checked.returncode, result.status) == (0, 0, 0), output + result.output
+    assert output.count("]: ") + output.count("v1: ") == 10
+    assert load(str(path), folder=path.parent).allow == set(SCHEMA["properties"]["allow"]["items"]["enum"])
     assert "CONFORMANT, everything permitted" in result.output
