@@ -1,5 +1,6 @@
-"""What runs left, without a run: `python -m reports compare A B` says what changed from run A to run B, and
-`python -m reports overview RUN …` shows several runs in one table.
+"""What runs left, without a run: `python -m reports compare A B` says what changed from run A to run B,
+`python -m reports overview RUN …` shows several runs in one table, and `python -m reports propose RUN` writes what a
+run observed as an overlay of the OpenAPI schema.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
@@ -20,7 +22,9 @@ from reports.comparing.comparison_text import Comparison, markdown, text
 from reports.comparing.overview import Row, row_of
 from reports.comparing.reading import UnreadableError, one_line, outcome_read, read
 from reports.formats.outputs import PAGE
+from reports.proposing.proposal import proposal_of
 from reports.redaction import Redactor
+from reports.writing import write
 from spec.interface import personal_fields
 
 SAME, WORSE, WRONG_USE = 0, 1, 2
@@ -36,16 +40,51 @@ _FORMATS: dict[str, Callable[[Comparison], Iterable[str]]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: nothing got worse; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
     options = _parser().parse_args(arguments)
-    redactor = Redactor(Secrets(), personal_fields())
-    if options.command == "overview":
-        _print("\n".join(_OVERVIEWS[options.format]([_row(run, redactor) for run in options.runs])))
-        return SAME
     try:
-        comparison = compared(_outcome(options.a, redactor), _outcome(options.b, redactor))
+        status: int = options.command(options, Redactor(Secrets(), personal_fields()))
     except UnreadableError as error:
-        return _error(str(error))
+        print(f"error: {error}", file=sys.stderr)
+        return WRONG_USE
+    return status
+
+
+def _compare(options: argparse.Namespace, redactor: Redactor) -> int:
+    comparison = compared(_outcome(options.a, redactor), _outcome(options.b, redactor))
     _print("\n".join(_FORMATS[options.format](comparison)))
     return WORSE if comparison["worse"] else SAME
+
+
+def _overview(options: argparse.Namespace, redactor: Redactor) -> int:
+    _print("\n".join(_OVERVIEWS[options.format]([_row(run, redactor) for run in options.runs])))
+    return SAME
+
+
+def _propose(options: argparse.Namespace, redactor: Redactor) -> int:
+    with _named(options.run, redactor):
+        proposal = proposal_of(read(Path(options.run)), redactor.text)
+    if options.output is None:
+        _print(proposal.rstrip("\n"))
+        return SAME
+    with _named(options.output, redactor):
+        _write(Path(options.output), proposal)
+    return SAME
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write(path, text)
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot be written: {getattr(error, 'strerror', None) or 'not a path'}") from None
+
+
+@contextmanager
+def _named(path: str, redactor: Redactor) -> Iterator[None]:
+    """What is wrong with a file is said with its name."""
+    try:
+        yield
+    except (UnreadableError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnreadableError(f"{one_line(redactor.text(path))}: {why}") from None
 
 
 _OVERVIEWS: dict[str, Callable[[Sequence[Row]], Iterable[str]]] = {"markdown": overview.markdown, "html": overview.html}
@@ -66,10 +105,8 @@ def _row(run: str, redactor: Redactor) -> Row:
 
 
 def _outcome(path: str, redactor: Redactor) -> Outcome:
-    try:
+    with _named(path, redactor):
         return outcome_read(read(Path(path)), redactor.text)
-    except UnreadableError as error:
-        raise UnreadableError(f"{one_line(redactor.text(path))}: {error}") from None
 
 
 def _print(text: str) -> None:
@@ -81,11 +118,6 @@ def _print(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _error(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
-    return WRONG_USE
-
-
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line and exit status 2."""
@@ -94,16 +126,23 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m reports")
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(required=True)
     said = "say what changed from run A to run B; exit status 1 where something got worse"
     compare = commands.add_parser("compare", help=said, description=said)
     for name in ("a", "b"):
         compare.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")
     compare.add_argument("--format", choices=_FORMATS, default="text", help="text (the default), markdown or json")
+    compare.set_defaults(command=_compare)
     said = "show several runs in one table, for the overview page of a pipeline; a run without a report is a row, too"
     table = commands.add_parser("overview", help=said, description=said)
     table.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run")
     table.add_argument("--format", choices=_OVERVIEWS, default="markdown", help="markdown (the default) or html")
+    table.set_defaults(command=_overview)
+    said = "write what a run observed, and the interface document does not show, as an OpenAPI overlay"
+    propose = commands.add_parser("propose", help=said, description=said)
+    propose.add_argument("run", metavar="RUN", help="the conformance.json of a run, or its folder")
+    propose.add_argument("--output", metavar="FILE", help="where to write it; default: the terminal")
+    propose.set_defaults(command=_propose)
     return parser
 
 
