@@ -22,14 +22,15 @@ _LOOKS_AFTER_S = 0.1
 
 def installed() -> bool:
     """Whether `make witnesses` has run here."""
-    return (BIN / "redocly").exists() and (BIN / "prism").exists() and CTRF.exists()
+    tools = ("redocly", "prism", "html-validate", "openapi-format")
+    return all((BIN / tool).exists() for tool in tools) and CTRF.exists()
 
 
-def lint() -> subprocess.CompletedProcess[str]:
-    """What Redocly's linter says of the schema; status 0 where it finds nothing."""
+def lint(schema: Path = SCHEMA) -> subprocess.CompletedProcess[str]:
+    """What Redocly's linter says of a schema; status 0 where it finds nothing."""
     config = Path(__file__).with_name("redocly.yaml")
     environment = os.environ | {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
-    command = [str(BIN / "redocly"), "lint", str(SCHEMA), "--config", str(config)]
+    command = [str(BIN / "redocly"), "lint", str(schema), "--config", str(config)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -41,10 +42,16 @@ def validate(page: Path) -> list[str]:
     return [*ended.stdout.splitlines(), *ended.stderr.splitlines()]
 
 
+def apply(overlay: Path, result: Path) -> subprocess.CompletedProcess[str]:
+    """What openapi-format says while it writes the schema with an overlay applied."""
+    command = [str(BIN / "openapi-format"), str(SCHEMA), "--overlayFile", str(overlay), "--no-sort", "-o", str(result)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @contextmanager
-def prism(log: Path, *options: str) -> Iterator[str]:
-    """The address of a service that Prism makes from the schema; `log` takes what it prints."""
-    command = [str(BIN / "prism"), "mock", str(SCHEMA), "--host", "127.0.0.1", "--port", "0", *options]
+def prism(log: Path, *options: str, schema: Path = SCHEMA) -> Iterator[str]:
+    """The address of a service that Prism makes from a schema; `log` takes what it prints."""
+    command = [str(BIN / "prism"), "mock", str(schema), "--host", "127.0.0.1", "--port", "0", *options]
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             yield _address(process, log)
