@@ -105,12 +105,12 @@ def test_a_thread_that_never_ends_does_not_keep_a_stopped_run(monkeypatch):
     monkeypatch.setattr("tests.harness.lanes._LONGEST_END_S", 0.0)
     monkeypatch.setattr("tests.harness.lanes._LOOK_S", 0.0)
     in_flight, go_on, began = InFlight(2), threading.Event(), threading.Event()
-    lanes = Lanes(in_flight)
+    lanes, others = Lanes(in_flight), threading.enumerate()
     lanes.start_chain([Part(lambda: (began.set(), go_on.wait()))])
     assert comes(began)
     in_flight.ending.stop()
     lanes.close()
-    left = [thread for thread in threading.enumerate() if thread.name == "pix-lane"]
+    left = [thread for thread in threading.enumerate() if thread not in others]
     go_on.set()
     for thread in left:
         thread.join()
