@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from spec.exchange import Exchange
+from spec.interface import KEY_TYPES
 from spec.json_text import HugeNumber, Path, is_number, leaves_of
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -66,6 +67,11 @@ class Listing:
             Place(_pattern(path, key, key_type), self._around(_item(path, key), key, key_type))
             for path, _ in self._leaves_with(key)
         )
+
+    def type_beside(self, key: str) -> str:
+        """The one documented key type that stands beside the key, or an empty text."""
+        named = {value for place in self.places(key, "") for _, value in place.around if value in KEY_TYPES}
+        return named.pop() if len(named) == 1 else ""
 
     def texts_at(self, paths: Collection[str], key_types: Collection[str]) -> frozenset[str]:
         """The texts at these paths, where keys of these types stand."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.judging import assert_found, assert_holds, named, observe, remark, requirement, rules_of, supplied
+from tests.harness.judging import assert_found, assert_holds, observe, remark, requirement, rules_of, supplied
+from tests.traffic.answered import answer_of
 from tests.traffic.findings import (
     accepted_under_another_scheme,
     find_out_whether_the_token_is_accepted,
@@ -12,11 +13,20 @@ from tests.traffic.findings import (
     none_granted,
     seen_in_one_answer,
 )
-from tests.traffic.observations import units_of_dates, values_of
+from tests.traffic.observations import account_types_of, states_before, statuses_of, units_of_dates
 from tests.traffic.refused_credentials import of_a_guessable_token
+from tests.traffic.settled import counts, settle
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""
+SEEN_IN_RESULTS = [
+    pytest.param(name, values_of, marks=requirement(name), id=name)
+    for name, values_of in (
+        ("executePix.status.values", statuses_of),
+        ("executePix.date.unit", units_of_dates),
+        ("executePix.accountType.meaning", account_types_of),
+    )
+]
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("executePix", but=[OF_THE_KEY_THAT_WAS_USED]))
@@ -59,20 +69,29 @@ def test_an_execution_needs_no_more_than_the_token(executions, execution_answers
 
 
 @requirement("executePix.unknownCode")
-def test_unknown_code(executions):
+def test_unknown_code(executions, session):
     """An unknown transaction code is answered in this way."""
     supplied(executions.unknown, "not reached")
 
-    observe(executions.unknown.summary, executions.unknown)
+    seen = settle(executions.unknown, session.door.exchanges)
+    supplied(counts(seen), f"answered with {seen.summary} alone")
+
+    observe({"": [answer_of(seen)]}, seen)
 
 
-@pytest.mark.parametrize("requirement_id", named("executePix.status.values", "executePix.accountType.meaning"))
-def test_values(requirement_id, execution_answers):
-    """These values of the field are seen."""
-    observe(values_of(requirement_id.split(".")[1], execution_answers), *execution_answers)
+@pytest.mark.parametrize(("requirement_id", "values_of"), SEEN_IN_RESULTS)
+def test_values(requirement_id, values_of, execution_answers):
+    """These values of the field are seen, or values of this unit."""
+    seen = values_of(execution_answers)
+    supplied(seen, "no execution result has a value that shows it")
+
+    observe({"": seen}, *execution_answers)
 
 
-@requirement("executePix.date.unit")
-def test_unit_of_date(execution_answers):
-    """The size of date suggests this unit."""
-    observe(units_of_dates(execution_answers), *execution_answers)
+@requirement("executePix.status.transitions")
+def test_status_before_the_execution(traffic, executions):
+    """A transfer has this status when it is prepared."""
+    states = states_before(traffic.prepare_once())
+    supplied(states, "no transfer that the run prepared was answered with its status: supply transactions.prepare")
+
+    observe({"before the execution": states}, *traffic.prepare_once())

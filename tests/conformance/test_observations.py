@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from spec.answers import RefusalKind
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import each, observe, requirement, supplied
-from tests.traffic.observations import codes_of_envelopes, members_of, refused_with, tally_of
+from tests.harness.judging import each, observe, require_permission, requirement, supplied
+from tests.harness.selection import selection
+from tests.traffic.observations import (
+    codes_of,
+    formats_of_identifiers,
+    members_of,
+    rate_limits_of,
+    sizes_of,
+    version_headers_of,
+)
+from tests.traffic.situations import refusals_of, refused_values, send_large, tokens_of, unknown_code, wants_the_token
+
+NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
 
 @pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))
@@ -20,42 +30,77 @@ def test_shape_of_an_answer(operation, traffic):
 
 @pytest.mark.parametrize("operation", each(READS, "token"))
 def test_token_of_a_read(operation, traffic):
-    """A read without a token is answered in this way."""
-    seen = traffic.visit(operation)[1]
+    """A read wants the token, or does not."""
+    granted, without = traffic.visit(operation)
+    wanted = wants_the_token(without, granted)
+    supplied(wanted, "no answer that could show it")
 
-    observe(f"without a token: {seen.summary}", seen)
+    observe(wanted, granted, without)
+
+
+@requirement("general.otherTokens")
+@pytest.mark.needs("fuzz")
+def test_token_of_what_writes(traffic):
+    """An operation that writes refuses a request without the token before it reads the body, or does not."""
+    sent = traffic.send_unauthorized()
+    require_permission(sent, "needs delete-keys, create-pix or transfer in allow")
+    tokens = tokens_of(sent)
+    supplied(tokens, "no answer that could show it")
+
+    observe(tokens, *sent.values())
 
 
 @pytest.mark.parametrize("operation", each(operations(), "refusal"))
 def test_refusals(operation, endpoints):
     """Requests are refused in these ways."""
-    refused = [seen for seen in refused_with(endpoints.send_everything()) if seen.operation == operation]
-    supplied(refused, "nothing was refused")
+    sent = refusals_of(operation, endpoints)
+    supplied(sent, NOTHING_REFUSED)
+    values = refused_values(sent, unknown_code(endpoints) if operation == "executePix" else None)
 
-    observe(tally_of(refused), *refused[:5])
+    observe(values, *(one.exchange for one in sent[:5]))
 
 
 @requirement("general.codeValues")
 def test_codes(endpoints):
-    """These values of code are seen."""
-    codes = codes_of_envelopes(endpoints.send_everything())
-    supplied(codes, "no envelope with a code was seen")
+    """These values of code are seen beside 0."""
+    sent = [one for name in sorted(endpoints.traffic.reach.subjects) for one in refusals_of(name, endpoints)]
+    codes = codes_of(sent)
+    supplied(codes, "no envelope with a code other than 0 was seen")
 
-    observe(", ".join(map(str, codes[:20])))
+    observe(codes, *(one.exchange for one in sent[:5]))
 
 
 @requirement("general.rateLimit")
-def test_rate_limits(endpoints):
-    """The service asks the suite to slow down this often."""
+def test_rate_limits(endpoints, profile, pytestconfig):
+    """The service limits the rate of requests in this way, or does not limit it."""
     exchanges = endpoints.send_everything()
-    limited = refused_with(exchanges, RefusalKind.RATE_LIMIT)
 
-    observe(f"429 for {len(limited)} of {len(exchanges)} requests", *limited[:3])
+    observe(rate_limits_of(exchanges, profile, whole=selection(pytestconfig).text is None))
 
 
 @requirement("general.sizeLimit")
+@pytest.mark.needs("fuzz")
 def test_size_limits(endpoints):
-    """This many requests are too large for the service."""
-    large = refused_with(endpoints.send_everything(), RefusalKind.SIZE)
+    """Large requests are refused for their size in this way, or are not."""
+    sent = send_large(endpoints)
+    supplied(sent, "no large request was sent")
 
-    observe(f"413, 414 or 431 for {len(large)} requests", *large[:3])
+    observe(sizes_of(sent), *sent.values())
+
+
+@requirement("general.identifierFormat")
+def test_formats_of_identifiers(endpoints):
+    """The identifiers of granted requests are of these characters."""
+    formats = formats_of_identifiers(endpoints.send_everything())
+    supplied(formats, "no request that names an account or a code was granted")
+
+    observe(formats)
+
+
+@requirement("general.deprecation")
+def test_headers_about_versions(endpoints):
+    """Answers have these headers about versions and deprecation."""
+    headers = version_headers_of(endpoints.send_everything())
+    supplied(headers, "nothing was granted")
+
+    observe(headers)

@@ -18,9 +18,16 @@ from tests.harness.judging import (
 )
 from tests.traffic.effects import no_refusal_had_an_effect, warn_of_lost, warn_of_suspected
 from tests.traffic.findings import find_out_whether_the_token_is_accepted, none_granted, registration_is_understood
-from tests.traffic.observations import summaries_of
 from tests.traffic.refused_credentials import of_a_guessable_token
-from tests.traffic.registrar import Attempted
+from tests.traffic.registration_values import (
+    formats_of_granted,
+    numeric_values,
+    relation_values,
+    repeated_values,
+    required_values,
+)
+from tests.traffic.situations import COMPLETE, OTHER_ACCOUNT, send_incomplete, send_one
+from tests.traffic.unusual_registrations import Attempted
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (
@@ -143,27 +150,48 @@ def test_the_documented_request_is_enough(requirement_id, registrations):
 @requirement("registerPixKey.repeated")
 def test_repeated_registration(registrations):
     """The registration of a key that is registered already is answered in this way."""
-    supplied(registrations.repeated, "no key was registered twice")
+    seen = repeated_values(registrations.repeated)
+    supplied(seen, "no key was registered twice")
 
-    observe(summaries_of(registrations.repeated), *registrations.repeated)
+    observe(seen, *registrations.repeated)
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
 def test_numeric_key_types(registrations):
-    """Digits as key type are answered in this way."""
+    """Digits are accepted as key types, or refused."""
     tried = registrations.tried[Attempted.NUMERIC]
-    supplied(tried, DELETIONS_NEEDED)
+    seen = numeric_values(registrations, tried)
+    supplied(seen, DELETIONS_NEEDED)
 
-    observe(summaries_of(tried), *tried)
+    observe(seen, *tried)
 
 
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
-def test_required_fields(traffic, registrations):
-    """A registration without one of the body fields is answered in this way."""
-    without = traffic.send_incomplete_registrations()
+def test_required_fields(endpoints):
+    """A registration needs each of the body fields, or does not."""
+    without = send_incomplete(endpoints)
+    seen = required_values(without, send_one(COMPLETE, endpoints))
+    supplied(seen, "no answer that could show it")
 
-    observe(
-        "; ".join(f"without {name}: {summaries_of([seen])}" for name, seen in without.items()),
-        *without.values(),
-    )
+    observe(seen, *without.values())
+
+
+@requirement("registerPixKey.account.relation")
+@pytest.mark.needs("fuzz")
+def test_another_account_in_the_body(endpoints):
+    """A registration whose body names another account than its path is accepted, or is refused."""
+    other = send_one(OTHER_ACCOUNT, endpoints)
+    seen = relation_values(other, send_one(COMPLETE, endpoints))
+    supplied(seen, "no answer that could show it")
+
+    observe(seen, other)
+
+
+@requirement("registerPixKey.pixKey.format")
+def test_formats_of_keys(registrations):
+    """Keys of each type are accepted in these formats."""
+    formats = formats_of_granted(registrations)
+    supplied(formats, "no key was registered")
+
+    observe(formats, *registrations.accepted[:5])

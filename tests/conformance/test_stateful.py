@@ -16,7 +16,8 @@ def test_second_execution(world: World):
     """A code that was executed is answered in this way when it is sent again, and money moves again or not."""
     supplied(world.twice, "not tried: supply transactions.prepare and room in limits.executions; only on loopback")
 
-    observe(world.twice.message, *world.twice.exchanges, first=world.twice.holds)
+    observe({"the answer": world.twice.answers}, world.twice.first, world.twice.second)
+    observe({"the balance": world.twice.balances}, first=world.twice.moves_money_twice)
 
 
 @requirement("listPixKeys.shape")

@@ -103,7 +103,7 @@ def test_the_ledger_is_translated(tag):
             "2 documented and 1 implied requirements fail, besides 1 known failure",
             "falham 2 requisitos documentados e 1 requisito implícito, além de 1 falha conhecida",
         ),
-        ("429 for 0 of 17 requests", "429 para 0 de 17 requisições"),
+        ("a number of 17 digits", "um número de 17 dígitos"),
         (
             "body, cut short: expected a response to an invalid request (POST), got a dropped connection "
             "(1 time, smallest: exchange 12); 3 more (reproduce with --seed=7)",

@@ -17,6 +17,7 @@ _PATH_PARAMETERS = (
     "very long", "with an encoded slash", "outside the basic plane", "with quotes", "with NUL", "with a question mark",
 )  # fmt: skip
 _TEXTS = ("cut short", "empty", "an array", "a text", "null", "an empty object", "deeply nested", "no UTF-8")
+_LONG_TEXT = "long, and cut short"
 _STRINGS = ("a long text", "text outside the basic plane", "text with NUL")
 
 
@@ -27,6 +28,8 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
         return
     if operation == "executePix":
         yield from invalid.with_parameter(Case(operation), _PATH_PARAMETERS)
+    elif operation == "listAccounts":
+        yield Case(operation, "query", "long", query=invalid.LONG_QUERY)
     elif documented.path_parameter and documented.method == "GET":
         yield from invalid.with_parameter(Case(operation), ("unknown", "with an encoded slash"))
     elif operation == _REGISTER:
@@ -45,13 +48,19 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
 def _registrations(profile: Profile) -> Iterator[Case]:
     form = form_of(_REGISTER, profile) or {}
     case = Case(_REGISTER, path_parameter=profile.accounts[0] if profile.accounts else synthetic(), body=as_bytes(form))
-    yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS)
+    yield from invalid.with_each(case, "body", "body", invalid.TEXTS, (*_TEXTS, _LONG_TEXT))
     for name in form:
         yield from invalid.with_other_type(case, form, name, ("null", "a number"))
-    yield from invalid.with_member(case, form, "account", invalid.VALUES, ("an object",))
+    yield from invalid.with_member(case, form, "account", invalid.VALUES, ("an object", "text"))
     yield from invalid.with_member(case, form, "pixKey", invalid.STRINGS, _STRINGS)
     yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, ("a form",))
     yield replace(case, where="accountId", what="unknown", path_parameter=synthetic())
+
+
+def unauthorized(operation: str) -> Case:
+    """A request without a token that can do nothing, even where the operation is open: its body cannot be read."""
+    place = synthetic() if operations()[operation].path_parameter else None
+    return Case(operation, path_parameter=place, body=invalid.TEXTS["cut short"], credential="no header")
 
 
 def incomplete(profile: Profile, account: str) -> Iterator[Case]:

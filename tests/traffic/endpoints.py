@@ -18,6 +18,7 @@ from spec.rules import Judgement, Outcome, inconclusive
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Part
 from tests.traffic import invalid
+from tests.traffic.case import Case
 from tests.traffic.classes import malformed
 from tests.traffic.existence import (
     Comparison,
@@ -31,9 +32,9 @@ from tests.traffic.existence import (
 )
 from tests.traffic.operations import Traffic
 from tests.traffic.reach import Reach
-from tests.traffic.registrar import Attempted, Registrar
+from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import NOTHING_TO_DELETE, send
-from tests.traffic.unusual_registrations import undocumented
+from tests.traffic.unusual_registrations import Attempted, undocumented
 
 WITH_A_BODY = ("deletePixKey", *PREPARING)
 _SUPPLY = {operation: f"supply requests.{operation}" for operation in WITH_A_BODY} | {
@@ -76,14 +77,18 @@ class Endpoints:
         """The malformed requests to each operation that the selection is about, where it looks at everything."""
         return self._malformed if self.traffic.reach.surveys else {}
 
+    def send_malformed(self, operation: str) -> list[tuple[Case, Exchange]]:
+        """Send the malformed requests to an operation that the selection is about, and give each beside its answer."""
+        parts = self._malformed.get(operation, [])
+        return [(case, part()) for case, part in zip(malformed(operation, self._profile), parts, strict=False)]
+
     def _parts_of(self, operation: str) -> list[Part[Exchange]]:
         return [Part(partial(case.send, self._client)) for case in malformed(operation, self._profile)]
 
     def _send_all(self, operation: str) -> None:
         try:
             self.find_out_existence(operation)
-            for send_malformed in self._malformed[operation]:
-                send_malformed()
+            self.send_malformed(operation)
             if operation == "registerPixKey" and "fuzz" in self._profile.allow:
                 self.traffic.send_incomplete_registrations()
         except NotExercised:  # an account is missing: the tests of the operation say so

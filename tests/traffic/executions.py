@@ -18,7 +18,7 @@ from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kin
 from spec.exchange import Exchange
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.extras import EXTRA_HEADERS
-from tests.traffic.refused_credentials import MOST_CREDENTIALS, of_code
+from tests.traffic.refused_credentials import FOR_EVERY_KEY, MOST_CREDENTIALS, of_code
 
 _EXECUTE = "executePix"
 
@@ -29,6 +29,7 @@ class Executions:
 
     unknown: Exchange | None = None
     unknown_unauthorized: Exchange | None = None
+    unknown_without_a_token: Exchange | None = None
     other_schemes: list[Exchange] = field(default_factory=list)
     refusals: list[Exchange] = field(default_factory=list)
     answers: list[Exchange] = field(default_factory=list)
@@ -117,7 +118,7 @@ def most_executions(spends: Spending | None, *, parallel: bool) -> int:
     probes = MOST_CREDENTIALS + codes - 1 if codes else 0
     schemes = len(OTHER_SCHEMES) * (TRIES if parallel else 1)
     companions = MOST_COMPANIONS * (schemes + probes) * parallel
-    return 2 + schemes + MOST_CREDENTIALS + probes + 2 * codes + companions
+    return 3 + schemes + MOST_CREDENTIALS + probes + 2 * codes + companions
 
 
 def _codes(
@@ -142,6 +143,7 @@ def _send_synthetic_code(client: Client, found: Executions, beside: Beside) -> N
     alone on the wire: that a service is busy tells no credential from another."""
     code = synthetic()
     found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token", alone=True)
+    found.unknown_without_a_token = client.send("executePix", code, credential=FOR_EVERY_KEY, alone=True)
     schemes = (partial(client.send, _EXECUTE, code, credential=scheme) for scheme in OTHER_SCHEMES)
     found.other_schemes = beside.send_each_with_companions(_EXECUTE, *schemes, tries=TRIES)
     found.unknown = client.send("executePix", code, alone=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from environments.profiles.profile import PixKey
 from spec.exchange import Exchange
@@ -59,6 +60,13 @@ class Alternative:
 def registration(key: PixKey, account: str) -> dict[str, Any]:
     """The documented body of a key registration."""
     return {"account": account, "pixKeyType": key.type, "pixKey": key.key}
+
+
+def forms_of_random(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """How a RANDOM key is asked for is not shown: as the profile does, with a UUID, or without pixKey."""
+    yield body
+    yield {**body, "pixKey": str(uuid4())}
+    yield {name: value for name, value in body.items() if name != "pixKey"}
 
 
 def alternatives(key: PixKey, account: str, refusal: Exchange) -> Iterator[Alternative]:

@@ -57,6 +57,8 @@ QUERIES: Mapping[str, str] = {
     "a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}",
     "a query that is no UTF-8": "?a=%ff&a=&&=",
 }
+LONG_QUERY = f"?{MARK}=" + "x" * 2 * LONGER
+"""Longer than the 8 KiB that many servers take of the first line of a request."""
 COMMON_QUERIES = tuple(QUERIES)[:1]
 """Those that every operation gets."""
 _DEEP, _DEEPER = 200, 20_000
@@ -72,6 +74,7 @@ TEXTS: Mapping[str, bytes] = {
     "a huge exponent": b'{"value": 1e999999, "date": -1e400, "pixKey": -1e400}',
     "many digits": b'{"value": ' + b"9" * LONGER + b', "pixKey": -' + b"9" * LONGER + b"}",
     "a control character": b'{"pixKey": "' + _M + b'\x01\n"}',
+    "long, and cut short": b'{"' + _M + b"x" * LONGEST,
     "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}',
     "UTF-16": f'{{"pixKey": "{MARK}"}}'.encode("utf-16"),
     "a byte order mark": b"\xef\xbb\xbf{}",

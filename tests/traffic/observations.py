@@ -1,79 +1,169 @@
-"""What the interface document does not show, read from the answers of a run."""
+"""What the interface document does not show, read from the answers of a run: by situation, small values that name nobody."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from environments.door.authorization import VALID
-from spec.answers import RefusalKind, code_of, data_of, is_judged_as_success, refusal_kind, registered
+from environments.profiles.profile import Profile
+from reports.observations.behaviour import Answer
+from reports.redaction.masks import is_plain
+from spec.answers import RefusalKind, code_of, data_of, find, is_judged_as_success, refusal_kind, succeeded
 from spec.exchange import Exchange
-from spec.json_text import is_number
-from tests.harness.judging import supplied
+from spec.interface import operations
+from spec.json_text import is_integer, is_number
+from spec.key_list import UUID
+from tests.traffic.answered import answer_of
+from tests.traffic.situations import LARGE, Name, Sent
+
+Values = dict[str, list[Answer | str]]
+"""By situation, what was seen in it."""
+ANOTHER_TEXT = "another text"
+_WORD = re.compile(r"[A-Za-z][A-Za-z_ -]{0,29}")
+_MOST_SHOWN = 999
+
+# -- fields of the execution result -------------------------------------------------------------------------------
 
 
-def values_of(field: str, answers: list[Exchange]) -> str:
-    """The values of a field in the execution results. NotExercised where there are none."""
-    seen = {str(data[field])[:40] for data in _results(answers) if field in data}
-    supplied(seen, "no execution result was given")
-    return ", ".join(sorted(seen))
+def statuses_of(answers: Iterable[Exchange]) -> list[str]:
+    """The values of the field status."""
+    return [word_of(data["status"]) for data in _results(answers) if "status" in data]
 
 
-def units_of_dates(answers: list[Exchange]) -> str:
-    """The units that the sizes of the dates suggest. NotExercised where there are none."""
-    dates = [data["date"] for data in _results(answers) if is_number(data.get("date"))]
-    supplied(dates, "no execution result with a number as date was given")
-    return ", ".join(sorted({_unit_of(date) for date in dates}))
+def account_types_of(answers: Iterable[Exchange]) -> list[str]:
+    """The values of the field accountType."""
+    return [_number(data["accountType"]) for data in _results(answers) if "accountType" in data]
+
+
+def units_of_dates(answers: Iterable[Exchange]) -> list[str]:
+    """The units that the sizes of the dates suggest."""
+    return [_unit_of(data["date"]) for data in _results(answers) if is_number(data.get("date"))]
 
 
 def _unit_of(date: object) -> str:
     if not isinstance(date, Decimal):
         return "a number of very many digits"
-    units = {9: "seconds since 1970", 12: "milliseconds since 1970", 15: "microseconds since 1970"}
-    return units.get(date.adjusted(), f"a number of the order of 1e{date.adjusted()}")
+    units = {9: "seconds", 12: "milliseconds", 15: "microseconds", 18: "nanoseconds"}
+    digits = date.adjusted() + 1
+    unit = units.get(date.adjusted())
+    return f"{unit} since 1970" if unit else f"a number of {max(1, digits)} digits"
 
 
-def _results(answers: list[Exchange]) -> list[Mapping[str, Any]]:
+def _results(answers: Iterable[Exchange]) -> list[Mapping[str, Any]]:
     return [data_of(seen.response) or {} for seen in answers if seen.response and is_judged_as_success(seen)]
 
 
-def summaries_of(exchanges: list[Exchange]) -> str:
-    """How registrations are answered, and what is granted by that."""
-    return ", ".join(sorted({f"{seen.summary}{_effect(seen)}" for seen in exchanges}))
+def word_of(value: object) -> str:
+    """A word that names nobody as it is, and what else the value is."""
+    if not isinstance(value, str):
+        return "no text"
+    return value if _WORD.fullmatch(value) and is_plain(value) else ANOTHER_TEXT
 
 
-def _effect(seen: Exchange) -> str:
-    if registered(seen) or seen.response is None:
-        return " (registered)" if registered(seen) else ""
-    success = (data_of(seen.response) or {}).get("Success")
-    code = code_of(seen.response)
-    said = f" Success {success!r}" if isinstance(success, str) else ""
-    return said if code is None else f"{said} code {code}"
+def _number(value: object) -> str:
+    if not is_integer(value) or not isinstance(value, Decimal):
+        return "no integer"
+    return str(int(value)) if abs(value) <= _MOST_SHOWN else f"a number of {value.adjusted() + 1} digits"
 
 
-def refused_with(exchanges: list[Exchange], *kinds: RefusalKind) -> list[Exchange]:
-    """The requests that were refused in one of these ways, or in any."""
-    refused = [(seen, refusal_kind(seen.response)) for seen in exchanges if seen.response is not None]
-    return [seen for seen, kind in refused if kind in (kinds or list(RefusalKind))]
+# -- states, identifiers and keys ---------------------------------------------------------------------------------
 
 
-def tally_of(refused: list[Exchange]) -> str:
-    """How often requests were refused in which way, with and without the valid token."""
-    with_token = {True: "with the valid token", False: "without a valid token"}
-    tally = Counter(f"{with_token[seen.credential == VALID]}: {seen.summary}" for seen in refused)
-    return "; ".join(f"{what} ({_times(count)})" for what, count in sorted(tally.items()))
+def states_before(preparations: Iterable[Exchange]) -> list[str]:
+    """What answers to preparations have as a status of the transfer, which is not executed yet."""
+    answers = [data_of(seen.response) or {} for seen in preparations if seen.response and succeeded(seen)]
+    return [word_of(member[1]) for data in answers if (member := find(data, "status"))]
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def formats_of_identifiers(exchanges: Iterable[Exchange]) -> Values:
+    """Of what characters the identifiers in the paths of granted requests are."""
+    found: Values = {}
+    for seen in exchanges:
+        name = operations()[seen.operation].path_parameter if seen.operation else None
+        if name and succeeded(seen):
+            found.setdefault(name, []).append(format_of(seen.request.last_segment))
+    return found
 
 
-def codes_of_envelopes(exchanges: list[Exchange]) -> list[int]:
-    """The values of code that are seen."""
-    codes = (code_of(seen.response) for seen in exchanges if seen.response is not None)
-    return sorted({code for code in codes if code is not None})
+def formats_of_keys(registrations: Iterable[tuple[str, str | None]]) -> Values:
+    """By key type, the formats of the keys that were registered; None stands for a key that was not sent."""
+    found: Values = {}
+    for key_type, key in registrations:
+        found.setdefault(key_type, []).append("left out" if key is None else format_of(key))
+    return found
+
+
+_CHARACTERS = (
+    ("empty", re.compile(r"")),
+    ("a UUID", UUID),
+    ("digits", re.compile(r"[0-9]+")),
+    ("+ and digits", re.compile(r"\+[0-9]+")),
+    ("letters", re.compile(r"[A-Za-z]+")),
+    ("letters and digits", re.compile(r"[A-Za-z0-9]+")),
+    ("letters, digits and hyphens", re.compile(r"[A-Za-z0-9_-]+")),
+    ("digits and punctuation", re.compile(r"[0-9 ().,/+-]+")),
+    ("an e-mail address", re.compile(r"[^@\s]+@[^@\s]+")),
+)
+
+
+def format_of(text: str) -> str:
+    """Of what characters a text is."""
+    return next((name for name, form in _CHARACTERS if form.fullmatch(text)), "other characters")
+
+
+# -- limits, codes and versions -----------------------------------------------------------------------------------
+
+NOT_FOR_ITS_SIZE = "not refused for its size"
+_HTTP_STATUSES = range(400, 600)
+AN_HTTP_STATUS = "an HTTP status"
+
+
+def codes_of(sent: Iterable[Sent]) -> Values:
+    """By what requests are refused for, the values of `code` other than 0. Which HTTP status it is, refusals show."""
+    found: Values = {}
+    for one in sent:
+        code = code_of(one.exchange.response) if one.exchange.response else None
+        if code:
+            word = AN_HTTP_STATUS if code in _HTTP_STATUSES else _number(Decimal(code))
+            found.setdefault(one.sort.value, []).append(word)
+    return found
+
+
+def sizes_of(sent: Mapping[Name, Exchange]) -> Values:
+    """By large request, whether it was refused for its size, and how."""
+    answered = {what: seen for what, seen in sent.items() if seen.response is not None}
+    is_size = {
+        what: refusal_kind(seen.response) is RefusalKind.SIZE for what, seen in answered.items() if seen.response
+    }
+    return {LARGE[what]: [answer_of(answered[what]) if is_size[what] else NOT_FOR_ITS_SIZE] for what in answered}
+
+
+def rate_limits_of(exchanges: Iterable[Exchange], profile: Profile, *, whole: bool) -> Values:
+    """How the service limits the rate of requests. What is limited where more is sent, need not be where less is: so the
+    situation says what was sent."""
+    limits = profile.limits
+    rate = f", {limits.rate:g} a second" if limits.rate else ""
+    part = "" if whole else "a part of "
+    situation = f"{part}{', '.join(sorted(profile.allow))}; {limits.parallel} at once{rate}"
+    limited = [seen for seen in exchanges if seen.response and refusal_kind(seen.response) is RefusalKind.RATE_LIMIT]
+    return {situation: [*map(answer_of, limited)] or ["no 429"]}
+
+
+_OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-API-Version", "Api-Supported-Versions")
+"""Headers that say which version answers, and until when: RFC 9745, RFC 8594, and common ones."""
+
+
+def version_headers_of(exchanges: Iterable[Exchange]) -> Values:
+    """By operation, the headers about versions and deprecation. No value of them is kept."""
+    found: dict[str, set[str]] = {}
+    for seen in exchanges:
+        if seen.operation and seen.response and seen.credential == VALID and refusal_kind(seen.response) is None:
+            names = [name for name in _OF_VERSIONS if seen.response.header(name)]
+            found.setdefault(seen.operation, set()).add(", ".join(names) or "none")
+    return {operation: list(texts) for operation, texts in sorted(found.items())}
 
 
 def members_of(exchange: Exchange) -> str:

@@ -17,9 +17,9 @@ from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Part
 from tests.traffic.beside import Beside
-from tests.traffic.classes import incomplete
+from tests.traffic.classes import incomplete, unauthorized
 from tests.traffic.executions import Executions, execute, spending_of
-from tests.traffic.reach import Reach, permits
+from tests.traffic.reach import MAY_BE_OPEN, Reach, permits
 from tests.traffic.registrar import Registrar, Registrations
 from tests.traffic.registrations import register_all
 
@@ -35,6 +35,7 @@ class Traffic:
         self.beside = beside or Beside(client)
         self.prepare_once, self.execute_once = Part(self._prepare), Part(self._execute)
         self.register_once, self.send_incomplete_registrations = Part(self._register), Part(self._send_incomplete)
+        self.send_unauthorized = Part(self._send_unauthorized)
         self._visits = {operation: Part(partial(self._visited, operation)) for operation in (*READS, *PREPARING)}
 
     def permitted(self, operation: str) -> bool:
@@ -104,6 +105,10 @@ class Traffic:
         self.delete_synthetic_keys()
         return sent
 
+    def _send_unauthorized(self) -> dict[str, Exchange]:
+        """Requests without a token that can do nothing, to the operations of which it is not shown whether they want it."""
+        return {name: unauthorized(name).send(self.client) for name in MAY_BE_OPEN if self.permitted(name)}
+
     def delete_synthetic_keys(self) -> None:
         """Delete the synthetic keys that invalid requests registered after all."""
         if not self.permitted("registerPixKey") or not self.profile.accounts:
@@ -117,7 +122,7 @@ def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Count
     """The requests that `Traffic` sends at most where no answer is described, and the incomplete registrations."""
     counts = Counter(dict.fromkeys(READS, 2) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
     counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
-    return counts
+    return counts + Counter(MAY_BE_OPEN if "fuzz" in profile.allow else ())
 
 
 def valid_bodies(profile: Profile, reach: Reach, spent: Spending | None) -> dict[str, int]:

@@ -11,9 +11,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from environments.profiles.profile import Profile
-from spec.interface import READS, operations
+from spec.interface import PREPARING, READS, operations
 from spec.requirements import ledger
 
+MAY_BE_OPEN = ("deletePixKey", *PREPARING)
+"""Operations that write, of which the interface document does not show whether they want the token."""
 PREPARE = "transactions.prepare"
 """Stands for the operation that the profile names there."""
 PREREQUISITES: Mapping[str, tuple[str, ...]] = {
@@ -26,6 +28,7 @@ WITNESSES: Mapping[str, tuple[str, ...]] = {
     "exists": READS,  # a request is known to be valid by an account that a read accepts
     "token.accepted": READS,  # a token is known to be valid by a read that wants it
     "executePix.repeated": ("getBalance",),  # whether money moves again is seen in a balance
+    "general.otherTokens": MAY_BE_OPEN,
 }
 """What a requirement needs beside, by its id or by its name without the operation."""
 WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executePix.refusal")
@@ -35,6 +38,7 @@ OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", 
 money may move."""
 SURVEYS = ("serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit")
 """What looks at everything that is sent to an operation, by the last part of its name."""
+NEED_INVALID_BODIES = ("registerPixKey.body.required", "registerPixKey.account.relation")
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
         permitted,
         frozenset(needed) - permitted,
         spends_codes=spends and "executePix" in permitted,
-        surveys=any(requirement.rpartition(".")[2] in SURVEYS for requirement in requirements),
+        surveys=any(name in NEED_INVALID_BODIES or name.rpartition(".")[2] in SURVEYS for name in requirements),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -32,21 +31,11 @@ from spec.rules import Judgement
 from tests.traffic.beside import Beside
 from tests.traffic.extras import FORM, Alternative, registration
 from tests.traffic.made_keys import can_show_what_is_made, made_since
+from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
 
 RETRY_WAITS_S = (0.2, 0.5)
 """How long the run waits before it repeats a deletion that is refused right after the registration; and a registration
 whose key type is refused, as the account may be busy."""
-
-
-class Attempted(Enum):
-    """Registrations that must not be granted, or need not be, by what is unusual about them."""
-
-    UNDOCUMENTED_TYPE = "a type that is not documented"
-    OTHER_NAME = "another name of RANDOM"
-    LOWER_CASE = "a type in lower-case letters"
-    NUMERIC = "a number as type"
-    OTHER_SCHEME = "the token under another scheme"
-    WITHOUT_A_TOKEN = "no valid token"
 
 
 @dataclass
@@ -64,6 +53,7 @@ class Registrations:
     effects: list[Exchange] = field(default_factory=list)
     suspected: list[Exchange] = field(default_factory=list)
     lost: list[Exchange] = field(default_factory=list)
+    taken_as: dict[int, str] = field(default_factory=dict)
     read_beside: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
@@ -75,8 +65,7 @@ class Registrations:
     @property
     def declined(self) -> list[Exchange]:
         """Registration results for an undocumented key type: a 200 with code 0 and Success."""
-        types = (Attempted.UNDOCUMENTED_TYPE, Attempted.OTHER_NAME, Attempted.LOWER_CASE, Attempted.NUMERIC)
-        return [seen for what in types for seen in self.tried[what] if is_judged_as_success(seen)]
+        return [seen for what in OTHER_TYPES for seen in self.tried[what] if is_judged_as_success(seen)]
 
     @property
     def accepted(self) -> list[Exchange]:

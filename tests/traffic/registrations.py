@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
-from uuid import uuid4
 
 from environments.door.authorization import VALID
 from environments.door.client import Client
@@ -21,19 +19,20 @@ from spec.exchange import Exchange
 from spec.rules import inconclusive
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.effects import decide_suspicions, look_for_effect, look_for_lost
-from tests.traffic.extras import registration
+from tests.traffic.extras import forms_of_random, registration
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
 from tests.traffic.refused_key_types import explain, most_explained
 from tests.traffic.registrar import (
     RETRY_WAITS_S,
-    Attempted,
     Registrar,
     Registrations,
     deletes_keys,
     is_refused_outright,
 )
 from tests.traffic.unusual_registrations import (
+    NUMERIC_TYPES,
     Attempt,
+    Attempted,
     given,
     other_schemes,
     spellings,
@@ -48,8 +47,9 @@ NOTHING_TO_DELETE = (
 ROUNDS = 2
 _STAYS = (KeyState.THERE_BEFORE, KeyState.LISTED)
 """A key that is still there is no new one."""
-_LOOKS = 6
-"""Number of list requests: before the first registration, before the first valid one, and at cleanup."""
+_LOOKS = 6 + len(NUMERIC_TYPES)
+"""Number of list requests: before the first registration, before the first valid one, after one whose type is a digit,
+and at cleanup."""
 _LOOKS_FOR_A_KEY = 8
 """After it is registered, or twice after it is refused; where its type is refused, and where it cannot be deleted; and
 as for a key that the service makes."""
@@ -86,7 +86,7 @@ def most_registrations(profile: Profile, *, to_delete: bool, parallel: bool) -> 
     if not profile.accounts or not keys:
         return Counter()
     own = len(given(keys))
-    made = (len(keys) - own) * len(list(_forms_of_random({})))
+    made = (len(keys) - own) * len(list(forms_of_random({})))
     sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes, parallel=parallel)
     sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
     deletions = (sent + len(keys) * ROUNDS + len(RETRY_WAITS_S)) * deletes
@@ -157,6 +157,9 @@ def _take(registrar: Registrar, attempts: list[Attempt], sent: list[Exchange]) -
     """Keep the answers; what is granted is deleted at once."""
     for attempt, exchange in zip(attempts, sent, strict=True):
         registrar.found.tried[attempt.what].append(exchange)
+        if attempt.what is Attempted.NUMERIC and registered(exchange):
+            listing = registrar.look()
+            registrar.found.taken_as[exchange.number] = listing.type_beside(attempt.key.key) if listing else ""
         registrar.undo(exchange, attempt.key)
 
 
@@ -232,7 +235,7 @@ def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
 
 def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
     for key in (key for key in keys if key.type == "RANDOM"):
-        for form in _forms_of_random(registration(key, registrar.account)):
+        for form in forms_of_random(registration(key, registrar.account)):
             before = registrar.look()
             exchange = registrar.register(key, json=form)
             registrar.found.fresh.append(exchange)
@@ -241,10 +244,3 @@ def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
             look_for_effect(registrar, made, exchange, before)
             if not is_refused_outright(exchange):
                 break
-
-
-def _forms_of_random(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """How a RANDOM key is asked for is not shown: as the profile does, with a UUID, or without pixKey."""
-    yield body
-    yield {**body, "pixKey": str(uuid4())}
-    yield {name: value for name, value in body.items() if name != "pixKey"}

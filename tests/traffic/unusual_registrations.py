@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 from environments.door.authorization import OTHER_SCHEMES, VALID
 from environments.profiles.profile import PixKey
 from spec.interface import MARK
-from tests.traffic.registrar import Attempted
 
+
+class Attempted(Enum):
+    """Registrations that must not be granted, or need not be, by what is unusual about them."""
+
+    UNDOCUMENTED_TYPE = "a type that is not documented"
+    OTHER_NAME = "another name of RANDOM"
+    LOWER_CASE = "a type in lower-case letters"
+    NUMERIC = "a number as type"
+    OTHER_SCHEME = "the token under another scheme"
+    WITHOUT_A_TOKEN = "no valid token"
+
+
+OTHER_TYPES = (Attempted.UNDOCUMENTED_TYPE, Attempted.OTHER_NAME, Attempted.LOWER_CASE, Attempted.NUMERIC)
 UNDOCUMENTED = (Attempted.OTHER_NAME, Attempted.UNDOCUMENTED_TYPE)
 UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
 OTHER_NAME_OF_RANDOM = "EVP"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from reports.observations.behaviour import Answer
+from spec.answers import data_of, grants_protected_result
 from spec.exchange import Exchange
 from spec.json_text import Path, leaves_of
-from spec.rules import Judgement, Outcome, inconclusive
+from tests.traffic.answered import answer_of
+from tests.traffic.settled import counts
 
 Numbers = Mapping[Path, Decimal]
 
@@ -31,11 +35,34 @@ def changes(before: Numbers, after: Numbers) -> Numbers:
     }
 
 
-def second_execution(first: Exchange, second: Exchange, moved: Numbers, again: Numbers) -> Judgement:
-    """What the second execution of a code did. It deviates from nothing; HOLDS says that money moved twice."""
-    twice = any(again.get(place) == amount for place, amount in moved.items())
-    answer = f"a second execution of a code is answered with {second.summary}"
-    if twice:
-        return Judgement(Outcome.HOLDS, f"MONEY MOVED TWICE: {answer}, and the balance changed again", (first, second))
-    seen = "and the balance does not change again" if moved else "and no balance shows whether money moved again"
-    return inconclusive(f"{answer}, {seen}", first, second)
+MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Two executions of one code: `moved` is what the first changed in the balances, `again` what the second did."""
+
+    first: Exchange
+    second: Exchange
+    moved: Numbers
+    again: Numbers
+
+    @property
+    def moves_money_twice(self) -> bool:
+        """Whether the second execution changed a balance as the first one did."""
+        return any(self.again.get(place) == amount for place, amount in self.moved.items())
+
+    @property
+    def answers(self) -> list[Answer | str]:
+        """How the second execution is answered."""
+        if not counts(self.second):
+            return []
+        if not grants_protected_result(self.second):
+            return [answer_of(self.second)]
+        results = [data_of(seen.response) for seen in (self.first, self.second) if seen.response]
+        return ["the same result" if results[0] == results[1] else "another result"]
+
+    @property
+    def balances(self) -> list[str]:
+        """Whether money moved again, where a balance shows that it moved at all."""
+        return [MOVED_TWICE if self.moves_money_twice else "does not change again"] if self.moved else []

@@ -15,9 +15,8 @@ from environments.door.preparing import codes_of, prepare
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_refusal, registered, succeeded
 from spec.exchange import Exchange
-from spec.rules import Judgement
 from tests.traffic.case import Case
-from tests.traffic.generation.balances import Numbers, changes, numbers, second_execution
+from tests.traffic.generation.balances import Numbers, Repeated, changes, numbers
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
 from tests.traffic.reach import Reach, may_execute_twice
@@ -75,7 +74,7 @@ class World:
     touched: dict[str, PixKey] = field(default_factory=dict)
     listings: dict[str, Exchange] = field(default_factory=dict)
     followed: dict[str, Exchange] = field(default_factory=dict)
-    twice: Judgement | None = None
+    twice: Repeated | None = None
     transfers: int = 0
     unseen: bool = False
     """Whether a registration or a deletion was sent since the list was read."""
@@ -172,7 +171,7 @@ class World:
         if self.client.door.guard.permit_once_more(code):
             second = self._execute(code, valid=False)
             if second is not None:
-                self.twice = second_execution(first, second, moved, changes(between, self._balances()))
+                self.twice = Repeated(first, second, moved, changes(between, self._balances()))
 
     @_step
     def tidy(self) -> None:

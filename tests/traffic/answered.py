@@ -1,0 +1,54 @@
+"""How a request was answered, as an observation keeps it: status, media type, a few headers and the shape of the body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from reports.observations.behaviour import Answer
+from spec.exchange import Exchange, Response, named_media_type
+from spec.shapes import shape_of
+
+_SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
+_TOKEN_ERROR = re.compile(r'\berror="?(invalid_request|invalid_token|insufficient_scope)\b')
+PRESENT = "present"
+
+
+def _challenge(value: str) -> str:
+    scheme = value.partition(" ")[0].casefold()
+    name = next((each for each in _SCHEMES if each.casefold() == scheme), "another scheme")
+    error = _TOKEN_ERROR.search(value)
+    return f"{name} {error[1]}" if error else name
+
+
+def _wait(value: str) -> str:
+    return "seconds" if value.strip().isdecimal() else "a date"
+
+
+_HEADERS: Mapping[str, Callable[[str], str]] = {
+    "WWW-Authenticate": _challenge, "Retry-After": _wait, "Location": lambda value: PRESENT,
+}  # fmt: skip
+"""Headers that say how a request is refused, and what is kept of them: of RFC 6750 the scheme and the error."""
+_OF_A_LIMIT = (
+    "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+    "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+)  # fmt: skip
+_OVER_A_LIMIT = 429
+
+
+def answer_of(exchange: Exchange) -> Answer:
+    """How the request was answered. There is an answer."""
+    response = exchange.response
+    assert response is not None
+    media_type = named_media_type(response.media_type) if response.media_type else ""
+    text = response.json
+    shape = shape_of(text.value) if text.readable and response.size else None
+    return Answer(response.status, media_type, dict(_headers(response)), shape)
+
+
+def _headers(response: Response) -> Iterator[tuple[str, str]]:
+    for name, kept in _HEADERS.items():
+        if value := response.header(name):
+            yield name, kept(value)
+    if response.status == _OVER_A_LIMIT:
+        yield from ((name, PRESENT) for name in _OF_A_LIMIT if response.header(name))

@@ -1,0 +1,81 @@
+"""What the answers to key registrations show of what the interface document does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from spec.answers import data_of, find, registered
+from spec.exchange import Exchange
+from spec.interface import KEY_TYPES
+from spec.json_text import leaves_of, read_json
+from tests.traffic.answered import answer_of
+from tests.traffic.observations import Values, formats_of_keys
+from tests.traffic.refused_key_types import type_sent
+from tests.traffic.registrar import Registrations
+from tests.traffic.settled import answered_in_the_same_words, counts
+from tests.traffic.situations import NOT_REQUIRED, REQUIRED
+
+REFUSED = "refused"
+LIKE_COMPLETE = "answered like a complete registration"
+"""Which is refused, too: the service looks at something else first."""
+_SUCCESSES = ("true", "false", "True", "False")
+
+
+def repeated_values(repeated: Iterable[Exchange]) -> Values:
+    """How the registration of a key is answered that is there already, and what it has as Success."""
+    found: Values = {}
+    for seen in filter(counts, repeated):
+        found.setdefault("", []).append(answer_of(seen))
+        success = find(data_of(seen.response) or {}, "Success") if seen.response else None
+        if success:
+            word = success[1] if success[1] in _SUCCESSES else "another value"
+            found.setdefault("the field Success", []).append(word)
+    return found
+
+
+def numeric_values(registrations: Registrations, numeric: Iterable[Exchange]) -> Values:
+    """Whether each digit is accepted as key type, and as which where the service reveals it."""
+    found: Values = {}
+    for seen in filter(counts, numeric):
+        taken = type_told(seen) or registrations.taken_as.get(seen.number, "")
+        value = (f"accepted as {taken}" if taken else "accepted") if registered(seen) else REFUSED
+        found.setdefault(f"digit {type_sent(seen)}", []).append(value)
+    return found
+
+
+def type_told(seen: Exchange) -> str:
+    """The one key type that an answer names, or an empty text."""
+    value = seen.response.json.value if seen.response else None
+    named = {item for _, item in leaves_of(value) if isinstance(item, str) and item in KEY_TYPES}
+    return named.pop() if len(named) == 1 else ""
+
+
+def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> Values:
+    """Whether a registration needs each field: not where one without it is accepted, and surely where a complete one of
+    the same key is answered otherwise."""
+    found: Values = {}
+    for name, seen in without.items():
+        if value := _needed(seen, complete):
+            found[f"without {name}"] = [value]
+    return found
+
+
+def _needed(seen: Exchange, complete: Exchange | None) -> str:
+    if registered(seen):
+        return NOT_REQUIRED
+    if complete is None:
+        return ""
+    return LIKE_COMPLETE if answered_in_the_same_words(seen, complete) else REQUIRED
+
+
+def relation_values(seen: Exchange | None, complete: Exchange | None) -> Values:
+    """Whether the body may name another account than the path."""
+    value = _needed(seen, complete) if seen else ""
+    told = {NOT_REQUIRED: "accepted", REQUIRED: REFUSED}.get(value, value)
+    return {"an unknown account in the body": [told]} if told else {}
+
+
+def formats_of_granted(registrations: Registrations) -> Values:
+    """By key type, the formats of the keys of valid registrations that were granted."""
+    granted = [read_json(seen.request.body).value for seen in registrations.accepted]
+    return formats_of_keys((body["pixKeyType"], body.get("pixKey")) for body in granted)

@@ -1,0 +1,186 @@
+"""What was sent that may be refused: each request under a phrase that is the same in every run, with its answer.
+
+Only requests that a run always sends in the same way count: what is generated, or tried because of an answer, is left
+out. Each request shows one requirement alone: a large one is no part of a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from environments.door.wrong_tokens import ANOTHER
+from reports.observations.behaviour import Answer
+from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, succeeded
+from spec.exchange import Exchange
+from spec.interface import READS, operations
+from tests.harness.judging import NotExercised
+from tests.traffic.answered import answer_of
+from tests.traffic.case import Case
+from tests.traffic.endpoints import Endpoints
+from tests.traffic.settled import answered_alike, answered_in_the_same_words, counts, is_refused, settle
+from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
+
+_CREDENTIALS = {
+    "no header": "without a token",
+    ANOTHER: "with a wrong token",
+    "an empty bearer": "with an empty bearer",
+    "Basic credentials": "with Basic credentials",
+}
+"""Bad credentials that every run sends, whatever its token looks like."""
+_REGISTER, _EXECUTE = "registerPixKey", "executePix"
+Name = tuple[str, str, str]
+"""A class of invalid requests: the operation, what is unusual, and how."""
+LARGE: Mapping[Name, str] = {
+    (_EXECUTE, "transactionId", "very long"): "a code of 5,000 characters",
+    (_REGISTER, "pixKey", "a long text"): "a pixKey of 5,000 characters",
+    ("listAccounts", "query", "long"): "a query of 10,000 characters",
+    (_REGISTER, "body", "long, and cut short"): "a body of 110,000 characters",
+}
+"""Requests that show whether a service limits their size."""
+COMPLETE: Name = (_REGISTER, "pixKey", "text outside the basic plane")
+"""A registration of a synthetic key with every field: what lacks one is compared with it."""
+OTHER_ACCOUNT: Name = (_REGISTER, "account", "text")
+"""A registration whose body names another account than its path."""
+AS_UNKNOWN = "like an unknown code"
+REQUIRED, NOT_REQUIRED = "required", "not required"
+
+
+class Sort(Enum):
+    """What a request is refused for."""
+
+    CREDENTIAL = "without a valid token"
+    IDENTIFIER = "with an unknown identifier"
+    CONTENT = "with invalid content"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request that may be refused, and its answer."""
+
+    situation: str
+    sort: Sort
+    exchange: Exchange
+
+
+def refusals_of(operation: str, endpoints: Endpoints) -> list[Sent]:
+    """Send everything to an operation, and give what is refused."""
+    exchanges = endpoints.send_everything()
+    sent = [*_with_a_bad_credential(operation, endpoints), *_invalid(operation, endpoints)]
+    settled = (Sent(one.situation, one.sort, settle(one.exchange, exchanges)) for one in sent)
+    return [one for one in settled if is_refused(one.exchange)]
+
+
+def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> dict[str, list[Answer | str]]:
+    """By situation, how requests are refused. The answer that an unknown code gets is named as that: another requirement
+    shows it."""
+    found: dict[str, list[Answer | str]] = {}
+    for one in sent:
+        is_unknown = unknown is not None and one.sort is Sort.IDENTIFIER and answered_alike(one.exchange, unknown)
+        found.setdefault(one.situation, []).append(AS_UNKNOWN if is_unknown else answer_of(one.exchange))
+    return found
+
+
+def unknown_code(endpoints: Endpoints) -> Exchange | None:
+    """Send an unknown transaction code, and give it where its answer counts."""
+    unknown = endpoints.traffic.execute_once().unknown
+    seen = settle(unknown, endpoints.send_everything()) if unknown else None
+    return seen if seen and counts(seen) else None
+
+
+def _with_a_bad_credential(operation: str, endpoints: Endpoints) -> Iterator[Sent]:
+    for seen in _unauthorized(operation, endpoints):
+        if seen is not None and seen.credential in _CREDENTIALS:
+            yield Sent(_CREDENTIALS[seen.credential], Sort.CREDENTIAL, seen)
+
+
+def _unauthorized(operation: str, endpoints: Endpoints) -> Iterable[Exchange | None]:
+    if operation == _EXECUTE:  # with a real code the answer may depend on what became of it
+        found = endpoints.traffic.execute_once()
+        return found.unknown_without_a_token, found.unknown_unauthorized
+    if operation == _REGISTER:
+        return endpoints.traffic.register_once().tried[Attempted.WITHOUT_A_TOKEN]
+    with suppress(NotExercised):  # an account is missing: the test of its shape says so
+        return endpoints.traffic.visit(operation)[1:] if operation in READS else ()
+    return ()
+
+
+def _invalid(operation: str, endpoints: Endpoints) -> Iterator[Sent]:
+    for case, seen in endpoints.send_malformed(operation):
+        if _name_of(case) not in (*LARGE, OTHER_ACCOUNT):
+            yield Sent(f"{case.where}: {case.what}", _sort_of(case), seen)
+    if operation == _REGISTER:
+        found = endpoints.traffic.register_once()
+        for seen in (seen for what in OTHER_TYPES for seen in found.tried[what]):
+            yield Sent("pixKeyType: another word", Sort.CONTENT, seen)
+        yield from _incomplete(endpoints)
+
+
+def _incomplete(endpoints: Endpoints) -> Iterator[Sent]:
+    """Those that are not answered like a complete registration: whether a field is needed, another requirement shows."""
+    complete = send_one(COMPLETE, endpoints)
+    for seen in send_incomplete(endpoints).values() if complete else ():
+        if complete and not answered_in_the_same_words(seen, complete):
+            yield Sent("a field: missing", Sort.CONTENT, seen)
+
+
+def _name_of(case: Case) -> Name:
+    return case.operation, case.where, case.what
+
+
+def _sort_of(case: Case) -> Sort:
+    named = case.where == operations()[case.operation].path_parameter
+    return Sort.IDENTIFIER if named else Sort.CONTENT
+
+
+# -- single requests, and large ones ------------------------------------------------------------------------------
+
+
+def send_one(name: Name, endpoints: Endpoints) -> Exchange | None:
+    """Send the invalid requests to an operation, and give the one of this class where its answer counts."""
+    return _send_those(lambda each: each == name, endpoints).get(name)
+
+
+def send_large(endpoints: Endpoints) -> dict[Name, Exchange]:
+    """Send the large requests to the operations that the selection is about; those whose answer counts."""
+    return _send_those(LARGE.__contains__, endpoints)
+
+
+def _send_those(is_meant: Callable[[Name], bool], endpoints: Endpoints) -> dict[Name, Exchange]:
+    exchanges = endpoints.send_everything()
+    subjects = sorted(endpoints.traffic.reach.subjects)
+    sent = (pair for operation in subjects for pair in endpoints.send_malformed(operation))
+    settled = {_name_of(case): settle(seen, exchanges) for case, seen in sent if is_meant(_name_of(case))}
+    return {name: seen for name, seen in settled.items() if counts(seen)}
+
+
+def send_incomplete(endpoints: Endpoints) -> dict[str, Exchange]:
+    """Send the registrations that lack a field, by that field; those whose answer counts."""
+    exchanges = endpoints.send_everything()
+    without = endpoints.traffic.send_incomplete_registrations()
+    settled = {name: settle(seen, exchanges) for name, seen in without.items()}
+    return {name: seen for name, seen in settled.items() if counts(seen)}
+
+
+# -- whether an operation wants the token -------------------------------------------------------------------------
+
+
+def wants_the_token(without: Exchange, granted: Exchange | None = None) -> str:
+    """Whether an operation wants the token, by a request without it, and the same with it where there is one; empty
+    where that does not tell."""
+    if without.response is None or not counts(without):
+        return ""
+    turned_away = refusal_kind(without.response) in ABOUT_THE_CALLER or refuses_the_token(without.response)
+    if turned_away or is_page(without.response):
+        return REQUIRED
+    if not is_refusal(without.response):
+        return NOT_REQUIRED
+    return REQUIRED if granted is not None and succeeded(granted) else ""
+
+
+def tokens_of(sent: Mapping[str, Exchange]) -> dict[str, list[str]]:
+    """By operation, whether it wants the token; where the body is refused first, that is not shown."""
+    answered = {operation: seen for operation, seen in sent.items() if counts(seen)}
+    return {operation: [wants_the_token(seen) or "the body is refused first"] for operation, seen in answered.items()}
