@@ -101,6 +101,13 @@ class Congestion:
             self._pace.stand_still(added, self._paused_until)
             return True
 
+    def make_room(self, seconds: float, most_s: float) -> None:
+        """Keep all threads from sending for `seconds`, or for less where the next request finds room sooner."""
+        with self._guard:
+            enough = self._pace.room(seconds, self._now())
+        self.pause(enough, most_s)
+        self.wait_out_pause()
+
     def notice(self, sending: Sending) -> None:
         """See how a request was answered."""
         response = sending.exchange.response

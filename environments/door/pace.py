@@ -13,6 +13,8 @@ _LOOK_BACK_S = 1.0
 """The stretch of time whose answers show what the service lets in."""
 _FIRST_GUESS = 16.0
 """Requests a second that are let in, where less was seen: a service with a small allowance shows little at first."""
+_ROOM = 4
+"""Requests that a request needs room for which is sent once, whatever is answered: other clocks tick otherwise."""
 _SLOWEST = 4.0
 """Below this many requests a second, only the pauses slow a run down."""
 _MOST_DROP, _LEAST_DROP = 0.8, 0.97
@@ -56,6 +58,15 @@ class Pace:
         rate = self.rate(turn)
         self._next = turn + (1 / rate if rate else 0.0)
         return turn
+
+    def room(self, seconds: float, now: float) -> float:
+        """How long nothing may leave, so that the next request finds room: `seconds`, as the service asked for, or
+        until the last second has a few requests fewer than the service has just let in."""
+        self._forget(now)
+        if seconds > _LOOK_BACK_S or now - self._slowed_at < _LOOK_BACK_S:
+            return seconds
+        soon = list(self._let_in)[:_ROOM]
+        return min(seconds, soon[-1] + _LOOK_BACK_S - now) if soon else 0.0
 
     def rate(self, now: float) -> float | None:
         """Requests a second; None where no limit was seen."""

@@ -63,8 +63,7 @@ class RetryPolicy:
         """Wait before an execution, where the service has limited the rate."""
         if sending.executes:
             wait = min(self._between_executions_s, max(0.0, WHOLE_RUN_S - self.waited_s))
-            self._congestion.pause(wait, WHOLE_RUN_S)
-            self._congestion.wait_out_pause()
+            self._congestion.make_room(wait, WHOLE_RUN_S)
 
     def repeat(self, sending: Sending) -> None:
         """Wait and send the request again, as long as the service asks for it and nothing was done. An attempt does not

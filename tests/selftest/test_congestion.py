@@ -9,6 +9,7 @@ import requests
 from environments.door.budget import Budget
 from environments.door.congestion import Congestion
 from environments.door.outgoing import Intent, Sending
+from environments.door.pace import Pace
 from environments.door.retry_policy import WHOLE_RUN_S, RetryPolicy
 from spec.exchange import Response
 from tests.selftest.exchanges import answer
@@ -240,6 +241,44 @@ def test_an_execution_finds_room(limit, headers, every):
     run.send(40)
 
     assert set(run.execute_among(600, every)) == {200}
+
+
+def test_room_for_an_execution_takes_a_few_turns():
+    """46 executions with a second of quiet before each would take 78 s."""
+    run = Limited(SlidingWindow(RATE), 1, 0.0, Response(429, IN_A_SECOND, b""))
+    run.send(40)
+
+    assert set(run.execute_among(600, 13)) == {200}
+    assert run.time.now < 60
+
+
+@pytest.mark.parametrize(
+    ("let_in", "refused_at", "asked", "room"),
+    [
+        ([9.1, 9.3, 9.5, 9.6, 9.9], 5.0, 1.0, 0.6),
+        ([9.1, 9.3], 5.0, 1.0, 0.3),
+        ([9.8, 9.8, 9.9, 9.9], 5.0, 0.5, 0.5),
+        ([], 5.0, 1.0, 0.0),
+        ([9.1, 9.3], 9.2, 1.0, 1.0),
+        ([9.1, 9.3], 5.0, 30.0, 30.0),
+    ],
+    ids=[
+        "the fourth is a second old",
+        "all are",
+        "no longer than asked for",
+        "nothing was let in",
+        "just refused",
+        "30 s",
+    ],
+)
+def test_room_is_there_when_a_few_are_a_second_old(let_in, refused_at, asked, room):
+    """Where the service was just at its limit, or counts longer than a second, it takes as long as it asked for."""
+    pace = Pace()
+    pace.slow_down(refused_at)
+    for at in let_in:
+        pace.let_in(at)
+
+    assert pace.room(asked, 10.0) == pytest.approx(room)
 
 
 @pytest.mark.parametrize("parallel", [1, 4, 16])
