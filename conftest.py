@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from tests.harness.starting import starting
+
+# isort: split
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -60,7 +63,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[EXERCISES] = _exercises
+    starting.configuring = True
     configure(config, _planner_of)
+    starting.end()
 
 
 def _planner_of(

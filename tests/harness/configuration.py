@@ -20,7 +20,6 @@ from reports.writing import RUNS
 from tests.harness.controller import open_controller
 from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
-from tests.harness.interruption import Interruption
 from tests.harness.options import HELPING, SHOWING, is_any_given, language_of, refuse_options
 from tests.harness.selection import ROOT, only_selftests, selection
 from tests.harness.session import SESSION
@@ -73,13 +72,10 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
 def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str], planned: Planned) -> None:
     before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
     config.add_cleanup(lambda: _set_umask(before))
-    interruption = Interruption()
-    config.add_cleanup(interruption.restore)
-    config.pluginmanager.register(interruption, "conformance-interruption")
     if hasattr(config, "workerinput"):
-        open_worker(config, profile, resend, interruption)
+        open_worker(config, profile, resend)
         return
-    run = open_controller(config, profile, resend, interruption)
+    run = open_controller(config, profile, resend)
     feedback = Feedback(config, run, config.stash[SESSION].door.budget, planned)
     config.pluginmanager.register(feedback, "conformance-feedback")
 

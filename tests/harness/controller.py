@@ -24,7 +24,7 @@ from reports.run import Run
 from reports.writing import make_folder, run_folder
 from tests.harness.compare_with import Comparing, earlier_runs, named_run
 from tests.harness.door_notes import unknown_to_all
-from tests.harness.interruption import Interruption, stop_parallel_run
+from tests.harness.interruption import Interruption, hear_signals, stop_parallel_run
 from tests.harness.options import examples_of
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
@@ -32,11 +32,12 @@ from tests.harness.session import Session, open_session
 from tests.harness.worker import GIVEN, HANDOVER, LEARNED, given_to_workers
 
 
-def open_controller(config: pytest.Config, profile: Profile, resend: Container[str], interruption: Interruption) -> Run:
+def open_controller(config: pytest.Config, profile: Profile, resend: Container[str]) -> Run:
     """Open the target, the folder of the report and the session of this process. Gives the model of the run."""
     named = named_run(config)
     target = open_target(profile)
     config.add_cleanup(target.stop)
+    interruption = hear_signals(config)
     given = config.getoption("seed")
     seed = secrets.randbelow(10**9) if given is None else given
     chosen, examples = selection(config), examples_of(config, profile)

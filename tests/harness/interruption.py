@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from tests.harness.starting import starting
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _NO_SIGNAL = 0
 _WORKERS_S = 3.0
@@ -82,6 +84,15 @@ class Interruption:
         if self.was_asked and not self._was_raised and threading.current_thread() is threading.main_thread():
             self._was_raised = True
             raise KeyboardInterrupt("the run was stopped by a signal")
+
+
+def hear_signals(config: pytest.Config) -> Interruption:
+    """Handle the signals until the end of pytest: what stops the run has a report by now."""
+    starting.end()
+    interruption = Interruption()
+    config.add_cleanup(interruption.restore)
+    config.pluginmanager.register(interruption, "conformance-interruption")
+    return interruption
 
 
 def join_parallel_run(folder: Path, interruption: Interruption) -> None:

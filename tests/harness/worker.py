@@ -15,7 +15,7 @@ from environments.profiles.profile import Profile
 from environments.profiles.target import target_of_worker
 from environments.secrets import Known
 from reports.handover import packed, unpacked
-from tests.harness.interruption import Interruption, join_parallel_run
+from tests.harness.interruption import hear_signals, join_parallel_run
 from tests.harness.session import Session, open_session
 
 GIVEN, HANDOVER, LEARNED = "conformance_given", "conformance_handover", "conformance_learned"
@@ -44,11 +44,12 @@ def given_to_workers(config: pytest.Config, session: Session) -> Given:
     )
 
 
-def open_worker(config: Any, profile: Profile, resend: Container[str], interruption: Interruption) -> None:
+def open_worker(config: Any, profile: Profile, resend: Container[str]) -> None:
     """Open the session of a worker."""
     given: Given = unpacked(config.workerinput[GIVEN])
     number = int(config.workerinput["workerid"].removeprefix("gw"))
     share = replace(given.share, worker=number)
+    interruption = hear_signals(config)
     join_parallel_run(share.folder, interruption)
     config.option.loadgroup = given.loadgroup
     config.option.log_file = os.devnull  # it would not be known here what other workers learned

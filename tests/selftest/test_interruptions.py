@@ -52,6 +52,49 @@ def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
     assert not list((tmp_path / "tmp").iterdir())
 
 
+SAID = "Exit: the run was stopped by a signal before it sent anything; there is no report"
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_before_there_is_a_session_is_one_line(number, options, service, tmp_path):
+    """While a command is asked for the token: exit status 2, no request and no report."""
+    asked = tmp_path / "asked"
+    command = [
+        sys.executable,
+        "-c",
+        f"import pathlib, time; pathlib.Path({str(asked)!r}).touch(); time.sleep({HANGS_S})",
+    ]
+    profile = write_profile(tmp_path, service.base_url, auth={"token_command": command})
+    with started(profile, *options) as process:
+        while not asked.exists() and process.poll() is None:
+            time.sleep(0.01)
+        os.kill(process.pid, number)
+        output, _ = process.communicate()
+
+    assert (process.returncode, output.strip()) == (2, SAID)
+    assert (service.seen, (tmp_path / "report").exists()) == ([], False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_while_modules_are_imported_is_one_line(number):
+    """The module that handles it is the first one that conftest.py imports."""
+    first = next(
+        line for line in (ROOT / "conftest.py").read_text().splitlines() if "import" in line and "tests" in line
+    )
+    code = f"{first}\nimport signal\nsignal.raise_signal({int(number)})\nprint('not stopped')"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
+
+    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (2, "", SAID)
+
+
+def test_signals_are_what_they_were_where_no_run_begins(tmp_path):
+    """Self-tests, among others, are stopped as pytest stops."""
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+    assert handlers == [signal.default_int_handler, signal.SIG_DFL]
+
+
 def test_a_second_signal_does_not_disturb_the_reports(tmp_path):
     """Three Ctrl-C in a row leave the same reports as one."""
     status, _, files = stopped(tmp_path, 45, [signal.SIGINT, signal.SIGTERM, signal.SIGINT])

@@ -1,0 +1,51 @@
+"""SIGINT and SIGTERM before the session of a run exists: one line and exit status 2, as nothing was sent.
+
+The first module that the root conftest.py imports: the others take a second. pytest's own start comes before, and is
+Python's: a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any, NoReturn
+
+import pytest
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SAID = "the run was stopped by a signal before it sent anything; there is no report"
+_INTERRUPTED = int(pytest.ExitCode.INTERRUPTED)
+
+
+class Starting:
+    """Handles the signals from `listen` to `end`. `configuring`: pytest says the line itself."""
+
+    def __init__(self) -> None:
+        self.configuring = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def listen(self) -> None:
+        """Not in a worker of a parallel run, which the process that the user started stops."""
+        if threading.current_thread() is threading.main_thread() and "PYTEST_XDIST_WORKER" not in os.environ:
+            self._before = {number: signal.signal(number, self._take) for number in _SIGNALS}
+
+    def end(self) -> None:
+        """Restore the handlers that were there before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _take(self, number: int, frame: FrameType | None) -> NoReturn:
+        for one in _SIGNALS:
+            signal.signal(one, signal.SIG_IGN)
+        if self.configuring:
+            pytest.exit(_SAID, returncode=_INTERRUPTED)
+        print(f"Exit: {_SAID}", file=sys.stderr)
+        raise SystemExit(_INTERRUPTED)
+
+
+starting = Starting()
+starting.listen()
