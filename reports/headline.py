@@ -89,6 +89,12 @@ def coverage_text(document: Mapping[str, Any]) -> str:
     return f"{share} {selected}testable {level} requirements tested"
 
 
+def is_untested(document: Mapping[str, Any]) -> bool:
+    """Whether the run was stopped so early that no requirement was tested."""
+    tested = any(share["tested"] for share in document["coverage"].values())
+    return document["verdict"] == RunVerdict.INTERRUPTED and not tested
+
+
 def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Verdicts by level, a line for each level; known failures apart."""
     for level in document["counts"]:
@@ -112,6 +118,9 @@ def remedy(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
+    if is_untested(document):
+        yield "the run was stopped before anything was tested; this is no verdict on the service"
+        return
     yield from _reason(document, known)
     yield coverage_text(document)
     if document["granted_nothing"] and document["granted"]:

@@ -43,6 +43,14 @@ TESTED = "5 of 117 testable documented requirements tested"
     [
         (document(), f"CONFORMANT, read only: {TESTED}"),
         (
+            document("interrupted"),
+            f"INTERRUPTED, read only: the run was stopped; the report has what it found until then; {TESTED}",
+        ),
+        (
+            document("interrupted", tested=0),
+            "INTERRUPTED, read only: the run was stopped before anything was tested; this is no verdict on the service",
+        ),
+        (
             document(allow=EVERYTHING, tested=117),
             "CONFORMANT, everything permitted: all 117 testable documented requirements tested",
         ),
