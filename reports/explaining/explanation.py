@@ -5,7 +5,7 @@ The terminal and the page show the same explanation.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.explaining.fixes import fix_for
@@ -57,6 +57,15 @@ class Explanation:
     facts: tuple[str, ...]
     fix: str
 
+    @property
+    def parts(self) -> Mapping[str, tuple[str, ...]]:
+        """The sentences under their headings; a part may be empty."""
+        return {
+            "What a deviation means": self.meaning,
+            "How it is exercised": (*self.requests, *self.facts),
+            "What usually fixes it": (self.fix,) if self.fix else (),
+        }
+
 
 def explanation_of(requirement: Requirement, exercised: Exercised, fail_on: Collection[str]) -> Explanation:
     """The explanation of a requirement for a run that fails on these levels."""
@@ -89,4 +98,4 @@ def _request(operation_id: str) -> str:
 
 
 def _fact(test: Exercise) -> str:
-    return f"{test.fact} (needs {listed(test.needs)} in allow)" if test.needs else test.fact
+    return f"with {listed(test.needs)} in allow: {test.fact}" if test.needs else test.fact

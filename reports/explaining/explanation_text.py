@@ -9,6 +9,7 @@ from itertools import groupby
 
 from reports.explaining.explanation import Explanation
 from reports.explaining.last_run import LastRun
+from reports.verdicts import Verdict
 from spec.requirements import Requirement
 
 HEADING = "heading"
@@ -47,30 +48,22 @@ def explanation_lines(explanation: Explanation, run: LastRun) -> Iterator[Line]:
     requirement = explanation.requirement
     yield Line(f"{requirement.id} ({requirement.level})", style=HEADING)
     yield from (Line(text, 2) for text in (requirement.text, requirement.section))
-    yield from _part("What a deviation means", explanation.meaning)
-    yield from _part("How it is exercised", (*explanation.requests, *explanation.facts))
-    yield from _seen(requirement, run)
-    yield from _part("What usually fixes it", [explanation.fix] * bool(explanation.fix))
+    *before, fix = explanation.parts.items()
+    for title, texts in (*before, ("What the last run saw", _seen(requirement, run)), fix):
+        if texts:
+            yield from (Line(), Line(title, 2, HEADING), *(Line(text, 4, _style(text)) for text in texts))
 
 
-def _part(title: str, texts: Iterable[str], style: str = "") -> Iterator[Line]:
-    texts = list(texts)
-    if texts:
-        yield Line()
-        yield Line(title, 2, HEADING)
-        yield from (Line(text, 4, style) for text in texts)
-
-
-def _seen(requirement: Requirement, run: LastRun) -> Iterator[Line]:
-    yield from _part("What the last run saw", [run.line])
+def _seen(requirement: Requirement, run: LastRun) -> list[str]:
     entry = run.entries.get(requirement.id)
     if entry is None:
-        yield from [Line(_left_out(run), 4)] * bool(run.page)
-        return
-    yield Line(entry["verdict"], 4, entry["verdict"])
-    if not requirement.untestable:
-        yield from (Line(text, 4) for text in (entry["message"], *_known(entry["known_failure"])) if text)
-    yield Line(f"{run.page}#{requirement.id}", 4)
+        return [run.line, *[_left_out(run)] * bool(run.page)]
+    told = [] if requirement.untestable else [entry["message"], *_known(entry["known_failure"])]
+    return [run.line, entry["verdict"], *filter(None, told), f"{run.page}#{requirement.id}"]
+
+
+def _style(text: str) -> str:
+    return text if text in list(Verdict) else ""
 
 
 def _known(reason: str) -> list[str]:

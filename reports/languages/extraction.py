@@ -1,5 +1,5 @@
-"""What the suite can say in English: the ledger, the templates of the page, and every text in the modules whose
-messages reach a report.
+"""What the suite can say in English: the ledger, what usually fixes a deviation, what the conformance tests state, the
+templates of the page, and every text in the modules whose messages reach a report.
 
 Sentences are put together from parts, so a text of a module is looked for within the entries of a catalogue.
 """
@@ -15,11 +15,13 @@ from pathlib import Path
 
 from jinja2.ext import babel_extract
 
+from reports.explaining.fixes import FIXES, fixes
 from reports.languages.language import LOCALE
 from spec.requirements import LEDGER, ledger
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "reports" / "templates"
+TESTS = ROOT / "tests" / "conformance"
 UNSAID = LOCALE / "unsaid.txt"
 """Texts and modules that no report shows, and why."""
 _SPEAKING = (
@@ -58,6 +60,8 @@ class Said:
 def everything_said() -> Iterator[Said]:
     """Everything that needs an entry."""
     yield from _of_the_ledger()
+    yield from _of_the_fixes()
+    yield from _of_the_tests()
     yield from _of_the_templates()
     modules, texts = unsaid()
     yield from (said for said in every_text() if said.text not in texts and not said.place.startswith(modules))
@@ -75,6 +79,19 @@ def _of_the_ledger() -> Iterator[Said]:
     for requirement in ledger().values():
         for text in (requirement.text, requirement.section, requirement.untestable):
             yield Said(f"{place}: {requirement.id}", text)
+
+
+def _of_the_fixes() -> Iterator[Said]:
+    for entry in fixes():
+        yield Said(str(FIXES.relative_to(ROOT)), entry.fix)
+
+
+def _of_the_tests() -> Iterator[Said]:
+    """What the tests state: their docstrings."""
+    for file in sorted(TESTS.glob("test_*.py")):
+        tests = (node for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.FunctionDef))
+        for test in (test for test in tests if test.name.startswith("test_")):
+            yield Said(f"{file.relative_to(ROOT)}:{test.lineno}", " ".join((ast.get_docstring(test) or "").split()))
 
 
 def _of_the_templates() -> Iterator[Said]:

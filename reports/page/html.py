@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.comparing.comparison import WORDS
+from reports.explaining.explanation import Exercised, Explanation, explanation_of
 from reports.formats.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, remedy, run_line
@@ -35,15 +36,21 @@ DIGESTED = ("Ledger", "Schema", "Profile")
 """What the provenance gives a digest of."""
 
 
-def summary_html(run: Run, requirements: str = "", tests: Mapping[str, Sequence[str]] | None = None) -> str:
+def summary_html(
+    run: Run,
+    requirements: str = "",
+    tests: Mapping[str, Sequence[str]] | None = None,
+    exercises: Mapping[str, Exercised] | None = None,
+) -> str:
     """The requirement-first part of the report as HTML; every value that is not our own is escaped.
 
     `requirements` is the page that each requirement links to; without one there are no such links. `tests` are the
-    anchors of the tests of each requirement.
+    anchors of the tests of each requirement, `exercises` says how each is exercised.
     """
     document = document_of(run)
     parts = {**_first_screen(run, document), **_findings_of(document), **_by_requirement(run, document)}
     parts |= {**exchange_list(run, document), "requirements": requirements, "tests": tests or {}}
+    parts |= {"explanations": _explanations(run, exercises or {})}
     parts |= latency_plot(document) | timeline_plot(document)
     return visible(
         template("report.html", run.profile.language).render(document=document, title=page_title(run), **parts)
@@ -86,6 +93,11 @@ def _findings_of(document: Document) -> dict[str, Any]:
         },
         "verdicts": Verdict,
     }
+
+
+def _explanations(run: Run, exercises: Mapping[str, Exercised]) -> dict[str, Explanation]:
+    fail_on = run.profile.fail_on
+    return {one.id: explanation_of(one, exercises.get(one.id, Exercised()), fail_on) for one, _ in run.requirements()}
 
 
 def _operations(entries: Iterable[Entry]) -> set[str]:

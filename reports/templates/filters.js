@@ -4,8 +4,10 @@ const entries = [...document.querySelectorAll("[data-entry]")];
 const groups = [...document.querySelectorAll(".group, .chapter")];
 const NAMES = ["verdict", "level", "operation"];
 const texts = new Map();
+// what is found, without the explanation, which many entries share
 const textOf = (entry) => {
-  if (!texts.has(entry)) texts.set(entry, entry.textContent.toLowerCase());
+  const explanation = entry.querySelector(".explained")?.textContent ?? "";
+  if (!texts.has(entry)) texts.set(entry, entry.textContent.replace(explanation, "").toLowerCase());
   return texts.get(entry);
 };
 const wanted = () => Object.fromEntries([...new FormData(bar)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value));

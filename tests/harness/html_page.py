@@ -21,6 +21,7 @@ from reports.page.html import page_title, requirements_from, summary_html
 from reports.page.rendering import frame, visible
 from reports.run import Run
 from reports.verdicts import RequirementResult
+from tests.harness.explaining import EXERCISES
 
 HEADING = """<th scope="col" class="sortable" data-column-type="{0}">\
 <button type="button" data-column-type="{0}">{1}</button></th>"""
@@ -99,7 +100,9 @@ class HtmlPage:
         """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
         self._page.title = page_title(self.run)
         self._frame(session)
-        prefix.append(summary_html(self.run, requirements_from(self.path.parent), self._tests_by_requirement()))
+        exercises = session.config.stash[EXERCISES](self.run.profile)
+        page = summary_html(self.run, requirements_from(self.path.parent), self._tests_by_requirement(), exercises)
+        prefix.append(page)
         self.path.touch(mode=0o600)
         self.path.chmod(0o600)
 

@@ -6,6 +6,7 @@ import pty
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -15,10 +16,12 @@ from reports.explaining.explanation_text import Line
 from reports.explaining.fixes import fix_for, fixes
 from reports.explaining.last_run import last_run
 from reports.formats.conformance_json import FILE, as_json, document_of
+from reports.languages.language import catalogues, language
 from reports.moments import in_words
+from reports.page.html import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
-from spec.requirements import ledger
+from spec.requirements import LEVELS, ledger
 from tests.harness.explaining import EXERCISES
 from tests.selftest.services.forking import ROOT, run_pytest
 from tests.selftest.services.running import arguments, environment, run, write_profile
@@ -128,7 +131,7 @@ def test_permissions_are_those_of_the_tests_and_the_operations(exercises):
         "beside it, GET /v1/pix/keys/{accountId}: needs read in allow",
     )
     assert explained.facts == (
-        "A registration without one of the body fields is answered in this way. (needs fuzz in allow)",
+        "with fuzz in allow: A registration without one of the body fields is answered in this way.",
     )
 
 
@@ -171,6 +174,39 @@ def test_what_a_deviation_means(requirement, fail_on, meaning):
     assert explanation_of(ledger()[requirement], Exercised(), fail_on).meaning == meaning
 
 
+@pytest.mark.parametrize("fail_on", [[], LEVELS], ids=["nothing fails", "everything fails"])
+@pytest.mark.parametrize("tag", catalogues())
+def test_every_explanation_is_translated(tag, fail_on, exercises):
+    """Each sentence of each explanation is recognised in every language, and so are the headings."""
+    explanations = [explanation_of(one, exercises[one.id], fail_on) for one in ledger().values()]
+    parts = [part for each in explanations for part in each.parts.items()]
+    texts = {text for title, texts in parts for text in (title, *texts)}
+
+    assert [text for text in sorted(texts) if language(tag).sentence(text) is None] == []
+
+
+# -- the page -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("tag", "fix"), [("en", "What usually fixes it"), ("pt-BR", "O que em geral corrige")])
+def test_the_page_has_the_same_explanations(tag, fix, exercises):
+    """Every requirement has one, folded up, in the row of the requirement; so has a finding."""
+    run = Run(replace(SANDBOX, language=tag), "https://staging.example.test")
+    run.results += [WRONG]
+    page = summary_html(run, exercises=exercises)
+    row = re.search(rf'<tr id="{re.escape(MASKED)}".*?</tr>', page, re.DOTALL)[0]
+    finding = re.search(rf'<article [^>]*id="finding-{re.escape(MASKED)}".*?</article>', page, re.DOTALL)[0]
+    texts = [
+        text
+        for each in explanation_of(ledger()[MASKED], exercises[MASKED], SANDBOX.fail_on).parts.values()
+        for text in each
+    ]
+
+    assert page.count('<details class="explained">') == len(ledger()) + 1
+    assert all(f"<dd>{language(tag).sentence(text)}</dd>" in place for text in texts for place in (row, finding))
+    assert f"<dt>{fix}</dt>" in row
+
+
 # -- the command line -----------------------------------------------------------------------------------------------
 
 
@@ -193,7 +229,7 @@ def test_a_requirement_is_explained(profile, tmp_path):
         "  How it is exercised",
         "    GET /v1/execute/pix/{transactionId}: needs execute in allow; it moves money, or may do so",
         "    Status, JSON, envelope and every field of the execution result are as documented.",
-        "    A valid request keeps every rule of its operation, and an invalid one breaks nothing. (needs fuzz in allow)",
+        "    with fuzz in allow: A valid request keeps every rule of its operation, and an invalid one breaks nothing.",
         "",
         "  What the last run saw",
         f"    sandbox at https://staging.example.test, {started(tmp_path)}: non-conformant",
