@@ -7,6 +7,7 @@ import yaml
 from openapi_spec_validator import validate
 
 from reports.observations.behaviour import value_of
+from reports.proposing.overlay import FIELDS
 from reports.proposing.proposal import as_yaml
 from spec.interface import openapi, operations
 from tests.selftest.overlays import (
@@ -28,6 +29,7 @@ from tests.selftest.overlays import (
 )
 
 EXECUTE, KEYS, ACCOUNTS = "/v1/execute/pix/{transactionId}", "/v1/pix/keys/{accountId}", "/v1/accounts"
+NOT_NEEDED = {"registerPixKey.body.required": {"without account": [{"text": "accepted"}]}}
 ENVELOPE = {"$ref": "#/components/schemas/Envelope"}
 SAYS = "Observed, not documented (staging, 2026-11-22): "
 REPLACED = {
@@ -133,7 +135,7 @@ def test_any_name_is_additional_properties():
 def test_answers_of_one_status_and_media_type_have_one_schema():
     """Refusals are merged; a refusal with the status of a success stands beside it, so that neither is lost."""
     twice = {
-        "executePix.refusal": {"without a token": [an_answer(404, JSON, an_object(detail=TEXT))]},
+        "executePix.refusal": {"": [an_answer(404, JSON, an_object(detail=TEXT)), an_answer(404)]},
         "executePix.unknownCode": {"": [an_answer(404, JSON, an_object(detail=TEXT, id=TEXT))]},
     }
     found = extended(twice)["paths"][EXECUTE]["get"]["responses"]["404"]
@@ -141,6 +143,7 @@ def test_answers_of_one_status_and_media_type_have_one_schema():
 
     assert found["content"][JSON]["schema"] == an_object(detail=TEXT, id=TEXT) | {"required": ["detail"]}
     assert found["x-observed"] == mark("executePix.refusal", "executePix.unknownCode")
+    assert found["description"] == f"{SAYS}a refused request; an unknown transaction code."
     assert beside["anyOf"] == [
         {"allOf": [ENVELOPE, OBSERVED["listPixKeys.shape"][""][0]["shape"]]},
         REFUSED_WITH_200["shape"],
@@ -164,6 +167,17 @@ def test_data_of_a_deletion_is_described_within_the_envelope():
 
     assert found == {"allOf": [ENVELOPE, OBSERVED["deletePixKey.data"][""][0]["shape"]]}
     assert schema_of(openapi(), KEYS, "delete", "200") == ENVELOPE
+    assert extended()["paths"][KEYS]["delete"]["responses"]["200"]["description"] == (
+        f"The envelope; the fields of data are not shown. {SAYS}"
+        f"an unknown account: {value_of(REFUSED_WITH_200)}; a valid request."
+    )
+
+
+def test_a_refusal_of_a_valid_request_is_no_success():
+    """It is a response like any other, without an envelope."""
+    observed = {"listAccounts.shape": {"": [an_answer(404, JSON, an_object(detail=TEXT))]}}
+
+    assert schema_of(extended(observed), ACCOUNTS, "get", "404") == an_object(detail=TEXT)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +226,7 @@ def test_a_field_without_which_nothing_is_registered_is_required():
         f"Which members are required is not shown. {SAYS}without account: accepted; without account: refused; "
         "without pixKey: refused; without pixKeyType: accepted."
     )
+    assert "required" not in extended(NOT_NEEDED)["components"]["schemas"]["KeyRegistration"]
     assert body["properties"]["pixKeyType"]["enum"] == ["PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"]
 
 
@@ -227,6 +242,42 @@ def test_what_has_no_member_of_its_own_is_words():
         f"The documented part of the interface and nothing else. {SAYS}values of code: 1; values of code: four digits; "
         "size limit, a body of 1 MB: 413 text/html."
     )
+
+
+@pytest.mark.parametrize("requirement_id", FIELDS)
+def test_what_is_about_a_field_is_said_of_that_field(requirement_id):
+    """Its type, its values and the other fields are as they were."""
+    schema, field = FIELDS[requirement_id]
+    documented = openapi()["components"]["schemas"][schema]["properties"][field]
+    found = extended({requirement_id: {"digit 1": [{"text": "refused"}]}})["components"]["schemas"][schema]
+    said = f"{documented['description']}. " if "description" in documented else ""
+
+    assert found["properties"][field] == documented | {
+        "description": f"{said}{SAYS}digit 1: refused.",
+        "x-observed": mark(requirement_id),
+    }
+
+
+def test_what_no_response_can_hold_is_words():
+    """A status of 600 or above; and a requirement that is in no ledger is left out."""
+    odd = {"executePix.unknownCode": {"": [an_answer(799, JSON)]}, "executePix.other": {"": [an_answer(404, JSON)]}}
+    found = extended(odd)["paths"][EXECUTE]["get"]
+
+    assert found["responses"] == openapi()["paths"][EXECUTE]["get"]["responses"]
+    assert found["description"] == f"{SAYS}an unknown transaction code: 799 application/json."
+
+
+def test_a_shape_without_a_media_type_is_one_of_any_type():
+    """So it is where what stands in its place is none."""
+    for media_type in ("", "no media type"):
+        observed = {"executePix.unknownCode": {"": [an_answer(404, media_type, an_object(detail=TEXT))]}}
+
+        assert schema_of(extended(observed), EXECUTE, "get", "404", "*/*") == an_object(detail=TEXT)
+
+
+def test_an_overlay_has_no_references_of_yaml():
+    """What is the same twice is written twice: not every tool reads anchors."""
+    assert "&" not in as_yaml([REFUSED, REFUSED])
 
 
 HARD = [
