@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from reports.observations.behaviour import Answer, Behaviour
+from spec.interface import operations
 from spec.requirements import ledger
 
 V = TypeVar("V")
@@ -20,9 +21,11 @@ _WORDS = {
     "token": "access token",
     "unknownCode": "an unknown transaction code",
     "repeated": "the same request again",
+    "otherTokens": "access token",
     "codeValues": "values of code",
     "rateLimit": "rate limit",
     "sizeLimit": "size limit",
+    "deprecation": "deprecation",
 }
 """What was sent, by the last part of the id, where the situation does not say it."""
 
@@ -55,22 +58,26 @@ class Seen(Generic[V]):
     value: V
 
     @property
+    def topic(self) -> str:
+        """The last part of the id."""
+        return self.id.rsplit(".", 1)[-1]
+
+    @property
     def operation(self) -> str | None:
-        """The operationId; None where the requirement is about no single operation."""
-        return ledger()[self.id].operation
+        """The operationId, by the requirement or the situation; None where it is about no single operation."""
+        return ledger()[self.id].operation or (self.situation if self.situation in operations() else None)
 
     @property
     def is_success(self) -> bool:
         """Whether a valid request was granted so."""
-        return self.id.rsplit(".", 1)[-1] in SUCCESS and isinstance(self.value, Answer) and self.value.status < 300
+        return self.topic in SUCCESS and isinstance(self.value, Answer) and self.value.status < 300
 
     @property
     def when(self) -> str:
         """What was sent, in words."""
-        topic = self.id.rsplit(".", 1)[-1]
-        if topic == "refusal" and self.situation:
-            return self.situation
-        return ", ".join(filter(None, (_WORDS.get(topic, self.id), self.situation)))
+        situation = "" if self.situation == self.operation else self.situation
+        topic = "" if self.topic == "refusal" and situation else _WORDS.get(self.topic, self.id)
+        return ", ".join(filter(None, (topic, situation)))
 
     def in_place(self) -> str:
         """The value, where its requirement is plain from the place."""

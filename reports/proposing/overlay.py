@@ -7,126 +7,108 @@ removes first, because tools merge lists each in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reports.observations.behaviour import Answer, Behaviour
 from reports.proposing.origin import Origin, Seen, answers_in, phrases_in
 from reports.proposing.responses import responses_of, success_schema
-from spec.interface import Operation, openapi, operations
+from reports.proposing.subjects import (
+    BODY,
+    FORMATS,
+    SUBJECTS,
+    WHOLE,
+    Place,
+    documented_at,
+    place_of,
+    subject_of,
+    target_of,
+)
+from spec.interface import Operation, operations
 
 Action = dict[str, Any]
 Answers = Sequence[Seen[Answer]]
 Phrases = Sequence[Seen[str]]
 EXTENDS = "spec/openapi.yaml"
 """The schema that the overlay is made for, as it is called from the root of this project."""
-FIELDS = {
-    "executePix.status.values": ("ExecutionResult", "status"),
-    "executePix.date.unit": ("ExecutionResult", "date"),
-    "executePix.accountType.meaning": ("ExecutionResult", "accountType"),
-    "registerPixKey.pixKeyType.numeric": ("KeyRegistration", "pixKeyType"),
-    "registerPixKey.pixKey.format": ("KeyRegistration", "pixKey"),
-    "registerPixKey.account.relation": ("KeyRegistration", "account"),
-}
-"""The requirements that are about one field: the schema that has it, and its name."""
-BODY, BODY_SCHEMA = "registerPixKey.body.required", "KeyRegistration"
-"""The requirement whose situations are `without <field>`, and the schema of that body."""
-REFUSED, REQUIRED = "refused", "required"
-"""What is said of a body without a required field, and of the token."""
+REQUIRED = "required"
+"""What is said of a field without which nothing is registered, and of the token."""
+TOKENS = ("token", "otherTokens")
+"""The topics of the requirements about the token."""
 
 
 def overlay_of(behaviour: Behaviour, origin: Origin) -> dict[str, Any]:
-    """The overlay; without `actions` where there is nothing to propose."""
-    answers, phrases = answers_in(behaviour), phrases_in(behaviour)
-    actions = [
-        *_of_the_whole([one for one in phrases if one.operation is None], origin),
-        *_of_operations(answers, [one for one in phrases if one.id not in {*FIELDS, BODY}], origin),
-        *_of_fields(phrases, origin),
-        *_of_the_body([one for one in phrases if one.id == BODY], origin),
-    ]
+    """The overlay; its `actions` are empty where there is nothing to propose."""
     return {
         "overlay": "1.0.0",
         "info": {"title": f"Observed behaviour of {origin.environment}, {origin.date}", "version": origin.date},
         "extends": EXTENDS,
-        "actions": actions,
+        "actions": [*_actions(answers_in(behaviour), phrases_in(behaviour), origin)],
     }
 
 
-def _of_the_whole(phrases: Phrases, origin: Origin) -> Iterator[Action]:
-    if phrases:
-        yield _update("$.info", "General", _described(openapi()["info"], phrases, origin))
-
-
-def _of_operations(answers: Answers, phrases: Phrases, origin: Origin) -> Iterator[Action]:
+def _actions(answers: Answers, phrases: Phrases, origin: Origin) -> Iterator[Action]:
+    """The whole first, then the operations, then what they share."""
+    said: dict[Place, list[Seen[str]]] = {}
+    for one in phrases:
+        said.setdefault(subject_of(one), []).append(one)
+    if WHOLE in said:
+        yield _update(WHOLE, _described(WHOLE, said.pop(WHOLE), origin))
     for operation in operations().values():
         answered = [one for one in answers if one.operation == operation.id]
-        said = [one for one in phrases if one.operation == operation.id]
-        if answered or said:
-            yield from _of_an_operation(operation, answered, said, origin)
+        yield from _of_an_operation(operation, answered, said.pop(place_of(operation.id), []), origin)
+    for place in sorted(said):
+        needed = {"required": _needed(said[place])} if place == BODY and _needed(said[place]) else {}
+        yield _update(place, _described(place, said[place], origin) | needed)
 
 
 def _of_an_operation(operation: Operation, answers: Answers, phrases: Phrases, origin: Origin) -> Iterator[Action]:
-    method = operation.method.lower()
-    target, documented = f"$.paths['{operation.path}'].{method}", openapi()["paths"][operation.path][method]
-    update = _described(documented, phrases, origin)
+    place = place_of(operation.id)
+    update = _described(place, phrases, origin)
     if answers:
-        update["responses"] = responses_of(answers, documented["responses"], origin)
-    if _is_known_to_require_the_token(operation, phrases):
-        yield _removal(f"{target}.security", operation.id)
+        update["responses"] = responses_of(answers, documented_at(place)["responses"], origin)
+    if {one.value for one in phrases if one.topic in TOKENS} == {REQUIRED}:
+        yield _removal((*place, "security"))
         update["security"] = [{"bearer": []}]
-    yield _update(target, operation.id, update)
+    if update:
+        yield _update(place, update)
     if operation.described and not operation.result:
-        yield from _of_data(f"{target}.responses['200'].content['application/json']", operation.id, answers)
+        yield from _of_data((*place, "responses", "200", "content", "application/json"), answers)
 
 
-def _is_known_to_require_the_token(operation: Operation, phrases: Phrases) -> bool:
-    """Whether every request without the token was refused, where the interface document leaves that open."""
-    said = {one.value for one in phrases if one.id == f"{operation.id}.token"}
-    return said == {REQUIRED}
-
-
-def _of_data(target: str, name: str, answers: Answers) -> Iterator[Action]:
+def _of_data(place: Place, answers: Answers) -> Iterator[Action]:
     """The fields of `data`, where the envelope is documented and they are not."""
     schema = success_schema(answers)
     if schema is not None:
-        yield _removal(f"{target}.schema", name)
-        yield _update(target, name, {"schema": schema})
+        yield _removal((*place, "schema"))
+        yield _update(place, {"schema": schema})
 
 
-def _of_fields(phrases: Phrases, origin: Origin) -> Iterator[Action]:
-    for requirement_id, (schema, field) in FIELDS.items():
-        said = [one for one in phrases if one.id == requirement_id]
-        if said:
-            documented = openapi()["components"]["schemas"][schema]["properties"][field]
-            target = f"$.components.schemas.{schema}.properties.{field}"
-            yield _update(target, f"{schema}.{field}", _described(documented, said, origin, Seen.in_place))
+def _needed(phrases: Phrases) -> list[str]:
+    """The fields of the body without which each registration was refused."""
+    fields = documented_at(BODY)["properties"]
+    return [
+        name for name in fields if {one.value for one in phrases if one.situation == f"without {name}"} == {REQUIRED}
+    ]
 
 
-def _of_the_body(phrases: Phrases, origin: Origin) -> Iterator[Action]:
-    """Which fields the body of a key registration needs: those without which it was refused each time."""
-    if phrases:
-        documented = openapi()["components"]["schemas"][BODY_SCHEMA]
-        needed = [field for field in documented["properties"] if _is_needed(field, phrases)]
-        update = _described(documented, phrases, origin, Seen.in_place) | ({"required": needed} if needed else {})
-        yield _update(f"$.components.schemas.{BODY_SCHEMA}", BODY_SCHEMA, update)
-
-
-def _is_needed(field: str, phrases: Phrases) -> bool:
-    return {one.value for one in phrases if one.situation == f"without {field}"} == {REFUSED}
-
-
-def _described(
-    documented: Mapping[str, Any], phrases: Phrases, origin: Origin, words: Callable[[Seen[str]], str] = str
-) -> dict[str, Any]:
+def _described(place: Place, phrases: Phrases, origin: Origin) -> dict[str, Any]:
     if not phrases:
         return {}
-    said = origin.say(map(words, phrases), documented.get("description", ""))
+    said = origin.say(map(_words, phrases), documented_at(place).get("description", ""))
     return {"description": said, **origin.mark(one.id for one in phrases)}
 
 
-def _update(target: str, what: str, update: dict[str, Any]) -> Action:
-    return {"target": target, "description": f"{what}: what was observed", "update": update}
+def _words(seen: Seen[str]) -> str:
+    """What was observed, with what it is about where the place does not say it."""
+    if seen.id == FORMATS:
+        return seen.value
+    return seen.in_place() if seen.id in SUBJECTS else str(seen)
 
 
-def _removal(target: str, what: str) -> Action:
-    return {"target": target, "description": f"{what}: the next action replaces this", "remove": True}
+def _update(place: Place, update: dict[str, Any]) -> Action:
+    return {"target": target_of(place), "description": "What was observed.", "update": update}
+
+
+def _removal(place: Place) -> Action:
+    return {"target": target_of(place), "description": "The next action replaces this.", "remove": True}

@@ -1,5 +1,7 @@
 """What was observed is proposed as an overlay: valid, marked, and without a contradiction to what is documented."""
 
+from functools import reduce
+
 import jsonschema_rs
 import pytest
 import schemathesis
@@ -7,8 +9,8 @@ import yaml
 from openapi_spec_validator import validate
 
 from reports.observations.behaviour import value_of
-from reports.proposing.overlay import FIELDS
 from reports.proposing.proposal import as_yaml
+from reports.proposing.subjects import SUBJECTS, documented_at
 from spec.interface import openapi, operations
 from tests.selftest.overlays import (
     INTEGER,
@@ -29,12 +31,13 @@ from tests.selftest.overlays import (
 )
 
 EXECUTE, KEYS, ACCOUNTS = "/v1/execute/pix/{transactionId}", "/v1/pix/keys/{accountId}", "/v1/accounts"
-NOT_NEEDED = {"registerPixKey.body.required": {"without account": [{"text": "accepted"}]}}
+NOT_NEEDED = {"registerPixKey.body.required": {"without account": [{"text": "not required"}]}}
 ENVELOPE = {"$ref": "#/components/schemas/Envelope"}
 SAYS = "Observed, not documented (staging, 2026-11-22): "
 REPLACED = {
     ("paths", KEYS, "delete", "responses", "200", "content", JSON, "schema"),
     ("paths", KEYS, "get", "security"),
+    ("paths", "/v1/pix", "post", "security"),
 }
 """The two sorts of places where something else stands than before: the open `data`, and a token that is left open."""
 
@@ -223,8 +226,8 @@ def test_a_field_without_which_nothing_is_registered_is_required():
 
     assert body["required"] == ["pixKey"]
     assert body["description"] == (
-        f"Which members are required is not shown. {SAYS}without account: accepted; without account: refused; "
-        "without pixKey: refused; without pixKeyType: accepted."
+        f"Which members are required is not shown. {SAYS}without account: answered like a complete registration; "
+        "without account: required; without pixKey: required; without pixKeyType: not required."
     )
     assert "required" not in extended(NOT_NEEDED)["components"]["schemas"]["KeyRegistration"]
     assert body["properties"]["pixKeyType"]["enum"] == ["PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"]
@@ -244,18 +247,33 @@ def test_what_has_no_member_of_its_own_is_words():
     )
 
 
-@pytest.mark.parametrize("requirement_id", FIELDS)
-def test_what_is_about_a_field_is_said_of_that_field(requirement_id):
-    """Its type, its values and the other fields are as they were."""
-    schema, field = FIELDS[requirement_id]
-    documented = openapi()["components"]["schemas"][schema]["properties"][field]
-    found = extended({requirement_id: {"digit 1": [{"text": "refused"}]}})["components"]["schemas"][schema]
-    said = f"{documented['description']}. " if "description" in documented else ""
+@pytest.mark.parametrize("requirement_id", SUBJECTS)
+def test_what_is_about_one_place_is_said_there(requirement_id):
+    """Its type, its values and the places beside it are as they were."""
+    place = SUBJECTS[requirement_id]
+    documented = documented_at(place)
+    said = documented.get("description", "")
+    found = reduce(dict.get, place, extended({requirement_id: {"digit 1": [{"text": "refused"}]}}))
 
-    assert found["properties"][field] == documented | {
-        "description": f"{said}{SAYS}digit 1: refused.",
+    assert found == documented | {
+        "description": f"{said}{'.' * (bool(said) and said[-1] != '.')} {SAYS}digit 1: refused.".lstrip(),
         "x-observed": mark(requirement_id),
     }
+
+
+def test_what_is_about_a_path_parameter_or_several_operations_is_said_there():
+    """The situation is its name."""
+    document = extended()
+    create, p2p = (document["paths"][path]["post"] for path in ("/v1/pix", "/v1/transfer/p2p"))
+
+    assert document["components"]["parameters"]["accountId"]["description"] == (
+        f"Its format is not shown. {SAYS}letters, digits and hyphens."
+    )
+    assert create["description"] == (
+        f"{SAYS}a valid request: {value_of(OBSERVED['createPix.shape'][''][0])}; access token: required; deprecation: none."
+    )
+    assert create["security"] == [{"bearer": []}]
+    assert (p2p["description"], p2p["security"]) == (f"{SAYS}access token: not required.", [{}, {"bearer": []}])
 
 
 def test_what_no_response_can_hold_is_words():
