@@ -6,7 +6,7 @@ GenSON gets no value of an answer. It is given a skeleton: names of a schema, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import jsonschema_rs
@@ -32,18 +32,17 @@ ANY_NAME = ""
 """In a skeleton: the values of all members that are named by data. No name of a schema is empty."""
 
 
-def shape_of(value: Any, is_known: Callable[[str], bool] = lambda name: False) -> Shape:
-    """The shape of a JSON value as `json_text` reads it. `is_known` says which names the run knows as data: its
-    accounts, keys, codes and whatever else it redacts."""
+def shape_of(value: Any) -> Shape:
+    """The shape of a JSON value as `json_text` reads it."""
     builder = _Builder()
-    builder.add_object(_skeleton(value, cache(lambda name: is_data(name) or is_known(name)), _DEEPEST))
+    builder.add_object(_skeleton(value, _DEEPEST))
     return _bounded(builder.to_schema())
 
 
 def merged(shapes: Iterable[Shape]) -> Shape:
     """The shape of all values that have one of these shapes, in any order."""
     builder = _Builder()
-    for shape in sorted(map(ordered, shapes), key=repr):
+    for shape in map(ordered, shapes):
         builder.add_schema(shape)
     return _bounded(builder.to_schema())
 
@@ -61,11 +60,11 @@ def _bounded(shape: Shape) -> Shape:
 # -- the skeleton of a value ----------------------------------------------------------------------------------------
 
 
-def _skeleton(value: Any, is_any: Callable[[str], bool], depth: int) -> Any:
+def _skeleton(value: Any, depth: int) -> Any:
     """What GenSON is given in place of a value: nothing of it but names of a schema."""
-    inner = partial(_skeleton, is_any=is_any, depth=depth - 1)
+    inner = partial(_skeleton, depth=depth - 1)
     if isinstance(value, dict):
-        return _members(value if depth > 0 else {}, is_any, inner)
+        return _members(value if depth > 0 else {}, inner)
     if isinstance(value, list):
         items = map(inner, value if depth > 0 else [])
         return list({repr(item): item for item in items}.values())
@@ -76,8 +75,8 @@ def _skeleton(value: Any, is_any: Callable[[str], bool], depth: int) -> Any:
     return None if value is None else False
 
 
-def _members(value: dict[str, Any], is_any: Callable[[str], bool], inner: Callable[[Any], Any]) -> dict[str, Any]:
-    names = {name for name in value if not is_any(name)}
+def _members(value: dict[str, Any], inner: Callable[[Any], Any]) -> dict[str, Any]:
+    names = {name for name in value if not is_data(name)}
     if len(names) > _MOST_NAMES:
         names = set()
     found = {name: inner(value[name]) for name in sorted(names)}

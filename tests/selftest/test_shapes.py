@@ -14,10 +14,10 @@ from spec.shapes.inference import FORMATS
 from spec.shapes.schema_parts import KEYWORDS
 
 
-def shape(value, *known):
+def shape(value):
     """The shape of an answer. A text is the JSON of it; what is not one is written as JSON first."""
     body = value if isinstance(value, str) else json.dumps(value)
-    return shape_of(read_json(body.encode()).value, known.__contains__)
+    return shape_of(read_json(body.encode()).value)
 
 
 def text(*values):
@@ -165,10 +165,11 @@ DATA_NAMES = [
     *["123.456.789-09", "12345678909", "12.345.678/0001-95", "12.ABC.345/01DE-35", "12ABC34501DE35"],
     *["+5511955500101", "(11)95550-0101", "maria@example.com", "maria.silva", "8a6e0804-2bd0-4672-b79d-d97027f9071a"],
     *["deadbeefcafe", "QWxhZGRpbjpvcGVuIHNlc2FtZQ", "xKjQzWvBnMtLpRsTqW", "bcdfghjklmnpqrstvwxz", "e30.e30.sig"],
+    *["aKeQiWoBaMeLiRoTuW", "abcdefab-cdef-abcd-efab-cdefabcdefab"],
     "Maria Silva",
     "Conta corrente",
     "",
-    "a" * 61,
+    "quantia" * 9,
     "tab\t",
     "-",
     "☃",
@@ -192,11 +193,6 @@ def test_names_that_are_data(name):
     }
 
 
-def test_names_that_the_run_knows():
-    """What the run redacts is any name, whatever it looks like."""
-    assert text_of(shape({"maria": 1, "total": 2}, "maria")) == "{total: integer, any name: integer}"
-
-
 def test_names_that_change():
     """Names that change from answer to answer, where the values have one shape, are any name; also merged once more."""
     people = [{"data": {name: {"balance": amount}}} for name, amount in (("ana", 1), ("rui", 1.5), ("eva", 2))]
@@ -217,6 +213,40 @@ def test_names_that_change():
 def test_names_that_stay(answers, expected):
     """Optional members of several shapes, of an object that may be empty, or beside one that is always there."""
     assert text(*answers) == expected
+
+
+def test_more_names_than_a_schema_has():
+    """An object of very many members, in one answer or in all of them, is keyed by data."""
+    names = [f"{a}{b}{c}" for a in "klmno" for b in "klmno" for c in "klmno"]
+
+    assert text(dict.fromkeys(names, 1)) == text(*({name: 1} for name in names)) == "{any name: integer}"
+    assert text(*({name: [1, ""][len(name) % 2], "id": 1} for name in [*names, "ax"])) == (
+        "{id: integer, any name: integer or string}"
+    )
+
+
+def test_what_lies_deep_is_not_seen():
+    """Eight levels of objects and arrays."""
+    assert text('{"a":' * MAX_DEPTH + "1" + "}" * MAX_DEPTH) == "{a: " * 8 + "{}" + "}" * 8
+    assert text("[" * MAX_DEPTH + "]" * MAX_DEPTH) == "[" * 9 + "]" * 9
+
+
+def test_a_part_of_which_nothing_is_known():
+    """It adds nothing to what others know of it, in any order, and contradicts nothing."""
+    unknown, known = shape({"a": {"b": 1}}), shape({"a": {"b": 1}})
+    unknown["properties"]["a"] = {}
+
+    assert merged([unknown, known]) == merged([known, unknown]) == known
+    assert differences(unknown, known) == differences(known, unknown) == []
+    assert text_of(unknown) == "{a: anything}"
+
+
+def test_a_shape_that_was_read():
+    """Keywords that no shape has are dropped: a file may say anything."""
+    read = {"type": "string", "const": "a", "format": "uuid", "description": "b"}
+
+    assert merged([read, {**read, "const": "c"}]) == {"type": "string", "format": "uuid"}
+    assert merged([]) == {}
 
 
 def test_a_long_shape_is_cut():
