@@ -10,22 +10,23 @@ from tests.harness.selection import selection
 from tests.traffic.observations import (
     codes_of,
     formats_of_identifiers,
-    members_of,
     rate_limits_of,
     sizes_of,
     version_headers_of,
 )
 from tests.traffic.situations import refusals_of, refused_values, send_large, tokens_of, unknown_code, wants_the_token
+from tests.traffic.undescribed import no_answer, values_of, visit_to_the_end
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
 
 @pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))
 def test_shape_of_an_answer(operation, traffic):
-    """An operation whose answer is not documented answers with these members."""
-    seen = traffic.visit(operation)[0]
+    """An operation whose answer is not documented answers with this status, media type and shape."""
+    answers = visit_to_the_end(operation, traffic)
+    supplied(answers, no_answer(operation, traffic.profile))
 
-    observe(f"{seen.summary}: {members_of(seen)}", seen)
+    observe(values_of(answers), *answers[:3])
 
 
 @pytest.mark.parametrize("operation", each(READS, "token"))

@@ -164,9 +164,3 @@ def version_headers_of(exchanges: Iterable[Exchange]) -> Values:
             names = [name for name in _OF_VERSIONS if seen.response.header(name)]
             found.setdefault(seen.operation, set()).add(", ".join(names) or "none")
     return {operation: list(texts) for operation, texts in sorted(found.items())}
-
-
-def members_of(exchange: Exchange) -> str:
-    """The members of an answer."""
-    value = exchange.response.json.value if exchange.response else None
-    return ", ".join(sorted(value)) if isinstance(value, dict) else "no object"

@@ -120,7 +120,7 @@ class Traffic:
 
 def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:
     """The requests that `Traffic` sends at most where no answer is described, and the incomplete registrations."""
-    counts = Counter(dict.fromkeys(READS, 2) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
+    counts = Counter(dict.fromkeys(READS, 3) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
     counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
     return counts + Counter(MAY_BE_OPEN if "fuzz" in profile.allow else ())
 

@@ -1,0 +1,56 @@
+"""The answers that the interface document does not describe: what the valid requests of the targeted tests got."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from environments.profiles.profile import Profile
+from reports.observations.behaviour import Value, merged_values
+from spec.answers import succeeded
+from spec.exchange import Exchange
+from spec.interface import PREPARING, READS, operations
+from tests.harness.lanes import Part
+from tests.traffic.answered import answer_of
+from tests.traffic.operations import Traffic
+from tests.traffic.settled import counts
+
+
+def visit_to_the_end(operation: str, traffic: Traffic) -> list[Exchange]:
+    """Send the requests to the operation, and a read once more when all has been sent that may change what it shows.
+    Gives what shows how the operation answers."""
+    traffic.visit(operation)
+    if operation in READS and _send_what_changes_accounts(traffic):
+        account = traffic.account if operations()[operation].path_parameter else None
+        traffic.client.send(operation, account, valid=True)
+    return answers_to(operation, traffic)
+
+
+def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
+    """Every success of the operation so far, without generated traffic. Where there is none: how valid requests were
+    refused."""
+    sent = [seen for seen in traffic.client.door.exchanges if (seen.operation, seen.part) == (operation, "")]
+    valid = [seen for seen in sent if seen.expects_success and counts(seen)]
+    return [seen for seen in valid if succeeded(seen)] or valid
+
+
+def values_of(answers: Collection[Exchange]) -> dict[str, Collection[Value]]:
+    """What the answers look like, merged. Equal ones are looked at once."""
+    different = {(seen.response.status, seen.response.kept): seen for seen in answers if seen.response}
+    return {"": merged_values(map(answer_of, different.values()))}
+
+
+def no_answer(operation: str, profile: Profile) -> str:
+    """Why no answer of the operation shows its shape."""
+    missing = operation in PREPARING and operation not in profile.requests
+    return f"no valid request was answered: supply requests.{operation}" if missing else "no valid request was answered"
+
+
+def _send_what_changes_accounts(traffic: Traffic) -> bool:
+    """Send the registrations, executions and transfers of this run. False where there are none."""
+    parts: list[Part[Any]] = [traffic.register_once] if traffic.permitted("registerPixKey") else []
+    parts += [traffic.execute_once] if traffic.permitted("executePix") else []
+    parts += traffic.visits(PREPARING)
+    for send in parts:
+        send()
+    return bool(parts)
