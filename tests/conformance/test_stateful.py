@@ -7,6 +7,7 @@ import pytest
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.harness.session import Session
 from tests.traffic.generation.world import World
+from tests.traffic.undescribed import by_situation
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
 
@@ -25,7 +26,7 @@ def test_keys_come_and_go(world: World):
     """A registered key is listed or not, and a deleted one is gone or not."""
     supplied(world.listings, f"no key was registered and listed{world.reach.left_out('registerPixKey')}")
 
-    observe("; ".join(sorted(world.listings)), *world.listings.values())
+    observe(by_situation(world.listings), *world.listings.values())
 
 
 @requirement("getBalance.shape")
@@ -34,7 +35,7 @@ def test_balance_follows(world: World):
     left_out = world.reach.left_out("executePix")
     supplied(world.followed, f"no transfer was executed between two readings of a balance{left_out}")
 
-    observe(f"the balance {' and '.join(sorted(world.followed))} an execution", *world.followed.values())
+    observe(by_situation(world.followed), *world.followed.values())
 
 
 @requirement("registerPixKey.status")

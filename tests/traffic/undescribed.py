@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from environments.profiles.profile import Profile
@@ -38,6 +38,14 @@ def values_of(answers: Collection[Exchange]) -> dict[str, Collection[Value]]:
     """What the answers look like, merged. Equal ones are looked at once."""
     different = {(seen.response.status, seen.response.kept): seen for seen in answers if seen.response}
     return {"": merged_values(map(answer_of, different.values()))}
+
+
+def by_situation(seen: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """What was seen in each situation, from pairs of both."""
+    found: dict[str, list[str]] = {}
+    for situation, value in seen:
+        found.setdefault(situation, []).append(value)
+    return found
 
 
 def no_answer(operation: str, profile: Profile) -> str:

@@ -72,8 +72,8 @@ class World:
     reach: Reach
     registrations: dict[str, Exchange] = field(default_factory=dict)
     touched: dict[str, PixKey] = field(default_factory=dict)
-    listings: dict[str, Exchange] = field(default_factory=dict)
-    followed: dict[str, Exchange] = field(default_factory=dict)
+    listings: dict[tuple[str, str], Exchange] = field(default_factory=dict)
+    followed: dict[tuple[str, str], Exchange] = field(default_factory=dict)
     twice: Repeated | None = None
     transfers: int = 0
     unseen: bool = False
@@ -143,8 +143,8 @@ class World:
         self.unseen = False
         body = exchange.response.body.decode("utf-8", "replace")
         for key in self.touched:
-            state = "registered" if key in self.registrations else "deleted"
-            self.listings[f"a {state} key is {'listed' if key in body else 'not listed'}"] = exchange
+            state = "a registered key" if key in self.registrations else "a deleted key"
+            self.listings[state, "is listed" if key in body else "is not listed"] = exchange
 
     @_step
     def read_balance(self) -> None:
@@ -167,7 +167,7 @@ class World:
             return
         between = self._balances()
         moved = changes(before, between)
-        self.followed["follows" if moved else "does not follow"] = first
+        self.followed["the balance", "follows an execution" if moved else "does not follow an execution"] = first
         if self.client.door.guard.permit_once_more(code):
             second = self._execute(code, valid=False)
             if second is not None:
