@@ -23,6 +23,9 @@ from tests.traffic.reach import MAY_BE_OPEN, Reach, permits
 from tests.traffic.registrar import Registrar, Registrations
 from tests.traffic.registrations import register_all
 
+CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
+"""What may change the answers of reads: then each read is sent once more."""
+
 
 class Traffic:
     """What one run sends, arranged by operation: each part once, when it is first asked for, and no operation that the
@@ -120,7 +123,8 @@ class Traffic:
 
 def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:
     """The requests that `Traffic` sends at most where no answer is described, and the incomplete registrations."""
-    counts = Counter(dict.fromkeys(READS, 3) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
+    reads = 3 if reach.operations & CHANGE_ACCOUNTS else 2
+    counts = Counter(dict.fromkeys(READS, reads) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
     counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
     return counts + Counter(MAY_BE_OPEN if "fuzz" in profile.allow else ())
 
