@@ -55,19 +55,14 @@ def explanation_lines(explanation: Explanation, run: LastRun) -> Iterator[Line]:
 
 
 def _seen(requirement: Requirement, run: LastRun) -> list[str]:
-    entry = run.entries.get(requirement.id)
-    if entry is None:
+    seen = run.seen.get(requirement.id)
+    if seen is None:
         return [run.line, *[_left_out(run)] * bool(run.page)]
-    told = [] if requirement.untestable else [entry["message"], *_known(entry["known_failure"])]
-    return [run.line, entry["verdict"], *filter(None, told), f"{run.page}#{requirement.id}"]
+    return [run.line, seen.verdict, *(() if requirement.untestable else seen.lines), f"{run.page}#{requirement.id}"]
 
 
 def _style(text: str) -> str:
     return text if text in list(Verdict) else ""
-
-
-def _known(reason: str) -> list[str]:
-    return [f"known failure: {reason}"] if reason else []
 
 
 def _left_out(run: LastRun) -> str:

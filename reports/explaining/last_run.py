@@ -4,15 +4,16 @@ judged anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from reports.comparing.reading import UnreadableError, one_line, read
-from reports.formats.conformance_json import FILE
+from reports.formats.conformance_json import FILE, FORMAT
 from reports.formats.outputs import PAGE
 from reports.moments import in_words
+from reports.observations.behaviour import value_of, values_in_words
 from reports.page.rendering import visible
 from reports.verdicts import Entry
 from reports.writing import RUNS
@@ -22,17 +23,25 @@ _LONGEST = 2000
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What the run saw of one requirement: its verdict, and lines that say why, what was observed, and what drifted."""
+
+    verdict: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class LastRun:
     """What the last run saw. `line` says which run it was, or why there is none to tell of; `page` is its report."""
 
     line: str
     page: str = ""
     selection: str = ""
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    seen: Mapping[str, Seen] = field(default_factory=dict)
 
     def verdict(self, requirement_id: str) -> str:
         """The verdict of a requirement; empty where the run has none."""
-        return str(self.entries.get(requirement_id, {}).get("verdict", ""))
+        return self.seen[requirement_id].verdict if requirement_id in self.seen else ""
 
 
 def last_run(environment: str, folder: Path | None, clean: Callable[[str], str]) -> LastRun:
@@ -42,7 +51,7 @@ def last_run(environment: str, folder: Path | None, clean: Callable[[str], str])
         document = read(place)
     except UnreadableError as error:
         return LastRun(_missing(environment, place, str(error)))
-    return _told(document, place, lambda text: visible(one_line(clean(text))[:_LONGEST]))
+    return _told(document, place, lambda text: _cut(visible(one_line(clean(text)))))
 
 
 def _missing(environment: str, place: Path, why: str) -> str:
@@ -58,10 +67,32 @@ def _told(document: Mapping[str, Any], place: Path, clean: Callable[[str], str])
         f"{whom}, {in_words(document['started'])}: {document['verdict']}",
         str(place / PAGE),
         clean(document["selection"] or ""),
-        {entry["id"]: _cleaned(entry, clean) for entry in document["requirements"]},
+        {
+            entry["id"]: Seen(entry["verdict"], tuple(clean(line) for line in _lines(entry, document)))
+            for entry in document["requirements"]
+        },
     )
 
 
-def _cleaned(entry: Entry, clean: Callable[[str], str]) -> Entry:
-    texts = {name: clean(str(entry.get(name) or "")) for name in ("message", "known_failure")}
-    return {"verdict": entry["verdict"], **texts}
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _lines(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
+    yield from _observed(entry["id"], document) or filter(None, [str(entry.get("message") or "")])
+    if reason := entry.get("known_failure"):
+        yield f"known failure: {reason}"
+    for drift in document.get("drift", ()) if document.get("format") == FORMAT else ():
+        if drift["id"] == entry["id"]:
+            place = " ".join(filter(None, (drift["situation"], drift["place"])))
+            yield f"drift{place and f', {place}'}: was {drift['was']}, is {drift['is']}"
+
+
+def _observed(requirement_id: str, document: Mapping[str, Any]) -> list[str]:
+    """A line for each situation. A file of before version 2.0 has all of them in the message."""
+    observations = document["observations"]
+    if not isinstance(observations, Mapping):
+        return []
+    situations = observations.get(requirement_id, {})
+    values = {situation: values_in_words(map(value_of, found)) for situation, found in situations.items()}
+    return [f"{situation}: {said}" if situation else said for situation, said in values.items()]

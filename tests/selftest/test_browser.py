@@ -218,6 +218,34 @@ class TestFilters:
         assert shown(page, "requirement") == ["deletePixKey.stackTrace"]
 
 
+class TestExplanations:
+    def test_without_a_script(self, opened):
+        """A finding unfolds what usually fixes it, with a keyboard and without JavaScript."""
+        explanation = opened(java_script_enabled=False).locator(f"[id='finding-{MASKED}'] .explained")
+        text = explanation.get_by_text("Mask the tax document where the answer is built")
+        before = text.is_visible()
+        explanation.locator("summary").press("Enter")
+
+        assert (before, text.is_visible()) == (False, True)
+
+    def test_search(self, opened):
+        """What many requirements share is not searched: what is found says itself what was asked for."""
+        page = opened("#?text=serializer")
+        settle(page)
+
+        assert shown(page, "requirement") == shown(page, "finding") == []
+
+    def test_paper(self, opened):
+        """It is printed where it is unfolded, and nothing of it elsewhere."""
+        page = opened(f"#{MASKED}")
+        row = page.locator(f"[id='{MASKED}'] .explained")
+        page.emulate_media(media="print")
+        folded = row.is_visible()
+        row.evaluate("explanation => explanation.open = true")
+
+        assert (folded, row.locator("dl").is_visible()) == (False, True)
+
+
 class TestAnchors:
     @pytest.mark.parametrize(
         "fragment", [f"finding-{MASKED}", MASKED, "cell-executePix-fields", "exchange-1", "verdict"]

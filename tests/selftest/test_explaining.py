@@ -15,9 +15,11 @@ from reports.explaining.explanation import Exercise, Exercised, explanation_of
 from reports.explaining.explanation_text import Line
 from reports.explaining.fixes import fix_for, fixes
 from reports.explaining.last_run import last_run
-from reports.formats.conformance_json import FILE, as_json, document_of
+from reports.formats.conformance_json import FILE, FORMAT, as_json, document_of
+from reports.handover import Observation
 from reports.languages.language import catalogues, language
 from reports.moments import in_words
+from reports.observations.behaviour import Answer, Phrase
 from reports.page.html import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
@@ -373,6 +375,58 @@ def test_what_the_file_says_is_redacted_and_made_visible(profile, tmp_path):
     explained = run(profile, "--explain", MASKED)
 
     assert "    seen for <account>\\x1b[31m\\x0d # #[error] red\\u202e\n" in explained.output
+
+
+def test_what_was_observed_stands_by_situation(profile, tmp_path):
+    """A line for what was sent, with every value that was seen."""
+    told = Run(SANDBOX, "https://staging.example.test")
+    told.results += [RequirementResult("executePix.repeated", Verdict.OBSERVED, "not shown, as the situations are")]
+    seen = [("with a token", Phrase("refused")), ("again", Answer(409)), ("again", Answer(200, "application/json"))]
+    told.observations += [Observation("executePix.repeated", value, situation) for situation, value in seen]
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / FILE).write_text(as_json(document_of(told)))
+    explained = run(profile, "--explain", "executePix.repeated")
+
+    assert "    observed\n    again: 200 application/json or 409\n    with a token: refused\n    /" in explained.output
+
+
+@pytest.mark.parametrize("name", ["format", "observations"])
+def test_a_run_of_an_older_version(name, monkeypatch):
+    """What it observed stands in its messages, and it knows no drift."""
+    told = {"format": "1.0"} if name == "format" else {}
+    assert lines_of(monkeypatch, {**told, "observations": [{"id": MASKED, "value": "as the message says"}]}) == (
+        "it was so",
+    )
+
+
+def test_drift_and_a_known_failure(monkeypatch):
+    """What drifted from the record is said, and why a failure is known; a long text is cut."""
+    drift = {"id": MASKED, "situation": "again", "place": "/data", "was": "string", "is": "null"}
+    others = {
+        "format": FORMAT,
+        "observations": {},
+        "drift": [drift, drift | {"id": DIGIT}, drift | {"situation": "", "place": ""}],
+    }
+
+    assert lines_of(monkeypatch, others, known_failure="fixed in 2.4", message="x" * 3000) == (
+        "x" * 2000 + "…",
+        "known failure: fixed in 2.4",
+        "drift, again /data: was string, is null",
+        "drift: was string, is null",
+    )
+
+
+def lines_of(monkeypatch, document, **entry):
+    """What is said of a requirement of the last run, which wrote this."""
+    told = {"id": MASKED, "verdict": "fail", "message": "it was so"} | entry
+    whole = {
+        "environment": {"name": "staging", "base_url": ""},
+        "started": "2026-11-22T00:00:00Z",
+        "verdict": "",
+        "selection": None,
+    }
+    monkeypatch.setattr("reports.explaining.last_run.read", lambda place: whole | {"requirements": [told]} | document)
+    return last_run("staging", None, str).seen[MASKED].lines
 
 
 # -- terminals and pipes --------------------------------------------------------------------------------------------
