@@ -23,6 +23,7 @@ PERMISSIONS = {
 }
 """Every permission of a profile, as people say it."""
 _MOST_EXCEPTED = 2
+_UNWRITTEN = "a part of the report cannot be written; this is no verdict on the service"
 _NO_VERDICT = {
     RunVerdict.UNREACHABLE: "the target could not be reached; this is no verdict on the service",
     RunVerdict.NOTHING_SELECTED: "no conformance test matches",
@@ -43,11 +44,11 @@ class Headline:
 
 
 def headline(document: Mapping[str, Any]) -> Headline:
-    """The headline of a conformance.json."""
+    """The headline of a conformance.json; `unwritten` in it: the run would be conformant, and has no report."""
     verdict = document["verdict"]
     word = verdict.replace("-", " ").upper() if verdict != RunVerdict.NON_CONFORMANT else "NON-CONFORMANT"
     if verdict in _NO_VERDICT:
-        return Headline(word, "", _NO_VERDICT[verdict])
+        return Headline(word, "", _UNWRITTEN if document.get("unwritten") else _NO_VERDICT[verdict])
     known = known_failures(document)
     if verdict == RunVerdict.CONFORMANT and known:
         word += f" except {counted(known, 'known failure')}"

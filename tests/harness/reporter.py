@@ -17,6 +17,7 @@ from reports.handover import unpacked
 from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.terminal import Once, shorten, summary
+from reports.verdicts import RunVerdict
 from reports.wording import first_few
 from reports.writing import point_latest
 from tests.harness.github_actions import GitHubActions
@@ -95,8 +96,6 @@ class Reporter:
                 point_latest(self.folder)
         except OSError as error:
             failed["latest"] = str(error.strerror)
-        if why := self._github.write_summary(self._document):
-            failed["the summary of the job"] = why
         self._tell_unwritten(session, failed)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -105,6 +104,7 @@ class Reporter:
         does."""
         result = yield
         self._write_sums(session)
+        self._write_summary(session)
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
             terminal.ensure_newline()
@@ -116,6 +116,16 @@ class Reporter:
             self._sums = write_sums(self.folder) if self.folder else ""
         except OSError as error:
             self._tell_unwritten(session, {SUMS: str(error.strerror)})
+
+    def _write_summary(self, session: pytest.Session) -> None:
+        if self.folder and self._document and (why := self._github.write_summary(self._told)):
+            self._tell_unwritten(session, {"the summary of the job": why})
+
+    @property
+    def _told(self) -> Document:
+        """The document as it is told: without its report, a run is not green."""
+        is_lost = self.run.unwritten and self._document["verdict"] == RunVerdict.CONFORMANT
+        return self._document | ({"verdict": RunVerdict.INTERNAL_ERROR, "unwritten": True} if is_lost else {})
 
     def _tell_unwritten(self, session: pytest.Session, failed: dict[str, str]) -> None:
         """One line for the files that failed, with the reason of the first; the run is not green."""
@@ -137,6 +147,6 @@ class Reporter:
             shorten(self._failed)
             terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self._document, self.run, report, self._sums):
+        for line in summary(self._told, self.run, report, self._sums):
             terminalreporter.write_line(line)
-        self._github.annotate(terminalreporter, self._document)
+        self._github.annotate(terminalreporter, self._told)
