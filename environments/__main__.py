@@ -29,7 +29,7 @@ from environments.commands.cleanup import (
     left_by_runs,
     refuse_wrong_use,
 )
-from environments.commands.new_profile import NewProfile, fill_in
+from environments.commands.new_profile import NewProfile, fill_in, path_of_new
 from environments.commands.questions import QUESTIONS
 from environments.door.client import Client
 from environments.door.journal import JournalError
@@ -37,7 +37,7 @@ from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, codes_sent_before, open_client, open_door, outlives, record_of_keys
 from environments.profiles.credentials import refuse_missing_credentials
-from environments.profiles.loading import load, name_of, path_of
+from environments.profiles.loading import load, name_of
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
 from environments.profiles.target import open_target
 from environments.secrets import Secrets
@@ -56,10 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: all is well; 1: keys are left; 4: a bad profile or command line; 6: a run would be incomplete; 7: the target
     cannot be reached."""
     options = _parser().parse_args(arguments)
-    if options.command == "new":
-        return _write_new(path_of(options.environment, _FOLDER), vars(options))
     redactor = Redactor(Secrets(), fields=())
     try:
+        if options.command == "new":
+            return _write_new(path_of_new(options.environment), vars(options))
         profile = load(options.environment, folder=_FOLDER)
         redactor = redactor_of(profile)
         return (

@@ -13,13 +13,22 @@ from typing import Any
 from environments.commands.questions import QUESTIONS, TOKEN_ENV, AnswerError, Data, Question
 from environments.door.tokens import is_guessable, signed_token
 from environments.profiles.explained import SCHEMA_FILE, profile_text
-from environments.profiles.loading import made_of, name_of
+from environments.profiles.loading import made_of, name_of, path_of
 from environments.profiles.profile import ProfileError, shown
 
 _FOLDER = Path(__file__).parents[1]
 _MAY_BE_A_TOKEN = re.compile(r"[\w~+=-]{40,}", re.ASCII)
 _MAY_BE_SIGNED = re.compile(r"[\w-]{10,}\.[\w.-]{10,}", re.ASCII)
+_NAME = re.compile(r"\w[\w .-]*")
 _YES, _NONE = ("y", "yes"), "none"
+
+
+def path_of_new(named: str) -> Path:
+    """Where a new profile goes. Raises ProfileError where that is no name of one: a run takes it for its report, too."""
+    path = path_of(named, _FOLDER)
+    if path.suffix not in (".yaml", ".yml") or not _NAME.fullmatch(path.stem) or named.endswith(os.sep):
+        raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
+    return path
 
 
 class NewProfile:

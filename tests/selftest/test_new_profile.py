@@ -129,6 +129,20 @@ class TestWithoutATerminal:
         assert new(*EVERYTHING, "--force")[0] == 0
         assert path.stat().st_mode & 0o777 == 0o600
 
+    @pytest.mark.parametrize("name", ["../x", "x/", "..", ".", "", "a\nb", "folder/.yaml", "x.txt/y"])
+    def test_what_is_no_name_of_a_profile(self, name, tmp_path, capsys, monkeypatch):
+        """One line; nothing is written anywhere."""
+        (tmp_path / "here").mkdir()
+        monkeypatch.chdir(tmp_path / "here")
+        before = sorted((ROOT / "environments").iterdir())
+        status = main(["new", name, "--base-url=https://bank.example"])
+        told = capsys.readouterr().err.splitlines()
+
+        assert (status, len(told)) == (4, 1)
+        assert told[0].endswith(": expected a name such as staging, or a path that ends in .yaml")
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+        assert sorted((ROOT / "environments").iterdir()) == before
+
     @pytest.mark.parametrize(
         ("options", "lines"),
         [
