@@ -54,6 +54,13 @@ def known_languages() -> list[str]:
     return [ENGLISH, *catalogues()]
 
 
+def known_language(named: str) -> str | None:
+    """The tag of a language as people name it, in any letter case: `pt_br`, `PT`. None where it is not known."""
+    wanted = tag_of(named).lower()
+    found = [tag for tag in known_languages() if wanted in (tag.lower(), tag.lower().partition("-")[0])]
+    return found[0] if len(found) == 1 else None
+
+
 def tag_of(locale: str) -> str:
     """The tag of a locale: `pt-BR` of `pt_BR`."""
     return locale.replace("_", "-")

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from environments.profiles.profile import Profile
-from reports.languages.language import known_languages
+from reports.languages.language import known_language, known_languages
 
 DEFAULT_EXAMPLES = 20
 """Valid registrations, and as many deletions. A fault in one answer of four is then missed once in 300 runs."""
@@ -45,10 +45,10 @@ def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAUL
 def language_of(config: pytest.Config, profile: Profile) -> str:
     """The language of the report that the user or the profile asks for. UsageError for an unknown one."""
     named: str = config.getoption("report_language") or profile.language
-    if named not in known_languages():
-        known = " or ".join(known_languages())
-        raise pytest.UsageError(f"--report-language: expected {known}, got {named!r}")
-    return named
+    if known := known_language(named):
+        return known
+    expected = " or ".join(known_languages())
+    raise pytest.UsageError(f"--report-language: expected {expected}, got {named!r}")
 
 
 def refuse_options(config: pytest.Config) -> None:

@@ -7,7 +7,7 @@ import pytest
 from babel.messages.plurals import get_plural
 
 import environments.profiles.profile
-from reports.languages.language import Language, catalogues, known_languages, language
+from reports.languages.language import Language, catalogues, known_language, known_languages, language
 from reports.languages.refreshing import english_of, missing, refresh, unused
 from reports.languages.sentences import Template
 from reports.languages.translated import catalogue_of
@@ -172,7 +172,16 @@ def test_every_language_is_known_by_its_tag():
         language("fr")
 
 
-@pytest.mark.parametrize("tag", ["fr", "pt_BR", "PT-br"])
+@pytest.mark.parametrize(
+    ("named", "tag"),
+    [(name, "pt-BR") for name in ("pt-BR", "pt-br", "PT-BR", "pt_BR", "pt_br", "PT", "pt")] + [("EN", "en")],
+)
+def test_a_language_is_known_as_people_write_it(named, tag):
+    """In any letter case, as a locale, and without the country."""
+    assert known_language(named) == tag
+
+
+@pytest.mark.parametrize("tag", ["fr", "pt-PT", "p"])
 def test_an_unknown_language_is_refused(tag, tmp_path):
     """One line that names the known ones, and exit status 4, before anything is sent."""
     result = run(write_profile(tmp_path, "embedded", auth=None), f"--report-language={tag}")
