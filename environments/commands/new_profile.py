@@ -24,7 +24,7 @@ _YES, _NONE = ("y", "yes"), "none"
 
 
 def path_of_new(named: str) -> Path:
-    """Where a new profile goes. Raises ProfileError where that is no name of one: a run takes it for its report, too."""
+    """Where a new profile goes. Raises ProfileError where that is no name of one: its reports have it, too."""
     path = path_of(named, _FOLDER)
     if path.suffix not in (".yaml", ".yml") or not _NAME.fullmatch(path.stem) or named.endswith(os.sep):
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
