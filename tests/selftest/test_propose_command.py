@@ -4,16 +4,23 @@ import json
 import stat
 import subprocess
 import sys
+from dataclasses import replace
+from urllib.parse import unquote
 
 import pytest
 import yaml
 from openapi_spec_validator import validate
 
+from environments.sandbox import Service
 from reports.__main__ import main
+from tests.selftest import test_canary as canary
 from tests.selftest.overlays import JSON, OBSERVED, TEXT, an_answer, an_object, applied, overlay
+from tests.selftest.services.echoing import PERSONAL, encodings
 from tests.selftest.services.forking import ROOT
+from tests.selftest.services.serving import Raw
 from tests.selftest.test_comparison import changed
-from tests.selftest.test_reading import PERSONAL, PLANTED
+from tests.selftest.test_reading import PERSONAL as CPF
+from tests.selftest.test_reading import PLANTED
 
 DEEP = json.loads('{"items": ' * 400 + "{}" + "}" * 400)
 UNKNOWN = "executePix.unknownCode"
@@ -100,7 +107,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_exit_2(name, folder, tmp_
 
 def test_nothing_planted_reaches_the_reader(folder, capsys):
     """No control character, no command of a CI system and nothing personal; a name that holds such is any name."""
-    shape = an_object(**{PLANTED: TEXT, "::error::x": TEXT, PERSONAL: TEXT, "code": TEXT})
+    shape = an_object(**{PLANTED: TEXT, "::error::x": TEXT, CPF: TEXT, "code": TEXT})
     answer = an_answer(404, PLANTED[:200], shape, Allow=PLANTED[:200])
     run = folder(
         {UNKNOWN: {PLANTED[:200]: [answer, {"text": PLANTED}]}, "executePix.date.unit": {"": [{"text": PLANTED}]}}
@@ -113,8 +120,37 @@ def test_nothing_planted_reaches_the_reader(folder, capsys):
     assert [sign for sign in out if (ord(sign) < 32 and sign != "\n") or ord(sign) >= 0x7F] == []
     assert [line for line in out.splitlines() if line.lstrip(" -").startswith(("::", "#"))] == []
     assert "##" not in out
-    assert PERSONAL not in out
+    assert CPF not in out
     validate(applied(yaml.safe_load(out)))
+
+
+class Keyed(Service):
+    """Its answers have members that are named by data: accounts, people, days."""
+
+    def named(self):
+        names = (*canary.VALUES, *encodings(canary.ACCOUNT).values(), "2026-11-22")
+        return {name: {"holder": PERSONAL["name"]} for name in names}
+
+    def finish(self, request, operation, response):
+        """Every answer in JSON holds them, and what was sent."""
+        body = json.loads(response.body)
+        body["data"] |= self.named() | {unquote(request.path.rpartition("/")[2]): 1, "holders": self.named()}
+        return replace(response, body=json.dumps(body).encode())
+
+
+def test_nothing_personal_is_proposed(tmp_path):
+    """No canary is in the overlay or in what the command prints, be it named, echoed or told."""
+    with Raw() as raw:
+        raw.service = Keyed(token=canary.TOKEN)
+        result = canary.canary_run(raw, tmp_path)
+    command = [sys.executable, "-m", "reports", "propose", str(result.folder), f"--output={tmp_path / 'overlay.yaml'}"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    written = (tmp_path / "overlay.yaml").read_text("utf-8")
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert [name for name, form in canary.CANARIES.items() if form in written] == []
+    assert "additionalProperties" in written
+    validate(applied(yaml.safe_load(written)))
 
 
 def test_a_command_line_proposes():
