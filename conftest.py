@@ -40,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parallel = partial(whole_number, option="--parallel", least=1, most=64)
     group.addoption("--parallel", type=parallel, metavar="N", help="requests on the wire at once")
     group.addoption("--no-report", action="store_true", help="print the results, write no files")
+    group.addoption("--accept", action="store_true", help="write what is observed to NAME.observed.yaml")
     group.addoption("--plan", action="store_true", help="print what the run would send, and send nothing")
     group.addoption(
         "--explain", nargs="?", const="", metavar="ID", help="explain a requirement or a group, and send nothing"

@@ -20,10 +20,11 @@ from reports.comparing import overview
 from reports.comparing.comparison import Outcome, compared
 from reports.comparing.comparison_text import Comparison, markdown, text
 from reports.comparing.overview import Row, row_of
-from reports.comparing.reading import UnreadableError, one_line, outcome_read, read
+from reports.comparing.reading import UnreadableError, outcome_read, read
 from reports.formats.outputs import PAGE
 from reports.proposing.proposal import proposal_of
 from reports.redaction import Redactor
+from reports.wording import one_line
 from reports.writing import write
 from spec.interface import personal_fields
 

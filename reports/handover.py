@@ -25,6 +25,7 @@ class NoteKind(IntEnum):
     NOTHING_GRANTED = auto()
     SET_UP = auto()
     KNOWN_FAILURE = auto()
+    RECORD = auto()
     NOTHING_TESTED = auto()
     CUT = auto()
     GENERATED_TRAFFIC = auto()

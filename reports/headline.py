@@ -8,6 +8,7 @@ from typing import Any
 
 from environments.profiles.profile import is_loopback
 from reports.cuts import operations_of
+from reports.observations.drift_text import drifting
 from reports.verdicts import RunVerdict, Verdict, fails
 from reports.wording import by_level, counted, listed
 from spec.requirements import ledger
@@ -124,6 +125,8 @@ def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
         return
     yield from _reason(document, known)
     yield coverage_text(document)
+    if document["drift"] and document["verdict"] != RunVerdict.DRIFTED:
+        yield drifting(document)
     if document["granted_nothing"] and document["granted"]:
         yield f"nothing was granted by {listed(document['granted_nothing'])}"
     if document["cut"]:
@@ -143,6 +146,9 @@ def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:
         yield f"no documented requirement fails, but {said}"
     elif failing:
         yield said
+    elif verdict == RunVerdict.DRIFTED:
+        missing = [document["incomplete"]] if document["incomplete"] else []
+        yield "; ".join((f"nothing failed{apart}, but {drifting(document)}", *missing))
     elif verdict == RunVerdict.INCOMPLETE:
         yield f"nothing failed{apart}, but {document['incomplete']}"
 

@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from environments.profiles.profile import Profile, today
+from environments.profiles.profile import FAIL, Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
 from reports.observations.behaviour import Behaviour, behaviour, in_words
+from reports.observations.drift import Drift
+from reports.observations.record import Record
 from reports.provenance import suite
 from reports.redaction.second_pass import redact_again
 from reports.verdicts import (
@@ -32,7 +34,7 @@ from spec.requirements import Requirement, ledger
 
 _OUR_OWN = {
     *("profile", "base_url", "selection", "suite", "ci_job", "elapsed_s", "selected", "unwritten"),
-    *("generated", "grants", "cuts", "observations"),
+    *("generated", "grants", "cuts", "observations", "record", "drift", "accepted"),
 }
 """What is said of a run without a text of the service, or redacts itself."""
 
@@ -50,6 +52,9 @@ class Run:
     suite: Mapping[str, str | None] = field(default_factory=suite)
     ci_job: str | None = None
     comparison: dict[str, Any] | None = None
+    record: Record | None = None
+    drift: list[Drift] = field(default_factory=list)
+    accepted: str = ""
     results: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     exchanges: dict[int, Evidence] = field(default_factory=dict)
@@ -90,6 +95,7 @@ class Run:
             errors=len(self.errors),
             ungranted=self.grants.lacking(self.operations),
             min_coverage=self.profile.min_coverage,
+            drifted=bool(self.drift) and self.profile.drift == FAIL,
         )
 
     def notes(self) -> tuple[Note, ...]:

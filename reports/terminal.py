@@ -9,6 +9,7 @@ from typing import Any
 
 from reports.handover import NoteKind
 from reports.headline import count_lines, headline, remedy, run_line
+from reports.observations.drift_text import drift_in_words, drift_lines
 from reports.run import Run
 from reports.verdicts import Incomplete, RequirementResult, Verdict
 from reports.wording import counted, first_few, grouped
@@ -31,10 +32,13 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
         yield document["comparison"]["line"]
     for finding in document["findings"]:
         yield from _failure(finding) if finding["verdict"] == Verdict.FAIL else _warning(finding)
+    yield from _drift(document)
     yield from _untested(run)
     yield from _not_cleaned_up(document)
     yield from (f"note: {note.text}" for note in notes if note not in urgent)
     yield from (f"  {line}" for line in count_lines(document))
+    if run.accepted:
+        yield run.accepted
     if report:
         yield f"report: {report}"
     if sums:
@@ -61,6 +65,12 @@ def _failure(finding: dict[str, Any]) -> Iterator[str]:
 def _warning(finding: dict[str, Any]) -> Iterator[str]:
     others = first_few(finding["requirements"][1:])
     yield f"WARN {finding['cause']}{f' ({others})' if others else ''}: {finding['message']}"
+
+
+def _drift(document: dict[str, Any]) -> Iterator[str]:
+    if document["drift"]:
+        yield drift_in_words(document)
+        yield from (f"     {line}" for line in drift_lines(document))
 
 
 def _untested(run: Run) -> Iterator[str]:

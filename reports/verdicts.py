@@ -49,6 +49,7 @@ class RunVerdict(StrEnum):
     CONFORMANT = "conformant", 0
     NON_CONFORMANT = "non-conformant", 1
     NOT_ROBUST = "not-robust", 1
+    DRIFTED = "drifted", 1
     INTERRUPTED = "interrupted", 2
     INTERNAL_ERROR = "internal-error", 3
     NOTHING_SELECTED = "nothing-selected", 5
@@ -56,7 +57,7 @@ class RunVerdict(StrEnum):
     UNREACHABLE = "unreachable", 7
 
 
-ON_THE_SERVICE = (RunVerdict.CONFORMANT, RunVerdict.NON_CONFORMANT, RunVerdict.NOT_ROBUST)
+ON_THE_SERVICE = (RunVerdict.CONFORMANT, RunVerdict.NON_CONFORMANT, RunVerdict.NOT_ROBUST, RunVerdict.DRIFTED)
 """Verdicts of runs that came to their end. The others say nothing of the service."""
 
 
@@ -93,7 +94,7 @@ class Incomplete(Enum):
 
 @dataclass(frozen=True)
 class RunResult:
-    """The verdict of a run. Where it is incomplete: the reason, and the same in words."""
+    """The verdict of a run. Where something is missing and nothing failed: the reason, and the same in words."""
 
     verdict: RunVerdict
     why: str = ""
@@ -157,9 +158,11 @@ def run_result(
     errors: int = 0,
     ungranted: str = "",
     min_coverage: float | None = None,
+    drifted: bool = False,
 ) -> RunResult:
     """The verdict of a run over its requirements. `ungranted` says which operations granted nothing, where the verdict
-    then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested."""
+    then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested;
+    `drifted`: what was observed drifts, and the profile has that fail."""
     failed = {requirement.level for requirement, result in results if result.fails}
     untested = "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
     missing = {
@@ -175,11 +178,12 @@ def run_result(
         RunVerdict.UNREACHABLE: unreachable,
         RunVerdict.NON_CONFORMANT: failed - {"robustness"},
         RunVerdict.NOT_ROBUST: failed,
+        RunVerdict.DRIFTED: drifted,
         RunVerdict.NOTHING_SELECTED: not results,
         RunVerdict.INCOMPLETE: reason,
     }
     verdict = next((verdict for verdict, applies in reasons.items() if applies), RunVerdict.CONFORMANT)
-    if reason is None or verdict != RunVerdict.INCOMPLETE:
+    if reason is None or verdict not in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE):
         return RunResult(verdict)
     return RunResult(verdict, missing[reason], reason)
 

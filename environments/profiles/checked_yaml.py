@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import jsonschema_rs
 import yaml
 
-from environments.profiles.profile import ProfileError, shown
+from environments.profiles.profile import RECORD, ProfileError, shown
 from spec.requirements import read_yaml
 
 SCHEMA: dict[str, Any] = read_yaml(Path(__file__).with_name("profile.yaml"))
@@ -86,9 +86,20 @@ class _Loader(yaml.SafeLoader):
         return value
 
 
+class _WithoutAliases(_Loader):
+    """The part in which everything is written where it stands."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """A node that is no alias."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="an alias; write it out", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+
 def read(path: Path, folder: Path) -> Any:
     """What stands in the profile at ``path``, in whatever shape; ``folder`` holds the others."""
-    data = _parsed(_text(path, folder), shown(path))
+    data = parsed(_text(path, folder), shown(path))
     if data is None:
         raise ProfileError(f"{shown(path)}: empty; expected {SCHEMA['x-expected']}")
     return data
@@ -107,7 +118,8 @@ def _text(path: Path, folder: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
-        names = sorted({p.stem for p in (*folder.glob("*.yaml"), *folder.glob("*.yml"))})
+        files = [file for ending in ("yaml", "yml") for file in folder.glob(f"*.{ending}")]
+        names = sorted({file.stem for file in files if not file.name.endswith(RECORD)})
         there = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
         raise ProfileError(f"{shown(path)}: no such file; {there}") from None
     except OSError as error:
@@ -116,9 +128,11 @@ def _text(path: Path, folder: Path) -> str:
         raise ProfileError(f"{shown(path)}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
 
 
-def _parsed(text: str, name: str) -> Any:
+def parsed(text: str, name: str, *, aliases: bool = True) -> Any:
+    """What the text of a file of that name holds. Without aliases, nothing in it is larger than it is written. Raises
+    ProfileError."""
     try:
-        return yaml.load(text, _Loader)
+        return yaml.load(text, _Loader if aliases else _WithoutAliases)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1

@@ -21,6 +21,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from environments.profiles.checked_yaml import SCHEMA, problems_of_shape, read
 from environments.profiles.profile import (
     EMBEDDED,
+    RECORD,
     Auth,
     Profile,
     ProfileError,
@@ -146,11 +147,16 @@ def _refusal(name: str, lines: list[str]) -> ProfileError:
 
 
 def path_of(environment: str, folder: Path) -> Path:
-    """``folder/<name>.yaml`` (or .yml), or the path itself where it is one."""
+    """``folder/<name>.yaml`` (or .yml), or the path itself where it is one. Raises ``ProfileError`` for a record."""
     if re.search(r"[/\\]|\.ya?ml$", environment):
-        return Path(environment)
-    long, short = (folder / f"{environment}.{ending}" for ending in ("yaml", "yml"))
-    return short if os.path.exists(short) and not os.path.exists(long) else long
+        path = Path(environment)
+    else:
+        long, short = (folder / f"{environment}.{ending}" for ending in ("yaml", "yml"))
+        path = short if os.path.exists(short) and not os.path.exists(long) else long
+    if path.name.endswith(RECORD):
+        profile = shown(path.with_name(f"{path.name.removesuffix(RECORD)}.yaml"))
+        raise ProfileError(f"{shown(path)}: the record of what was observed, and no profile; name {profile}")
+    return path
 
 
 def name_of(path: Path, folder: Path) -> str:

@@ -17,6 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 EMBEDDED = "embedded"
+FAIL = "fail"
+"""What `drift` says where a run fails by it."""
+RECORD = ".observed.yaml"
+"""How the file of a record ends: what was observed of an environment and accepted. It is no profile."""
 _SEGMENT = r"/(?!\.\.?(/|$))[A-Za-z0-9._~!$&'()*+,;=:-]+"
 _ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?({_SEGMENT})*/?")
 
@@ -201,8 +205,14 @@ class Profile:
     limits: Limits = field(default_factory=Limits)
     fail_on: frozenset[str] = frozenset({"documented", "robustness"})
     min_coverage: float | None = None
+    drift: str = "warn"
     language: str = "en"
     known_failures: tuple[KnownFailure, ...] = ()
+
+    @property
+    def record(self) -> Path:
+        """The record of what was observed, beside the profile."""
+        return self.path.with_name(f"{self.path.stem}{RECORD}")
 
     @property
     def bodies(self) -> list[Any]:

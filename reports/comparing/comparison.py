@@ -6,7 +6,7 @@ Nothing is judged anew: a requirement changed where the two runs gave it verdict
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -14,16 +14,15 @@ from typing import Any
 
 from environments.profiles.profile import EMBEDDED
 from reports.latency import nearest_rank
-from reports.moments import read_moment, written
-from reports.observations.behaviour import Behaviour, behaviour_of, cleaned, in_words
+from reports.moments import day_or_time, read_moment, written
+from reports.observations.behaviour import Behaviour, behaviour_of, redacted_behaviour
+from reports.observations.drift import drifts
 from reports.verdicts import TESTED, Entry, Verdict
-from reports.wording import counted, listed
+from reports.wording import counted, listed, one_line
 from spec.interface import operations
 
 FAIL_ON = ("documented", "robustness")
 """The levels that failed a run whose conformance.json, of an older version, does not name them."""
-SHOWN = 400
-"""Characters of an observation that are shown."""
 
 
 class Standing(Enum):
@@ -129,7 +128,7 @@ def compared(was: Outcome, now: Outcome) -> dict[str, Any]:
         "comparable": not differs,
         "differs": differs,
         **changes,
-        "observations": list(_observed_differently(was, now)),
+        "observations": [one.data() for one in drifts(was.behaviour, now.behaviour)],
         "latency": _side_by_side(was.latency, now.latency),
         "worse": _is_worse(changes, now),
     }
@@ -176,19 +175,9 @@ def _is_worse(changes: Mapping[str, list[str]], now: Outcome) -> bool:
 
 def _behaviour(observations: Any, clean: Callable[[str], str]) -> Behaviour:
     """What the run observed. A file of before version 2.0 tells it in words alone, which are not compared."""
-    return cleaned(behaviour_of(observations), clean) if isinstance(observations, Mapping) else {}
-
-
-def _observed_differently(was: Outcome, now: Outcome) -> Iterator[dict[str, Any]]:
-    """What both runs observed: where one did not, that requirement is in another list."""
-    for requirement_id, before in was.behaviour.items():
-        after = now.behaviour.get(requirement_id, before)
-        if before != after:
-            yield {"id": requirement_id, "was": _shown(in_words(before)), "is": _shown(in_words(after))}
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    if not isinstance(observations, Mapping):
+        return {}
+    return redacted_behaviour(behaviour_of(observations), lambda text: one_line(clean(text)))
 
 
 def _latency(document: Mapping[str, Any]) -> dict[str, float]:
@@ -206,16 +195,10 @@ def _side_by_side(was: Mapping[str, float], now: Mapping[str, float]) -> dict[st
 
 def _since(was: Outcome, now: Outcome, differs: list[str]) -> str:
     """`since 20 Nov`, or which run it is that is compared with, and what makes the two no like for like."""
-    when = _day(was.started, now.started)
+    when = day_or_time(was.started, now.started)
     if not differs:
         return f"since {when}"
     return f"compared with {was.environment}, {when} (other {listed(differs)})"
-
-
-def _day(was: datetime, now: datetime) -> str:
-    if was.date() == now.date():
-        return f"{was:%H:%M} UTC"
-    return f"{was.day} {was:%b}" + ("" if was.year == now.year else f" {was.year}")
 
 
 def changes_in_words(comparison: Mapping[str, Any]) -> list[str]:
@@ -225,6 +208,6 @@ def changes_in_words(comparison: Mapping[str, Any]) -> list[str]:
 
 def _said(found: Mapping[str, Any]) -> str:
     parts = changes_in_words(found)
-    observed = len(found["observations"])
+    observed = len({seen["id"] for seen in found["observations"]})
     differ = [f"{counted(observed, 'observation')} differ{'s' * (observed == 1)}"] if observed else []
     return ", ".join((parts or (["no verdict changed"] if differ else ["no change"])) + differ)

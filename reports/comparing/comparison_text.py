@@ -12,6 +12,7 @@ from typing import Any
 
 from reports.comparing.comparison import WORDS
 from reports.moments import in_words
+from reports.observations.drift import where
 from spec.requirements import ledger
 
 Comparison = Mapping[str, Any]
@@ -37,7 +38,8 @@ def markdown(comparison: Comparison) -> Iterator[str]:
     yield f"**{escaped(comparison['line'])}**"
     for name, words in WORDS.items():
         yield from _items(words, [f"`{id}`{escaped(_statement(id))}" for id in comparison[name]])
-    yield from _items("observed differently", [f"`{seen['id']}`" for seen in comparison["observations"]])
+    differing = dict.fromkeys(seen["id"] for seen in comparison["observations"])
+    yield from _items("observed differently", [f"`{id}`" for id in differing])
     times = comparison["latency"].items()
     rows = (f"| `{name}` | {_ms(both['was_ms'])} | {_ms(both['is_ms'])} |" for name, both in times)
     yield from ("", "| median latency in ms | was | is |", "|---|--:|--:|", *rows)
@@ -56,7 +58,7 @@ def _run(identity: Mapping[str, str]) -> str:
 
 def _observed(comparison: Comparison) -> Iterator[str]:
     for seen in comparison["observations"]:
-        yield from (seen["id"], f"  was: {seen['was']}", f"  is:  {seen['is']}")
+        yield from (where(seen), f"  was: {seen['was']}", f"  is:  {seen['is']}")
 
 
 def _block(heading: str, lines: Iterable[str]) -> Iterator[str]:

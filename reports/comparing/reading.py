@@ -19,6 +19,7 @@ import jsonschema_rs
 from reports.comparing.comparison import Outcome, outcome_of
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.moments import read_moment
+from reports.wording import one_line
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
@@ -44,11 +45,6 @@ def read(path: Path, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
 def outcome_read(document: dict[str, Any], redact: Callable[[str], str]) -> Outcome:
     """The outcome of a run that was read; what may be shown of it is redacted, and ends no line."""
     return outcome_of(document, lambda text: one_line(redact(text)))
-
-
-def one_line(text: str) -> str:
-    """A text that ends no line, and in which no CI system finds a command of its own: they begin with ## in a line."""
-    return " ".join(text.replace("##", "# #").split())
 
 
 def _content(path: Path, most_bytes: int) -> bytes:

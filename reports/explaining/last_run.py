@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reports.comparing.reading import UnreadableError, one_line, read
+from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.formats.outputs import PAGE
 from reports.moments import in_words
 from reports.observations.behaviour import value_of, values_in_words
 from reports.page.rendering import visible
 from reports.verdicts import Entry
+from reports.wording import one_line
 from reports.writing import RUNS
 
 _LONGEST = 2000

@@ -11,6 +11,7 @@ COLOURS = {
     RunVerdict.CONFORMANT: GREEN,
     RunVerdict.NON_CONFORMANT: RED,
     RunVerdict.NOT_ROBUST: RED,
+    RunVerdict.DRIFTED: RED,
 }
 """Of a verdict on the service; every other run is grey. White is readable on each (WCAG AA)."""
 _OF_A_LETTER, _PADDING = 7, 10

@@ -50,6 +50,7 @@ def _set_up(run: Run) -> Document:
             "embedded": profile.base_url == EMBEDDED,
             "allow": sorted(profile.allow),
             "fail_on": sorted(profile.fail_on),
+            "drift": profile.drift,
         },
         "started": written(run.started),
         "duration_s": round((finished - run.started).total_seconds(), 2),
@@ -98,6 +99,8 @@ def _found(run: Run) -> Document:
         "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements, inputs)],
         "requirements": requirements,
         "observations": data_of_behaviour(run.behaviour),
+        "drift": [one.data() for one in run.drift],
+        "record": run.record.data() if run.record else None,
     }
 
 

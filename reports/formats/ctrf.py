@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from reports.formats.conformance_json import Document
 from reports.formats.entries import explanation, figures, observations_of, properties, provenance, reproduced_by
 from reports.moments import read_moment
+from reports.observations.drift_text import fails_by_drift
 from reports.provenance import VERSION
 from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 
@@ -64,10 +65,11 @@ def _environment(document: Document) -> Document:
 
 
 def _of_the_run(document: Document) -> Document:
-    """The run: failed where its verdict is none on the service, and where no requirement says why it is not green."""
+    """The run: failed where its verdict is none on the service, where no requirement says why it is not green, and
+    where drift fails it."""
     return {
         "name": "run",
-        "status": "failed" if is_told_by_none(document) else "passed",
+        "status": "failed" if is_told_by_none(document) or fails_by_drift(document) else "passed",
         "duration": round(document["duration_s"] * 1000),
         "suite": [TOOL],
         "rawStatus": document["verdict"],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from reports.formats.conformance_json import Document
 from reports.observations.behaviour import behaviour_of, in_words
+from reports.observations.drift_text import drift_in_words
 from reports.verdicts import Entry
 from reports.wording import counted, first_few
 
@@ -57,6 +58,7 @@ def figures(document: Document) -> Iterator[str]:
     """The run in a few lines, below its headline: what it sent, and what it said of itself."""
     traffic = document["traffic"]
     yield f"{counted(traffic['requests'], 'request')}, {counted(traffic['executions'], 'execution')}"
+    yield from filter(None, (drift_in_words(document),))
     yield from document["notes"]
     yield from (f"not cleaned up: {left}" for left in document["left_behind"])
 

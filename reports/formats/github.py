@@ -6,10 +6,12 @@ no text of the service, its address, the profile or the command line.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from reports.formats.conformance_json import Document
 from reports.headline import coverage_text, known_failures, permitted
+from reports.observations.drift_text import drift_in_words
 from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 from reports.wording import counted, listed
 from spec.requirements import ledger
@@ -34,6 +36,7 @@ def _summary(document: Document) -> Iterator[str]:
     yield from _table("Failing", [one for one in document["findings"] if fails(one)])
     yield from _table("Known failures", [one for one in document["findings"] if "known_failure" in one])
     yield from _table("Warnings", [one for one in document["findings"] if one["verdict"] == Verdict.WARN])
+    yield from _drift(document)
     yield from _changes(document)
     yield f"Suite {document['suite']['version']}, seed {document['provenance']['seed']}. The report has the evidence."
 
@@ -75,6 +78,18 @@ def _table(title: str, findings: list[Entry]) -> Iterator[str]:
         yield f"| `{finding['cause']}`{_also(finding)} | {finding['level']} | {statement} |"
     if len(findings) > _MOST_SHOWN:
         yield f"| {len(findings) - _MOST_SHOWN} more | | |"
+    yield ""
+
+
+def _drift(document: Document) -> Iterator[str]:
+    """Which requirements drift, and in how many places."""
+    if not document["drift"]:
+        return
+    tally = Counter(one["id"] for one in document["drift"])
+    yield f"### {drift_in_words(document).capitalize()}"
+    yield ""
+    yield from (f"- `{id}`: {counted(count, 'place')}" for id, count in tally.most_common(_MOST_SHOWN))
+    yield from [f"- {len(tally) - _MOST_SHOWN} more"] if len(tally) > _MOST_SHOWN else []
     yield ""
 
 

@@ -14,8 +14,9 @@ from junitparser.junitparser import FinalResult, SystemOut
 
 from reports.formats.conformance_json import Document
 from reports.formats.entries import explanation, figures, observations_of, properties, provenance, reproduced_by
+from reports.observations.drift_text import drift_lines, fails_by_drift
 from reports.redaction.masks import printable
-from reports.verdicts import Entry, Verdict, fails, is_told_by_none
+from reports.verdicts import Entry, RunVerdict, Verdict, fails, is_told_by_none
 
 
 def junit(document: Document) -> str:
@@ -37,12 +38,14 @@ def junit(document: Document) -> str:
 
 
 def _run_case(document: Document) -> TestCase:
-    """The run: an error where its verdict is none on the service, and where no other case says why it is not green. Its
-    time is what no test took."""
+    """The run: a failure where drift fails it; an error where its verdict is none on the service, and where no other
+    case says why it is not green. Its time is what no test took."""
     spent = sum(entry["elapsed_s"] for entry in document["requirements"])
     case = _case("run", "pix-conformance", max(document["duration_s"] - spent, 0), provenance(document))
-    said = "\n".join((document["headline"], *figures(document)))
-    if is_told_by_none(document):
+    said = "\n".join((document["headline"], *figures(document), *drift_lines(document)))
+    if fails_by_drift(document):
+        _conclude(case, Failure(printable(document["headline"]), RunVerdict.DRIFTED), said)
+    elif is_told_by_none(document):
         _conclude(case, Error(printable(document["headline"]), document["verdict"]), said)
     else:
         _say(case, said)

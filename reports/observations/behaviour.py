@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from spec.requirements import ledger
+from spec.shapes import Shape, merged, text_of
 
-Shape = Mapping[str, Any]
-"""A JSON Schema of names and types."""
 Data = dict[str, Any]
 """Plain data, as it is in conformance.json and in a record."""
 
@@ -34,9 +34,20 @@ class Answer:
         given = {name: part for name, part in parts.items() if part}
         return {"status": self.status, **given} | ({} if self.shape is None else {"shape": self.shape})
 
+    @property
+    def head(self) -> Answer:
+        """The answer without its shape."""
+        return replace(self, shape=None)
+
+    @property
+    def identity(self) -> str:
+        """What tells it from other values: all of it but how its shape looks."""
+        shape = {} if self.shape is None else {"shape": True}
+        return json.dumps(self.head.data() | shape)
+
     def __str__(self) -> str:
         headers = "; ".join(f"{name}: {value}" for name, value in sorted(self.headers.items()))
-        shape = "" if self.shape is None else text_of_shape(self.shape)
+        shape = "" if self.shape is None else text_of(self.shape)
         return " ".join(filter(None, (str(self.status), self.media_type, headers and f"[{headers}]", shape)))
 
 
@@ -49,6 +60,16 @@ class Phrase:
     def data(self) -> Data:
         """The phrase as plain data."""
         return {"text": self.text}
+
+    @property
+    def head(self) -> Phrase:
+        """All of it."""
+        return self
+
+    @property
+    def identity(self) -> str:
+        """What tells it from other values."""
+        return json.dumps(self.data())
 
     def __str__(self) -> str:
         return self.text
@@ -99,9 +120,9 @@ def behaviour(seen: Iterable[tuple[str, str, Value]]) -> Behaviour:
 
 
 def merged_values(values: Iterable[Value]) -> tuple[Value, ...]:
-    """The different values, sorted. Answers that differ in their shape alone are one, which has the merged shape."""
-    ordered = sorted(values, key=_identity)
-    return tuple(_one_value(list(same)) for _, same in groupby(ordered, key=_identity))
+    """The different values, sorted. Answers that differ in how their shapes look are one, with the merged shape."""
+    ordered = sorted(values, key=attrgetter("identity"))
+    return tuple(_one_value(list(same)) for _, same in groupby(ordered, key=attrgetter("identity")))
 
 
 def in_words(situations: Situations) -> str:
@@ -117,7 +138,7 @@ def values_in_words(values: Iterable[Value]) -> str:
     return " or ".join(map(str, values))
 
 
-def cleaned(behaviour: Behaviour, clean: Callable[[str], str]) -> Behaviour:
+def redacted_behaviour(behaviour: Behaviour, clean: Callable[[str], str]) -> Behaviour:
     """A behaviour that was read, with every text of it cleaned."""
     return {
         requirement_id: {
@@ -132,48 +153,31 @@ def redacted_value(value: Value, redact: Callable[[str], str]) -> Value:
     """The value with its texts redacted, and without names of members that are data."""
     if isinstance(value, Phrase):
         return Phrase(redact(value.text))
-    headers = {name: redact(said) for name, said in value.headers.items()}
+    headers = {redact(name): redact(said) for name, said in value.headers.items()}
     shape = None if value.shape is None else redacted_shape(value.shape, redact)
     return replace(value, media_type=redact(value.media_type), headers=headers, shape=shape)
 
 
 def redacted_shape(shape: Shape, redact: Callable[[str], str]) -> Shape:
     """The shape, in which a name that the redaction knows to be data is any name."""
+    whole = dict(shape)
+    for word in {"items", "additionalProperties"} & whole.keys():
+        whole[word] = redacted_shape(whole[word], redact)
+    if "anyOf" in whole:
+        whole["anyOf"] = [redacted_shape(one, redact) for one in whole["anyOf"]]
     members = {name: redacted_shape(member, redact) for name, member in shape.get("properties", {}).items()}
-    data = {name for name in members if redact(name) != name}
-    below = {name: redacted_shape(shape[name], redact) for name in _BELOW if isinstance(shape.get(name), Mapping)}
-    plain = {**shape, **below}
-    if "anyOf" in shape:
-        plain["anyOf"] = [redacted_shape(one, redact) for one in shape["anyOf"]]
-    if not members:
-        return plain
-    any_name = [plain["additionalProperties"]] if isinstance(plain.get("additionalProperties"), Mapping) else []
-    if data:
-        plain["additionalProperties"] = merged_shape([*any_name, *(members[name] for name in sorted(data))])
-        plain["required"] = [name for name in shape.get("required", ()) if name not in data]
-    return {**plain, "properties": {name: members[name] for name in members if name not in data}}
-
-
-_BELOW = ("items", "additionalProperties")
-
-
-def _identity(value: Value) -> str:
-    """What tells a value from others: all of it but the shape."""
-    return json.dumps({name: part for name, part in value.data().items() if name != "shape"})
+    others = [members.pop(name) for name in list(members) if redact(name) != name]
+    if members or others:
+        whole["properties"] = members
+    if not others:
+        return whole
+    others += [whole["additionalProperties"]] if "additionalProperties" in whole else []
+    required = [name for name in shape.get("required", ()) if name in members]
+    return merged([{**whole, "required": required, "additionalProperties": merged(others)}])
 
 
 def _one_value(same: list[Value]) -> Value:
     first, shapes = same[0], [one.shape for one in same if isinstance(one, Answer) and one.shape is not None]
     if not isinstance(first, Answer):
         return first
-    return Answer(first.status, first.media_type, first.headers, merged_shape(shapes) if shapes else None)
-
-
-def merged_shape(shapes: list[Shape]) -> Shape:
-    """One shape for several answers."""
-    return min(shapes, key=lambda shape: json.dumps(shape, sort_keys=True))
-
-
-def text_of_shape(shape: Shape) -> str:
-    """A shape in a few words."""
-    return json.dumps(shape, sort_keys=True)
+    return Answer(first.status, first.media_type, first.headers, merged(shapes) if shapes else None)

@@ -16,6 +16,7 @@ from reports.explaining.explanation import Exercised, Explanation, explanation_o
 from reports.formats.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, remedy, run_line
+from reports.observations.drift_text import drift_in_words
 from reports.page.areas import GENERAL, matrix
 from reports.page.excerpt import excerpt
 from reports.page.exchange_list import exchange_list
@@ -72,6 +73,7 @@ def _first_screen(run: Run, document: Document) -> dict[str, Any]:
         "tiles": {"Conformance": tile(document, "documented"), "Robustness": tile(document, "robustness")},
         "left_out": left_out(document),
         "comparison": document["comparison"],
+        "drift": drift_in_words(document),
         "proof": document["suite"]["proof"],
         "changes": WORDS,
         "digests": {name: document["provenance"][f"{name.lower()}_sha256"] for name in DIGESTED},

@@ -39,6 +39,7 @@ def _filters(speaker: Speaker) -> Mapping[str, Callable[..., object]]:
         "words": speaker.words,
         "named": speaker.named,
         "observed": speaker.observed,
+        "behaviour": speaker.behaviour,
         "command": speaker.command,
         "log_in_words": speaker.tests,
         "moment": speaker.language.moment,
@@ -74,6 +75,11 @@ class Speaker:
             return Markup('<span translate="no">{}</span>').format(str(value))
         of_the_service = requirement_id in OF_THE_SERVICE and value.text != NO_MEMBERS
         return value.text if of_the_service else self.said(value.text)
+
+    def behaviour(self, text: str) -> str:
+        """What was observed, in words: names and types of the service are in no language."""
+        found = self.language.sentence(text)
+        return Markup('<span translate="no">{}</span>').format(text) if found is None else found
 
     def command(self, lines: str) -> str:
         """Lines of a shell: what they say before they do it is said, all else stays."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import yaml
 
-from reports.comparing.reading import UnreadableError, one_line
-from reports.observations.behaviour import behaviour_of, cleaned
+from reports.comparing.reading import UnreadableError
+from reports.observations.behaviour import behaviour_of, redacted_behaviour
 from reports.proposing.origin import Origin
 from reports.proposing.overlay import overlay_of
+from reports.wording import one_line
 
 _LETTER = re.compile(r"[^\W\d]")
 _NEVER = 2**31 - 1
@@ -26,7 +27,7 @@ def proposal_of(document: Mapping[str, Any], redact: Callable[[str], str]) -> st
     if not isinstance(document["observations"], Mapping):
         raise UnreadableError("observations in words alone (a format before 2.0); propose from a newer run")
     origin = Origin(clean(document["environment"]["name"]), document["started"][:10])
-    overlay = overlay_of(cleaned(behaviour_of(document["observations"]), clean), origin)
+    overlay = overlay_of(redacted_behaviour(behaviour_of(document["observations"]), clean), origin)
     if not overlay["actions"]:
         raise UnreadableError("nothing to propose: the run observed nothing that the interface document does not show")
     return as_yaml(overlay)

@@ -9,8 +9,9 @@ import pytest
 
 from reports.comparing.comparison import compared, outcome_of
 from reports.comparing.earlier_runs import BASES, last_comparable, runs_beside
-from reports.comparing.reading import UnreadableError, one_line, outcome_read, read
+from reports.comparing.reading import UnreadableError, outcome_read, read
 from reports.formats.conformance_json import Document
+from reports.wording import one_line
 
 
 def named_run(config: pytest.Config) -> Document | None:

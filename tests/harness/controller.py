@@ -22,6 +22,7 @@ from reports.handover import Note, NoteKind, packed, unpacked
 from reports.provenance import ci_job
 from reports.run import Run
 from reports.writing import make_folder, run_folder
+from tests.harness.beside_profile import BesideProfile, record_beside
 from tests.harness.compare_with import Comparing, earlier_runs, named_run
 from tests.harness.door_notes import unknown_to_all
 from tests.harness.interruption import Interruption, hear_signals, stop_parallel_run
@@ -34,7 +35,8 @@ from tests.harness.worker import GIVEN, HANDOVER, LEARNED, given_to_workers
 
 def open_controller(config: pytest.Config, profile: Profile, resend: Container[str]) -> Run:
     """Open the target, the folder of the report and the session of this process. Gives the model of the run."""
-    named = named_run(config)
+    named, accepts = named_run(config), config.getoption("accept")
+    record = record_beside(profile, accepts=accepts)
     target = open_target(profile)
     config.add_cleanup(target.stop)
     interruption = hear_signals(config)
@@ -50,7 +52,9 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     interruption.stop_workers = lambda: _stop_workers(config, share)
     session = open_session(config, profile, target, share, interruption, seed=seed, resend=resend)
     run.ci_job = ci_job(os.environ, session.collector.redactor.text)
-    reporter.compare = Comparing(named, earlier_runs(config, folder), session.collector.redactor.text)
+    redact = session.collector.redactor.text
+    reporter.consult_record = BesideProfile(record, redact, accepts=accepts)
+    reporter.compare = Comparing(named, earlier_runs(config, folder), redact)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
     return run
 

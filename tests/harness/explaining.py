@@ -15,12 +15,12 @@ import pytest
 
 from environments.profiles.profile import Profile
 from environments.secrets import listed_secrets
-from reports.comparing.reading import one_line
 from reports.explaining.explanation import Exercised, explanation_of
 from reports.explaining.explanation_text import HEADING, Line, explanation_lines, list_lines
 from reports.explaining.last_run import LastRun, last_run
 from reports.page.rendering import visible
 from reports.redaction import redactor_of
+from reports.wording import one_line
 from spec.requirements import Requirement, ledger
 from tests.harness.selection import selection
 from tests.harness.watcher import requirement_of

@@ -27,6 +27,17 @@ HELPING = ("help", "markers")
 SHOWING = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
 """With these it runs none: no target is opened, and nothing is written."""
 
+_OBSERVING_NOTHING = {
+    "--plan": "plan",
+    "--explain": "explain",
+    "--list": "list_requirements",
+    "--collect-only": "collectonly",
+    "--setup-plan": "setupplan",
+    "--fixtures": "showfixtures",
+    "--fixtures-per-test": "show_fixtures_per_test",
+    "--cache-show": "cacheshow",
+}
+
 
 def whole_number(text: str, option: str, *, least: int, most: int | None = None) -> int:
     """The number of an option. What it raises is shown in one line; argparse's own error has four."""
@@ -67,6 +78,18 @@ def refuse_options(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
         )
+
+
+def refuse_to_accept(config: pytest.Config, *, only_selftests: bool) -> None:
+    """UsageError for --accept where nothing is sent, so that nothing is observed."""
+    if not config.getoption("accept"):
+        return
+    given = [
+        name for name in (*HELPING, "plan", "list_requirements", "explain", *SHOWING) if is_any_given(config, (name,))
+    ]
+    if given or only_selftests:
+        what = "a run of self-tests alone" if only_selftests else given[0]
+        raise pytest.UsageError(f"--accept: {what} observes nothing of an environment; leave out one of the two")
 
 
 def is_any_given(config: pytest.Config, options: tuple[str, ...]) -> bool:

@@ -32,12 +32,14 @@ _TEXTS = {"longrepr", "sections", "explained", "wasxfail"}
 
 
 class Reporter:
-    """Gathers into `run`; the files go to `folder`, None for none. `compare` gives the comparison with another run."""
+    """Gathers into `run`; the files go to `folder`, None for none. `compare` gives the comparison with another run,
+    `consult_record` compares with the record beside the profile, or writes it."""
 
     def __init__(self, run: Run, folder: Path | None) -> None:
         self.run = run
         self.folder = folder
         self.compare: Callable[[Document], Document | None] = lambda document: None
+        self.consult_record: Callable[[Run], bool] = lambda run: True
         self._failed: list[Any] = []
         self._reports: list[Any] = []
         self._took_s: defaultdict[str, float] = defaultdict(float)
@@ -79,8 +81,9 @@ class Reporter:
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not self.run.errors:
             self.run.errors.append("pytest ended with an internal error: its output says where")
         self.run.close()
+        unwritten = 0 if self.consult_record(self.run) else 3
         if exitstatus in (0, 1, 6, 7):
-            session.exitstatus = self.run.result().verdict.exit_status
+            session.exitstatus = self.run.result().verdict.exit_status or unwritten
         document = document_of(self.run)
         self.run.comparison = self.compare(document)
         self._document = document | {"comparison": self.run.comparison}

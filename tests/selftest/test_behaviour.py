@@ -22,6 +22,7 @@ from reports.observations.behaviour import (
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.requirements import ledger
+from spec.shapes import merged
 from tests.harness.judging import Recording, current, observe
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
@@ -91,10 +92,11 @@ def test_plain_data_is_the_behaviour():
 
 
 def test_answers_that_differ_in_their_shape_alone_are_one():
-    """With or without a body; another header is another answer."""
-    values = [Answer(200), Answer(200, shape={"type": "array"}), Answer(200, headers={"Allow": "GET"})]
+    """With another header, or without a body, it is another answer."""
+    shapes = [{"type": "object", "properties": {"id": {"type": "string"}, name: {"type": "null"}}} for name in "ab"]
+    values = [Answer(200), *(Answer(200, shape=shape) for shape in shapes), Answer(200, headers={"Allow": "GET"})]
 
-    assert merged_values(values) == (values[2], values[1])
+    assert merged_values(values) == (values[3], Answer(200, shape=merged(shapes)), values[0])
 
 
 def test_a_behaviour_in_words():

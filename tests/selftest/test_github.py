@@ -28,7 +28,7 @@ def finding(*requirement_ids, follows=(), **more):
 def document(verdict, *rows, findings=(), **more):
     """As much of a conformance.json as is read here; what is not the suite's own is in the operator's words."""
     return {
-        "environment": {"name": OPERATORS, "base_url": OPERATORS, "allow": ["read"]},
+        "environment": {"name": OPERATORS, "base_url": OPERATORS, "allow": ["read"], "drift": "warn"},
         "provenance": {"seed": 7, "ci_job": OPERATORS},
         "suite": {"version": "0.1.0", "proof": ""},
         "verdict": verdict,
@@ -44,6 +44,9 @@ def document(verdict, *rows, findings=(), **more):
         "requirements": list(rows),
         "findings": list(findings),
         "comparison": None,
+        "drift": [],
+        "record": {"accepted": "2026-11-20", "suite_version": "0.1.0"},
+        "started": "2026-11-22T10:00:00Z",
         **more,
     }
 

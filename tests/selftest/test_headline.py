@@ -28,6 +28,9 @@ def document(verdict="conformant", *rows, allow=("read",), tested=5, testable=11
         "granted": ["listAccounts"],
         "granted_nothing": [],
         "cut": [],
+        "started": "2026-11-22T10:00:00Z",
+        "drift": [],
+        "record": {"accepted": "2026-11-20", "suite_version": "0.1.0"},
         **changes,
     }
 
@@ -35,6 +38,7 @@ def document(verdict="conformant", *rows, allow=("read",), tested=5, testable=11
 KNOWN = row("executePix.digit.type", "documented", "fail", known_failure="fixed in 2.4")
 FAILING = row("executePix.digit.present", "documented", "fail")
 CRASH = row("executePix.serverError", "robustness", "fail")
+DRIFT = [{"id": "executePix.refusal", "situation": "", "place": "", "was": "401", "is": "403"}] * 2
 TESTED = "5 of 117 testable documented requirements tested"
 
 
@@ -53,6 +57,21 @@ TESTED = "5 of 117 testable documented requirements tested"
         (
             document(allow=EVERYTHING, tested=117),
             "CONFORMANT, everything permitted: all 117 testable documented requirements tested",
+        ),
+        (document(drift=DRIFT[:1]), f"CONFORMANT, read only: {TESTED}; 1 place drifts from the record of 20 Nov"),
+        (
+            document("drifted", drift=DRIFT),
+            f"DRIFTED, read only: nothing failed, but 2 places drift from the record of 20 Nov; {TESTED}",
+        ),
+        (
+            document("drifted", KNOWN, drift=DRIFT, incomplete="no operation granted anything"),
+            "DRIFTED, read only: nothing failed except 1 known failure, but 2 places drift from the record of 20 Nov; "
+            f"no operation granted anything; {TESTED}",
+        ),
+        (
+            document("non-conformant", FAILING, drift=DRIFT),
+            f"NON-CONFORMANT, read only: 1 documented requirement fails; {TESTED}; "
+            "2 places drift from the record of 20 Nov",
         ),
         (document("conformant", KNOWN), f"CONFORMANT except 1 known failure, read only: {TESTED}"),
         (

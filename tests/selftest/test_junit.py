@@ -26,10 +26,12 @@ def row(verdict="pass", message="", **more):
 def document(verdict, *rows, notes=()):
     """As much of a conformance.json as is read here."""
     return {
-        "environment": {"name": "staging"},
+        "environment": {"name": "staging", "drift": "warn"},
         "provenance": {"suite_version": "0.1.0", "suite_commit": None, "seed": 7, "service_version": []},
         "traffic": {"requests": 12, "executions": 1},
         "left_behind": [],
+        "drift": [],
+        "record": {"accepted": "2026-11-20", "suite_version": "0.1.0"},
         "findings": [],
         "observations": {},
         "started": "2026-11-21T21:26:38Z",

@@ -1,0 +1,171 @@
+"""The record: `<name>.observed.yaml` beside a profile, what was observed and accepted of that environment.
+
+Written whole, readable and in one order, so that a change is a change of few lines. It is read as untrusted: bounded,
+strict, validated; no message repeats what it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import yaml
+
+from environments.profiles.checked_yaml import parsed
+from environments.profiles.profile import ProfileError, shown
+from reports.observations.behaviour import Behaviour, behaviour_of, data_of_behaviour, redacted_behaviour
+from spec.requirements import ledger
+
+FORMAT = 1
+MOST_BYTES = 1_000_000
+_DEEPEST = 80
+"""Levels of nesting: a shape of ten takes half of it."""
+_SCHEMA = Path(__file__).with_name("record.schema.json")
+_PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
+_WIDTH = 120
+_HEAD = """\
+# What was observed of this environment where the interface document does not show it: statuses, names and types, and
+# no value of an answer. `pytest --environment={environment} --accept` writes it. Each run is compared with it, and says
+# what drifts. Keep it beside the profile.
+"""
+
+
+class RecordError(Exception):
+    """Why a record is not read: one line, without anything that it holds."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was observed of an environment up to the day on which it was accepted. `unknown`: how many more ids
+    it has, of no requirement."""
+
+    environment: str
+    accepted: date
+    suite_version: str
+    behaviour: Behaviour
+    unknown: int = 0
+
+    def accepting(self, seen: Behaviour) -> Behaviour:
+        """The behaviour with what a run saw in place of what it had; what that run did not exercise stays."""
+        both = {id: {**self.behaviour.get(id, {}), **seen.get(id, {})} for id in {*self.behaviour, *seen}}
+        return {id: dict(sorted(both[id].items())) for id in ledger() if id in both}
+
+    def redacted(self, redact: Callable[[str], str]) -> Record:
+        """The record with every text redacted that stands in the file."""
+        version, behaviour = redact(self.suite_version), redacted_behaviour(self.behaviour, redact)
+        return replace(self, suite_version=version, behaviour=behaviour)
+
+    def data(self) -> dict[str, str]:
+        """What identifies it in a conformance.json."""
+        return {"accepted": self.accepted.isoformat(), "suite_version": self.suite_version}
+
+
+def text_of_record(record: Record) -> str:
+    """The text of the file."""
+    data = {
+        "format": FORMAT,
+        "environment": record.environment,
+        "accepted": record.accepted,
+        "suite_version": record.suite_version,
+        "observations": data_of_behaviour(record.behaviour),
+    }
+    text: str = yaml.dump(data, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    return _HEAD.format(environment=record.environment) + text
+
+
+class _Plain(yaml.SafeDumper):
+    """Without anchors: what is there twice is written twice."""
+
+    def check_simple_key(self) -> bool:
+        """An empty text is a key like any other; PyYAML writes `? ''` otherwise."""
+        is_empty = isinstance(self.event, yaml.ScalarEvent) and not self.event.value
+        return is_empty or bool(super().check_simple_key())
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def read_record(path: Path) -> Record | None:
+    """The record at that path, as it is; None where there is none. Raises RecordError."""
+    content = _content(path)
+    if content is None:
+        return None
+    try:
+        data = parsed(content.decode("utf-8-sig"), shown(path), aliases=False)
+    except UnicodeDecodeError as error:
+        raise RecordError(f"{shown(path)}: not UTF-8 at byte {error.start + 1}; {_REMEDY}") from None
+    except ProfileError as error:
+        raise RecordError(f"{error}; {_REMEDY}") from None
+    if why := _problem(data):
+        raise RecordError(f"{shown(path)}: {why}; {_REMEDY}")
+    return _record(data, path)
+
+
+_REMEDY = "restore the file, or delete it and run pytest --accept"
+
+
+def _record(data: Mapping[str, Any], path: Path) -> Record:
+    known = {id: situations for id, situations in data["observations"].items() if id in ledger()}
+    try:
+        accepted, behaviour = date.fromisoformat(data["accepted"]), behaviour_of(known)
+    except (ValueError, TypeError, KeyError, RecursionError):  # no day, or no shape that genson knows
+        raise RecordError(f"{shown(path)}: not what --accept writes; {_REMEDY}") from None
+    unknown = len(data["observations"]) - len(known)
+    return Record(data["environment"], accepted, data["suite_version"], behaviour, unknown)
+
+
+def _content(path: Path) -> bytes | None:
+    """The content of a regular file, of nothing that may block or go on for ever; None where there is no file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RecordError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RecordError(f"{shown(path)}: not a file; {_REMEDY}")
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > MOST_BYTES:
+        raise RecordError(f"{shown(path)}: larger than {MOST_BYTES // 1_000_000} MB; {_REMEDY}")
+    return content
+
+
+def _problem(data: Any) -> str:
+    """What is not as `--accept` writes it; empty where all is."""
+    if not isinstance(data, Mapping):
+        return "not a record of what was observed"
+    if data.get("format") != FORMAT or isinstance(data["format"], bool):
+        return f"format: expected {FORMAT}, which this version of the suite reads"
+    if _is_deeper(data, _DEEPEST):
+        return "nested too deeply"
+    error = next(iter(_validator().iter_errors(data)), None)
+    if error is not None:
+        place = next(iter(error.instance_path), None) or getattr(error.kind, "property", "")
+        return f"{place if place in _MEMBERS else 'a member'} is not what --accept writes"
+    return ""
+
+
+_MEMBERS = ("environment", "accepted", "suite_version", "observations")
+
+
+def _is_deeper(data: Any, levels: int) -> bool:
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return not levels or any(_is_deeper(one, levels - 1) for one in inner)
+
+
+@cache
+def _validator() -> jsonschema_rs.Draft202012Validator:
+    own, published = (json.loads(file.read_text("utf-8")) for file in (_SCHEMA, _PUBLISHED))
+    return jsonschema_rs.Draft202012Validator(own | {"$defs": published["$defs"]})

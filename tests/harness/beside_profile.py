@@ -1,0 +1,77 @@
+"""The record beside the profile: a run is compared with it, or with --accept writes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from environments.profiles.profile import Profile, shown, today
+from reports.handover import Note, NoteKind
+from reports.observations.behaviour import redacted_behaviour
+from reports.observations.drift import drifts
+from reports.observations.drift_text import unknown_in_words
+from reports.observations.record import Record, RecordError, read_record, text_of_record
+from reports.provenance import VERSION
+from reports.run import Run
+from reports.verdicts import RunVerdict
+from reports.wording import counted, one_line
+from reports.writing import write
+
+_NO_BEHAVIOUR = {
+    RunVerdict.INTERRUPTED: "the run was interrupted",
+    RunVerdict.UNREACHABLE: "the target could not be reached",
+    RunVerdict.INTERNAL_ERROR: "the suite failed",
+}
+"""Verdicts of runs of which nothing is accepted."""
+
+
+def record_beside(profile: Profile, *, accepts: bool) -> Record | None:
+    """The record beside the profile; None where there is none. UsageError, in one line, for one that cannot be read, or
+    cannot be written."""
+    if accepts and not os.access(profile.record.absolute().parent, os.W_OK):
+        raise pytest.UsageError(f"--accept: {shown(profile.record)} cannot be written: the folder is read-only")
+    try:
+        return read_record(profile.record)
+    except RecordError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+class BesideProfile:
+    """The record of the profile, which is shown once `redact` has gone over it; `accepts`: the run writes a new one."""
+
+    def __init__(self, record: Record | None, redact: Callable[[str], str], *, accepts: bool) -> None:
+        self._record, self._accepts = record, accepts
+        self._redact = lambda text: one_line(redact(text))
+
+    def __call__(self, run: Run) -> bool:
+        """Compare the run with the record, or write what it observed: gives whether that could be written. The results
+        of the run stand."""
+        if self._accepts:
+            try:
+                run.accepted = self._accepted(run)
+            except OSError as error:
+                run.accepted = f"not accepted: {shown(run.profile.record)} cannot be written: {error.strerror}"
+                return False
+        elif self._record is not None:
+            run.record = self._record.redacted(self._redact)
+            run.drift = drifts(run.record.behaviour, redacted_behaviour(run.behaviour, self._redact))
+            if self._record.unknown:
+                run.said.append(Note(NoteKind.RECORD, unknown_in_words(self._record.unknown)))
+        return True
+
+    def _accepted(self, run: Run) -> str:
+        """What became of the record, in one line."""
+        path = run.profile.record
+        name = shown(path)
+        if why := _NO_BEHAVIOUR.get(run.result().verdict) or ("" if run.behaviour else "nothing was observed"):
+            return f"not accepted: {why}; {name} is not written"
+        before = self._record.redacted(self._redact) if self._record else None
+        seen = redacted_behaviour(run.behaviour, self._redact)
+        whole = before.accepting(seen) if before else seen
+        run.record = Record(run.profile.name, today(), VERSION, whole)
+        write(path, text_of_record(run.record))
+        changed = len(drifts(before.behaviour, seen)) if before else 0
+        changes = f"; {counted(changed, 'place')} had drifted" if changed else ""
+        return f"accepted: {name} ({counted(len(whole), 'requirement')}{changes})"
