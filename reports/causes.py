@@ -7,6 +7,7 @@ Two fields of an answer that are wrong are two causes: nothing shows that one of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,8 @@ from reports.verdicts import Entry, Verdict
 from spec.interface import operations
 
 MOST_SAID = 6
+_SHOWN_BY_A_CLASS = re.compile(r"(?P<shown_by>(?!expected ).+?): (?P<sentence>expected .+)", re.DOTALL)
+"""What generated traffic found with a class of requests: `pixKey, null: expected no server error, got status 500`."""
 
 
 def findings(requirements: Iterable[Entry], inputs: Mapping[int, str]) -> list[dict[str, Any]]:
@@ -66,11 +69,26 @@ def _finding(group: list[Deviation], follows: list[Deviation]) -> dict[str, Any]
 
 
 def said(group: Iterable[Deviation]) -> str:
-    """What was found, each piece of it once."""
+    """What was found, each sentence of it once, with the classes of requests that it was found with."""
     pieces = list(dict.fromkeys(piece for deviation in group for piece in deviation.pieces))
     pieces = [piece for piece in pieces if not any(other.endswith(f": {piece}") for other in pieces)]
-    more = [f"and {len(pieces) - MOST_SAID} more"] if len(pieces) > MOST_SAID else []
-    return "; ".join([*pieces[:MOST_SAID], *more])
+    found: dict[str, list[str]] = {}
+    for piece in pieces:
+        told = _SHOWN_BY_A_CLASS.fullmatch(piece)
+        found.setdefault(told["sentence"] if told else piece, []).extend([told["shown_by"]] if told else [])
+    return _few([_with_its_classes(sentence, classes) for sentence, classes in found.items()])
+
+
+def _with_its_classes(sentence: str, shown_by: list[str]) -> str:
+    if len(shown_by) < 2:
+        return "".join(f"{one}: " for one in shown_by) + sentence
+    classes = _few(shown_by)
+    return f"{sentence}, shown by: {classes}"
+
+
+def _few(texts: list[str]) -> str:
+    more = [f"and {len(texts) - MOST_SAID} more"] if len(texts) > MOST_SAID else []
+    return "; ".join([*texts[:MOST_SAID], *more])
 
 
 # -- what follows from what ---------------------------------------------------------------------------------------

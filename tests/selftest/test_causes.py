@@ -54,6 +54,20 @@ class TestOneCause:
         assert found["exchanges"] == [5, 400, 500]
         assert found["operations"] == ["executePix"]
 
+    def test_a_sentence_is_said_once(self):
+        """The classes of requests that it was found with follow, the first of them by name; another sentence is another."""
+        fell = "expected no server error for an invalid request (POST), got status {}"
+        shown = [
+            f"body, {what}: {fell.format(500)} (2 times, smallest: exchange {at})" for at, what in enumerate("abcdefgh")
+        ]
+        alone = f"pixKey, null: {fell.format(503)} (1 time, smallest: exchange 9) (reproduce with --seed=7)"
+        (found,) = findings([row("createPix.serverError", "; ".join([fell.format(500), *shown, alone]), (1,))], {})
+
+        assert found["message"] == (
+            f"{fell.format(500)}, shown by: body, a; body, b; body, c; body, d; body, e; body, f; and 2 more; "
+            f"pixKey, null: {fell.format(503)}"
+        )
+
     def test_several_operations(self):
         """A body that is no JSON in several operations, wherever it breaks off; a warning follows the failures."""
         told = [
