@@ -161,7 +161,9 @@ def test_what_shows_no_shape(other):
     assert shown_by(other, REFUSED, GRANTED) == [GRANTED]
 
 
-@pytest.mark.parametrize(("order", "parallel"), [("listPixKeys.shape", 1), ("listPixKeys.shape", 16), ("listEntries.shape", 4)])
+@pytest.mark.parametrize(
+    ("order", "parallel"), [("listPixKeys.shape", 1), ("listPixKeys.shape", 16), ("listEntries.shape", 4)]
+)
 def test_the_same_service_is_observed_alike(order, parallel, monkeypatch, whole):
     """In any order of the tests, one request at a time or sixteen."""
     monkeypatch.setenv(ORDER, order)
