@@ -8,8 +8,11 @@ from typing import Any
 from environments.sandbox import Request, Response, Server, Service
 from tests.selftest.proof.trial import CONFORMANCE, Trial, try_service
 from tests.selftest.services.forking import run_pytest
+from tests.traffic.generation import strategies
 
 ROOT = Path(__file__).parents[2]
+DRAWS_HERE = strategies
+"""A run in this process draws in it: what draws is imported once for all of them."""
 NEEDED = ("html", "metadata", "base_url")
 PLUGINS = ["--disable-plugin-autoload", *(part for name in NEEDED for part in ("-p", f"pytest_{name}.plugin"))]
 """Only what a run needs: pytest rewrites the assertions of every plugin that it finds, and that takes seconds."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from environments.profiles.gaps import NO_DELETION
@@ -29,11 +31,12 @@ def run_traffic(
     token: str,
     robustness: Robustness,
     generation_settings: GenerationSettings,
-) -> RunTraffic:
+) -> Iterator[RunTraffic]:
     """All that this run sends. Parts of it are begun now, before the tests ask for them."""
     found = RunTraffic(session, token, robustness, generation_settings, request.session.items)
     found.start(request.session.items)
-    return found
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,13 @@ sent behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import pytest
 
 from environments.profiles.gaps import NO_ACCOUNT
-from environments.profiles.profile import Profile
 from spec.interface import PREPARING, READS
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Part
@@ -24,9 +23,10 @@ from tests.harness.watcher import in_scope
 from tests.traffic.beside import Beside
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.phases import COVERAGE, EXAMPLES, FUZZING, REGISTER, Generation
+from tests.traffic.generation.phases import COVERAGE, EXAMPLES, REGISTER, Generation
+from tests.traffic.generation.search import FUZZING
 from tests.traffic.generation.settings import GenerationSettings
-from tests.traffic.generation.world import Step, World, keys_to_come_and_go
+from tests.traffic.generation.world import World
 from tests.traffic.operations import Traffic
 from tests.traffic.reach import reach_of
 from tests.traffic.registrar import Registrar
@@ -61,7 +61,7 @@ class RunTraffic:
         self.follow_sequences = Part(self._follow_sequences)
         self._sequences_reach = reach_of(requirements(items, "traffic", "world"), profile)
         self._session, self._robustness = session, robustness
-        self._draw_steps = Part(partial(_draw_steps, settings, profile))
+        self._draw_steps = Part(self.generation.draw_steps)
 
     def start(self, items: Sequence[pytest.Item]) -> None:
         """Begin to send what the tests will ask for, where that may be sent ahead."""
@@ -72,6 +72,8 @@ class RunTraffic:
         if self._session.profile.limits.requests < _ROOM_FOR_ALL:
             items = [item for item in items if not item.get_closest_marker("property")]
             generated = []
+        drawn = [operation for operation, phase in generated if phase == FUZZING]
+        self.generation.order(drawn, steps=any(uses(item, "world") for item in items))
         company = [(operation, COVERAGE) for operation in _PROBED if (operation, COVERAGE) in generated]
         surveys = self.endpoints.surveys
         for operation in _PROBED:
@@ -83,18 +85,23 @@ class RunTraffic:
         lanes.start(self.traffic.visits(READS))
         for operation in surveys.keys() - set(_PROBED):
             lanes.start(surveys[operation])
-        drawn = [item for item in generated if item[1] == FUZZING]
         for item in generated:
-            if item not in company + drawn:
+            if item not in company and item[1] != FUZZING:
                 self.generation.start(*item)
-        if any(uses(item, "world") for item in items):
-            self._draw_steps()
-        for item in drawn:
-            self.generation.start(*item)
-        for operation in _PROBED:  # what may be company for others waits for them
-            lanes.start(surveys.get(operation, ()))
+        lanes.start_chain([Part(partial(self._start_later, drawn, company))])
+
+    def _start_later(self, drawn: Iterable[str], company: Iterable[tuple[str, str]]) -> None:
+        """Have sent what another process draws meanwhile; then what may be company for others, and waits for them."""
+        for operation in drawn:
+            self.generation.start(operation, FUZZING)
+        for operation in _PROBED:
+            self._session.lanes.start(self.endpoints.surveys.get(operation, ()))
         for item in company:
             self.generation.start(*item)
+
+    def close(self) -> None:
+        """Leave nothing that still draws."""
+        self.generation.close()
 
     def _chain_of_money(self, items: Sequence[pytest.Item]) -> Iterator[Part[Any]]:
         if self.traffic.permitted("executePix") and any(uses(item, *_NEED_EXECUTIONS) for item in items):
@@ -118,12 +125,6 @@ class RunTraffic:
         registrar = Registrar(client, profile) if REGISTER in reach.operations else None
         world = World(client, profile, registrar, Findings(client.door, self._robustness, _SEQUENCES), reach)
         return world.follow(self._draw_steps())
-
-
-def _draw_steps(settings: GenerationSettings, profile: Profile) -> list[Step]:
-    from tests.traffic.generation.machine import draw_steps
-
-    return draw_steps(settings, len(keys_to_come_and_go(profile)))
 
 
 def _generated(item: pytest.Item) -> tuple[str, str]:

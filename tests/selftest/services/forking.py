@@ -4,6 +4,7 @@ tests before. A run of its own process would import the same modules again, for 
 import atexit
 import contextlib
 import gc
+import importlib
 import io
 import json
 import os
@@ -52,6 +53,7 @@ def serve() -> None:
     """Fork a process for each line of stdin, and answer with its exit status and its peak memory in KiB."""
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", str(ROOT / "tests" / "conformance")])
+    importlib.import_module("tests.traffic.generation.strategies")  # a run that has it draws without another process
     gc.collect()
     gc.freeze()
     for line in sys.stdin:

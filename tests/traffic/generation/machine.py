@@ -7,8 +7,9 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from tests.traffic.generation.search import PROFILE, derived, register_profile
+from tests.traffic.generation.search import derived
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
+from tests.traffic.generation.strategies import PROFILE, register_profile
 from tests.traffic.generation.world import Step, StepKind
 
 

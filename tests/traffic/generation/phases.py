@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from threading import RLock
+from typing import Any
 
 from environments.door.client import NOTHING, Client
 from environments.door.liveness import GONE, UnreachableError
@@ -21,20 +22,20 @@ from spec.exchange import Exchange
 from spec.interface import READS, operations
 from tests.harness.lanes import Lanes, Part
 from tests.harness.reproduction import Robustness
-from tests.traffic.case import HARMLESS, Case, as_bytes, form_of, places_of
+from tests.traffic.case import HARMLESS, Case, form_of, places_of
 from tests.traffic.classes import coverage
 from tests.traffic.extras import registration
 from tests.traffic.generation.collecting import Findings, Sign
+from tests.traffic.generation.elsewhere import STEPS, Elsewhere, Order
+from tests.traffic.generation.search import FUZZING, SHRINKING_SENDS, Search
 from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.generation.world import Step, keys_to_come_and_go
 from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import ROUNDS
 from tests.traffic.unusual_registrations import given
 
-if TYPE_CHECKING:
-    from tests.traffic.generation.search import Search
-
-EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
+EXAMPLES, COVERAGE = "examples", "coverage"
 REGISTER = "registerPixKey"
 
 
@@ -77,26 +78,55 @@ class Generation:
         self._client, self._profile, self._settings, self._surveyed = client, profile, settings, surveyed
         self._robustness, self._lanes = robustness, lanes
         self._batches: dict[str, Batch] = {}
+        self._guard = RLock()
+        self._elsewhere = Elsewhere(Order(settings))
         self.register = Part(self._register)
+
+    def order(self, fuzzed: Iterable[str], *, steps: bool) -> None:
+        """Have the cases of these operations drawn in another process, and the steps of sequences."""
+        keys = len(keys_to_come_and_go(self._profile)) if steps else None
+        self._elsewhere = Elsewhere(Order(self._settings, tuple(map(self._search, fuzzed)), keys))
+        self._client.door.ending.when_stopped(self._elsewhere.stop)
+
+    def close(self) -> None:
+        """Leave nothing that still draws."""
+        self._elsewhere.close()
 
     def start(self, operation: str, phase: str) -> Batch:
         """Draw the cases, and have them sent."""
-        batch = self.draw(operation, phase)
-        if not batch.is_started:
-            batch.is_started = True
-            self._lanes.start(batch.parts)
-        return batch
+        with self._guard:
+            batch = self.draw(operation, phase)
+            if not batch.is_started:
+                batch.is_started = True
+                self._lanes.start(batch.parts)
+            return batch
 
     def draw(self, operation: str, phase: str) -> Batch:
         """The cases, which are not sent yet."""
         name = f"{operation}.{phase}"
-        if name not in self._batches:
-            client = self._client.of_part(name)
-            search = self._search(operation) if phase == FUZZING else None
-            cases = search.draw() if search else self._cases(operation, phase)
-            sent = [(case, Part(partial(case.send, client))) for case in cases]
-            self._batches[name] = Batch(client, sent, search)
-        return self._batches[name]
+        with self._guard:
+            if name not in self._batches:
+                client = self._client.of_part(name)
+                search = self._search(operation) if phase == FUZZING else None
+                cases = self._drawn(search) if search else self._cases(operation, phase)
+                sent = [(case, Part(partial(case.send, client))) for case in cases]
+                self._batches[name] = Batch(client, sent, search)
+            return self._batches[name]
+
+    def _drawn(self, search: Search) -> list[Case]:
+        found: list[Case] | None = self._elsewhere.drawn(search.name)
+        if found is None and self._elsewhere.is_stopped:
+            return []  # the run is over
+        return search.draw() if found is None else found
+
+    def draw_steps(self) -> list[Step]:
+        """The steps of the sequences."""
+        found: list[Step] | None = self._elsewhere.drawn(STEPS)
+        if found is None:
+            from tests.traffic.generation.machine import draw_steps
+
+            found = draw_steps(self._settings, len(keys_to_come_and_go(self._profile)))
+        return found
 
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent, and judge the answers."""
@@ -154,21 +184,7 @@ class Generation:
         findings.kept = search.judge(drawn, send)
 
     def _search(self, operation: str) -> Search:
-        from hypothesis import strategies as st
-
-        from tests.traffic.generation import drawn, schema
-        from tests.traffic.generation.search import Search
-
-        places = places_of(operation, self._profile)
-        form = form_of(operation, self._profile)
-        strategies = [schema.fuzzing_cases(operation, places if form else (), form)]
-        if operations()[operation].path_parameter:
-            strategies.append(drawn.path_parameters(operation, as_bytes(form) if form else None))
-        if form:
-            strategies += [drawn.bodies(operation, places, form)] * 2
-        else:
-            strategies.append(drawn.queries(operation, places))
-        return Search(f"{operation}.{FUZZING}", st.one_of(strategies), self._settings)
+        return Search(operation, places_of(operation, self._profile), form_of(operation, self._profile), self._settings)
 
 
 Spelling = Callable[[Any], bytes]
@@ -223,8 +239,6 @@ def _most(operation: str, phase: str, profile: Profile, settings: GenerationSett
         return _most_valid(operation, profile, settings, surveyed=surveyed)
     if phase == COVERAGE:
         return sum(1 for _ in coverage(operation, profile, surveyed=surveyed))
-    from tests.traffic.generation.search import SHRINKING_SENDS
-
     return 2 * settings.drawn + SHRINKING_SENDS
 
 

@@ -1,4 +1,4 @@
-"""Runs Hypothesis over the cases of one item: what failed before first, then new ones, then smaller ones.
+"""Searches the cases of one item with Hypothesis: what failed before first, then new ones, then smaller ones.
 
 Every case is sent once, whatever it shows; only then a second pass lets Hypothesis shrink what was found, within a
 bound. It is answered from memory where it asks for a request that was sent already.
@@ -6,27 +6,24 @@ bound. It is answered from memory where it asks for a request that was sent alre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
-from unittest import SkipTest
-
-import hypothesis
-from hypothesis import HealthCheck, Phase, Verbosity, given, settings
-from hypothesis.database import DirectoryBasedExampleDatabase, ExampleDatabase
-from hypothesis.errors import Flaky
-from hypothesis.internal.conjecture import providers
-from hypothesis.internal.constants_ast import Constants
-from hypothesis.strategies import SearchStrategy
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reports.writing import make_writable
-from tests.traffic.case import Case
-from tests.traffic.generation.collecting import Sign
+from tests.traffic.case import Case, Form
 from tests.traffic.generation.settings import GenerationSettings
-from tests.traffic.generation.tuning import tune
 
-PROFILE = "conformance"
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from tests.traffic.generation.collecting import Sign
+
+FUZZING = "fuzzing"
 SHRINKING_SENDS = 40
 """Requests that one item spends on making its findings smaller."""
 MOST_SHRUNK = 8
@@ -38,39 +35,42 @@ class Shows(Exception):  # noqa: N818 - how a case says to Hypothesis that it is
 
 @dataclass
 class Search:
-    """Draws the cases of one item, and makes smaller what they show. The same seed draws the same cases, whatever the
-    answers are."""
+    """Draws the cases of an operation, and makes smaller what they show. The same seed draws the same cases, whatever the
+    answers are. Hypothesis is imported where something is drawn."""
 
-    name: str
-    strategy: SearchStrategy[Case]
+    operation: str
+    places: Sequence[str]
+    form: Form | None
     settings: GenerationSettings
     _send: Callable[[Case], set[Sign]] = field(init=False)
     _known: dict[Case, set[Sign]] = field(default_factory=dict)
     _room: int = 0
     _classes: dict[Sign, type[Shows]] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """The name of the item."""
+        return f"{self.operation}.{FUZZING}"
+
     def draw(self) -> list[Case]:
         """The cases; nothing is sent."""
-        register_profile()
         drawn: dict[Case, None] = {}
-        self._pass(lambda case: drawn.update({case: None}), (Phase.generate,), None)
+        self._pass(lambda case: drawn.update({case: None}), "generate")
         return list(drawn)
 
     def judge(self, drawn: Iterable[Case], send: Callable[[Case], set[Sign]]) -> set[Sign]:
         """Send what failed in earlier runs, then what was drawn, and then smaller cases of what these show. `send` sends
         a case and gives what it shows. What only the kept examples of earlier runs showed: the seed does not lead to it.
         """
-        register_profile()
         self._send = send
         folder = make_writable(self.settings.database) if self.settings.database else None
-        store = DirectoryBasedExampleDatabase(folder) if folder else None
-        if folder is not None and self.settings.replay:
-            self._pass(self._sent_and_shown, (Phase.reuse,), store)
+        if folder is not None and self.settings.replay and any(folder.iterdir()):
+            self._pass(self._sent_and_shown, "reuse", kept=folder)
         new = {sign for case in drawn for sign in self._sent(case)}
         found = {sign for signs in self._known.values() for sign in signs}
         self._room = SHRINKING_SENDS
         for sign in sorted(found, key=repr)[:MOST_SHRUNK]:
-            self._shrink(sign, store)
+            self._shrink(sign, folder)
         return {sign for signs in self._known.values() for sign in signs} - new
 
     def _sent(self, case: Case) -> set[Sign]:
@@ -86,7 +86,7 @@ class Search:
     def _shows(self, sign: Sign) -> Shows:
         return self._classes.setdefault(sign, type("Shows", (Shows,), {}))()
 
-    def _shrink(self, sign: Sign, store: ExampleDatabase | None) -> None:
+    def _shrink(self, sign: Sign, kept: Path | None) -> None:
         def shows(case: Case) -> None:
             if case not in self._known and self._room:
                 self._room -= 1
@@ -94,41 +94,25 @@ class Search:
             if sign in self._known.get(case, ()):
                 raise self._shows(sign)
 
-        self._pass(shows, (Phase.generate, Phase.shrink), store)
+        self._pass(shows, "generate", "shrink", kept=kept)
 
-    def _pass(self, body: Callable[[Case], None], phases: tuple[Phase, ...], store: ExampleDatabase | None) -> None:
-        most = self.settings.drawn
+    @cached_property
+    def _strategy(self) -> SearchStrategy[Case]:
+        from tests.traffic.generation.strategies import strategy_of
 
-        @settings(settings.get_profile(PROFILE), phases=phases, database=store, max_examples=most)
-        @hypothesis.seed(derived(self.settings.seed, self.name))
-        @given(self.strategy)
-        def drawn(case: Case) -> None:
-            body(case)
+        return strategy_of(self.operation, self.places, self.form)
 
-        drawn._hypothesis_internal_database_key = self.name.encode()  # type: ignore[attr-defined]
-        with suppress(
-            Shows, BaseExceptionGroup, Flaky, SkipTest
-        ):  # what was found is known; nothing kept, nothing to try
-            drawn()
+    def _pass(self, body: Callable[[Case], None], *phases: str, kept: Path | None = None) -> None:
+        from hypothesis import Phase
+
+        from tests.traffic.generation.strategies import try_each
+
+        seed, most = derived(self.settings.seed, self.name), self.settings.drawn
+        with suppress(Shows):
+            chosen = (Phase[phase] for phase in phases)
+            try_each(self._strategy, body, *chosen, name=self.name, seed=seed, most=most, kept=kept)
 
 
 def derived(seed: int, name: str) -> int:
     """The seed of one item, from that of the run."""
     return int.from_bytes(sha256(f"{seed} {name}".encode()).digest()[:8])
-
-
-def register_profile() -> None:
-    """A profile of our own, in place of the `ci` profile, which always tries the same."""
-    tune()
-    if hasattr(providers, "_get_local_constants"):  # else which modules are loaded would decide what a seed gives
-        providers._get_local_constants = Constants
-    settings.register_profile(
-        PROFILE,
-        settings.get_profile("default"),
-        deadline=None,
-        derandomize=False,
-        print_blob=False,
-        report_multiple_bugs=True,
-        verbosity=Verbosity.quiet,
-        suppress_health_check=list(HealthCheck),
-    )
