@@ -1,11 +1,12 @@
 """SIGINT and SIGTERM before the session of a run exists: one line and exit status 2, as nothing was sent.
 
 The first module that the root conftest.py imports: the others take a second. pytest's own start comes before, and is
-Python's: a traceback.
+Python's: a traceback. What is imported stays, so the garbage collector looks at it seldom, and after the start never.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -33,7 +34,9 @@ class Starting:
             self._before = {number: signal.signal(number, self._take) for number in _SIGNALS}
 
     def end(self) -> None:
-        """Restore the handlers that were there before."""
+        """The start is over: restore the handlers that were there before."""
+        if not gc.get_freeze_count():  # not again in a process that runs several sessions
+            gc.freeze()
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before = {}
@@ -47,5 +50,6 @@ class Starting:
         raise SystemExit(_INTERRUPTED)
 
 
+gc.set_threshold(10_000, 20, 20)
 starting = Starting()
 starting.listen()

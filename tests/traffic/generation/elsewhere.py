@@ -6,6 +6,7 @@ request, over a pipe, and sends nothing; what it draws is the same as if it were
 
 from __future__ import annotations
 
+import gc
 import pickle
 import signal
 import sys
@@ -98,6 +99,7 @@ def _draw(order: Order) -> Iterator[tuple[str, Any]]:
 
 def main() -> None:
     """Draw what stdin orders, and write each to stdout as soon as it is drawn."""
+    gc.set_threshold(10_000, 20, 20)  # it ends soon, and imports much that stays
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the run, which a signal stops
     pipe, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else is written there
     with suppress(BrokenPipeError):
