@@ -62,7 +62,8 @@ class Explanation:
         """The sentences under their headings; a part may be empty."""
         return {
             "What a deviation means": self.meaning,
-            "How it is exercised": (*self.requests, *self.facts),
+            "How it is exercised": self.requests,
+            "What its tests state": self.facts,
             "What usually fixes it": (self.fix,) if self.fix else (),
         }
 

@@ -228,6 +228,8 @@ def test_a_requirement_is_explained(profile, tmp_path):
         "",
         "  How it is exercised",
         "    GET /v1/execute/pix/{transactionId}: needs execute in allow; it moves money, or may do so",
+        "",
+        "  What its tests state",
         "    Status, JSON, envelope and every field of the execution result are as documented.",
         "    with fuzz in allow: A valid request keeps every rule of its operation, and an invalid one breaks nothing.",
         "",
