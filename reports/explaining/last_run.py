@@ -14,7 +14,6 @@ from reports.formats.conformance_json import FILE, FORMAT
 from reports.formats.outputs import PAGE
 from reports.moments import in_words
 from reports.observations.behaviour import value_of, values_in_words
-from reports.page.rendering import visible
 from reports.verdicts import Entry
 from reports.wording import one_line
 from reports.writing import RUNS
@@ -52,7 +51,7 @@ def last_run(environment: str, folder: Path | None, clean: Callable[[str], str])
         document = read(place)
     except UnreadableError as error:
         return LastRun(_missing(environment, place, str(error)))
-    return _told(document, place, lambda text: _cut(visible(one_line(clean(text)))))
+    return _told(document, place, lambda text: _cut(one_line(clean(text))))
 
 
 def _missing(environment: str, place: Path, why: str) -> str:

@@ -30,7 +30,7 @@ EXERCISES = pytest.StashKey[Exercises]()
 """Tells how each requirement is exercised: tests/harness does not import the tests."""
 _FEW = 3
 """So many requirements of a group are explained; more are listed."""
-_NEAREST, _LONGEST = 3, 100
+_NEAREST, _ALIKE, _LONGEST = 3, 0.8, 100
 _STYLES: Mapping[str, dict[str, bool]] = {HEADING: {"bold": True}, "fail": {"red": True}, "warn": {"yellow": True}}
 
 
@@ -103,7 +103,7 @@ def _named(name: str) -> frozenset[str]:
 def _unknown(name: str) -> str:
     """Why that is no requirement, with the nearest ones: alike, or with the name in them; letter case does not count."""
     by_lower, lower = {id.lower(): id for id in ledger()}, name.lower()
-    near = get_close_matches(lower, by_lower, 1 if lower in by_lower else _NEAREST)
+    near = get_close_matches(lower, by_lower, 1 if lower in by_lower else _NEAREST, cutoff=_ALIKE)
     near = near or [low for low in by_lower if name and lower in low][:_NEAREST]
     more = f"did you mean {' or '.join(by_lower[low] for low in near)}?" if near else "pytest --list names them all"
     return f"{visible(one_line(name))[:_LONGEST]}: no such requirement; {more}" if name else f"name one; {more}"

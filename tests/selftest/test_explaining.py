@@ -297,11 +297,15 @@ def test_a_group_is_explained_where_it_is_small(profile):
         (
             "--explain=executePix.documnt.masked",
             "--explain: executePix.documnt.masked: no such requirement; did you mean executePix.document.masked or "
-            "executePix.document.type or executePix.document.spelling?",
+            "executePix.document.type?",
         ),
         (
             "--explain executepix.DOCUMENT.masked",
             "--explain: executepix.DOCUMENT.masked: no such requirement; did you mean executePix.document.masked?",
+        ),
+        (
+            "--explain=GENERAL.VERSIONPREFX",
+            "--explain: GENERAL.VERSIONPREFX: no such requirement; did you mean general.versionPrefix?",
         ),
         (
             "--explain=versionPrefix",
@@ -437,9 +441,11 @@ def lines_of(monkeypatch, document, **entry):
 def test_a_line_is_wrapped_at_the_width():
     """Words stay whole, the indent is kept, and without a width nothing is wrapped."""
     line = Line("needs execute-and-more in allow", 4)
+    path = "reports/runs/staging/latest/report.html"
 
     assert list(line.wrapped(24)) == ["    needs", "    execute-and-more in", "    allow"]
     assert list(line.wrapped(3)) == list(line.wrapped(24))
+    assert list(Line(path).wrapped(24)) == [path]
     assert list(line.wrapped(None)) == ["    needs execute-and-more in allow"]
     assert list(Line().wrapped(24)) == list(Line().wrapped(None)) == [""]
 
