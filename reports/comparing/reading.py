@@ -119,6 +119,8 @@ def _validate(document: Any, schema: Path) -> None:
     except UnicodeError:
         why = "half of a surrogate pair, which is no character"
         raise UnreadableError(f"{why}; expected the {FILE} of a run") from None
+    except ValueError:  # the limit of the validator
+        raise UnreadableError(f"nested too deeply; expected the {FILE} of a run") from None
     if error is not None:
         raise UnreadableError(f"{_problem(error)}; expected the {FILE} of a run")
 

@@ -1,4 +1,4 @@
-"""What was observed is merged into one behaviour, whoever saw it in whichever order, and said in words."""
+"""What was observed is merged into one behaviour, no matter who saw it and in which order, and said in words."""
 
 import itertools
 import json

@@ -22,7 +22,12 @@ from tests.selftest.test_comparison import changed
 from tests.selftest.test_reading import PERSONAL as CPF
 from tests.selftest.test_reading import PLANTED
 
-DEEP = json.loads('{"items": ' * 400 + "{}" + "}" * 400)
+
+def deep(levels):
+    """A shape of so many levels."""
+    return json.loads('{"type": "object", "properties": {"a": ' * levels + "{}" + "}}" * levels)
+
+
 UNKNOWN = "executePix.unknownCode"
 
 
@@ -76,7 +81,7 @@ BAD = {
     "a type that is none": (answered({"type": "planted"}), "is not what a run writes"),
     "a header that is none": (answered(headers={"planted: x": "y"}), "is not what a run writes"),
     "a status that is none": (answered(status="planted"), "is not what a run writes"),
-    "nested too deeply": (answered(DEEP), "nested too deeply"),
+    "nested too deeply": (answered(deep(200)), "nested too deeply"),
 }
 
 
@@ -107,7 +112,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_exit_2(name, folder, tmp_
 
 def test_nothing_planted_reaches_the_reader(folder, capsys):
     """No control character, no command of a CI system and nothing personal; a name that holds such is any name."""
-    shape = an_object(**{PLANTED: TEXT, "::error::x": TEXT, CPF: TEXT, "code": TEXT})
+    shape = an_object(**{PLANTED[:60]: TEXT, "::error::x": TEXT, CPF: TEXT, "code": TEXT})
     answer = an_answer(404, PLANTED[:200], shape, Allow=PLANTED[:200])
     run = folder(
         {UNKNOWN: {PLANTED[:200]: [answer, {"text": PLANTED}]}, "executePix.date.unit": {"": [{"text": PLANTED}]}}

@@ -138,7 +138,7 @@ def test_any_name_is_additional_properties():
 def test_answers_of_one_status_and_media_type_have_one_schema():
     """Refusals are merged; a refusal with the status of a success stands beside it, so that neither is lost."""
     twice = {
-        "executePix.refusal": {"": [an_answer(404, JSON, an_object(detail=TEXT)), an_answer(404)]},
+        "executePix.refusal": {"": [an_answer(404, JSON, an_object(detail=TEXT)), an_answer(404, "text/plain")]},
         "executePix.unknownCode": {"": [an_answer(404, JSON, an_object(detail=TEXT, id=TEXT))]},
     }
     found = extended(twice)["paths"][EXECUTE]["get"]["responses"]["404"]

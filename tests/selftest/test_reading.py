@@ -51,6 +51,7 @@ BAD = {
     "a number of too many digits": (TEXT.replace("10.0", "9" * 5000), "a number of too many digits"),
     "nested too deeply": (DEEP, "nested too deeply; expected the conformance.json of a run"),
     "nested too deeply within": (TEXT.replace("10.0", DEEP), "nested too deeply"),
+    "nested too deeply for a validator": (TEXT.replace("10.0", "[" * 400 + "]" * 400), "nested too deeply"),
     "too many values": ("[" + "0," * reading.MOST_VALUES + "0]", "more than 2,000,000 values"),
     "half a surrogate pair": (TEXT[:-1] + ', "\\ud800": 1}', "half of a surrogate pair, which is no character"),
     "a missing member": (
