@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from stdnum.br import cnpj
+
 from spec.interface import MARK
 from spec.key_list import UUID
 
@@ -37,10 +39,15 @@ def is_data(name: str) -> bool:
     """Whether a member is named by data, as far as its name alone tells."""
     if len(name) > _LONGEST or not _IDENTIFIER.fullmatch(name):
         return True
-    if MARK in name or UUID.fullmatch(name) or _HEXADECIMAL.fullmatch(name):
+    if MARK in name or UUID.fullmatch(name) or _HEXADECIMAL.fullmatch(name) or _is_cnpj(name):
         return True
     runs = _RUNS.findall(_STANDARD.sub("", name))
     return len(runs) > _MOST_RUNS or any(len(run) > _MOST_DIGITS for run in runs) or _is_token(name)
+
+
+def _is_cnpj(name: str) -> bool:
+    """Whether it is an alphanumeric CNPJ, which may have two digits alone."""
+    return len(name) == 14 and name.isalnum() and cnpj.is_valid(name.upper())
 
 
 def _is_token(name: str) -> bool:
