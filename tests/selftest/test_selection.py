@@ -22,7 +22,7 @@ from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.running import ROOT, run, write_profile
 from tests.selftest.services.serving import Raw
-from tests.traffic.reach import PREREQUISITES, reach_of
+from tests.traffic.reach import MAY_BE_OPEN, PREREQUISITES, reach_of
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 SANDBOX = load("sandbox", folder=ROOT / "environments")
@@ -103,6 +103,7 @@ def whole_run():
         ("executePix.id.type", {"executePix", "createPix"}),
         ("executePix.repeated", {"executePix", "createPix", "getBalance"}),
         ("general.rateLimit", set(READS)),
+        ("general.otherTokens", {*READS, *MAY_BE_OPEN}),
     ],
 )
 def test_the_table_names_what_a_requirement_needs(requirement, reached):
@@ -148,7 +149,8 @@ def test_a_fault_is_caught_by_its_requirement_alone(mutant, requirement):
         ("executePix", {"listAccounts", "createPix", "executePix", "getBalance"}),
         ("getBalance.shape", {"listAccounts", "getBalance"}),
         ("transferExternal or transferP2p", {"listAccounts", "transferExternal", "transferP2p"}),
-        ("general.", set(READS)),
+        ("general.otherTokens", {*READS, *MAY_BE_OPEN}),
+        ("general.", {*READS, *MAY_BE_OPEN}),
     ],
 )
 def test_a_group_sends_to_its_operations_alone(keyword, reached, options):

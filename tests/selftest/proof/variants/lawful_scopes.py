@@ -15,7 +15,7 @@ EXECUTION = (
 )
 UNREAD = tuple(row for row in EXECUTION if not row.endswith(("status*", "token.accepted", "request.sufficient")))
 UNREAD = (*UNREAD, *rows_of("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"))
-UNREAD = (*UNREAD, "executePix.status.example", "executePix.status.values")
+UNREAD = (*UNREAD, *rows_of("executePix", "status.example", "status.values", "status.transitions"))
 """What an answer cannot show that is longer or deeper than the suite reads; its status can be seen."""
 DELETION = rows_of("deletePixKey", *_RESULT, "contentType.accepted", "data")
 REGISTRATION = (
@@ -23,6 +23,7 @@ REGISTRATION = (
     *rows_of("registerPixKey", "token.accepted", "contentType.*", "body.pixKey*", "body.account", "body.sufficient"),
     *rows_of("registerPixKey", *(f"pixKeyType.{kind}" for kind in ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF"))),
     "registerPixKey.repeated",
+    "registerPixKey.pixKey.format",
     *DELETION,
 )
 INCONCLUSIVE = {
