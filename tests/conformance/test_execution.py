@@ -89,9 +89,9 @@ def test_values(requirement_id, values_of, execution_answers):
 
 
 @requirement("executePix.status.transitions")
-def test_status_before_the_execution(traffic, execution_answers):
-    """A transfer has this status when it is prepared, before it has another one."""
-    states = states_before(traffic.prepare_once()) if statuses_of(execution_answers) else []
-    supplied(states, "no transfer that the run prepared was answered with its status: supply transactions.prepare")
+def test_status_before_the_execution(traffic, executions):
+    """A transfer has this status when it is prepared."""
+    states = states_before(traffic.prepare_once())
+    supplied(states, "no transfer was prepared: supply transactions.prepare")
 
     observe({"before the execution": states}, *traffic.prepare_once())

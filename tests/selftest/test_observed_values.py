@@ -7,9 +7,14 @@ from functools import cache
 import pytest
 
 from environments.sandbox import Server, Service
-from reports.observations.behaviour import data_of_behaviour
+from reports.observations.behaviour import behaviour_of, data_of_behaviour
+from reports.observations.drift import drifts
 from tests.selftest.proof.trial import run_of
-from tests.selftest.services.unshown import SEEN_OTHERWISE, LimitsTheRate, Stumbles
+from tests.selftest.proof.variants.lawful_making import profile
+from tests.selftest.proof.variants.profiles import INCONCLUSIVE
+from tests.selftest.services.forking import run_pytest
+from tests.selftest.services.running import environment
+from tests.selftest.services.unshown import SEEN_OTHERWISE, Stumbles
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 OTHERWISE = [
@@ -18,18 +23,16 @@ OTHERWISE = [
     for service in (services if EXHAUSTIVE else services[:1])
 ]
 TARGETED = ("-m", "not property")
-BY_SEQUENCES = {"executePix.repeated"}
-"""What the state machine alone observes: other runs leave it out."""
 
 
-def observed(service, *options, environment="sandbox"):
+def observed(service, *options, asked_as="sandbox", statuses=(0,)):
     """What a run observes of a service, by requirement and situation."""
     with Server(service) as server:
         os.environ |= {"PIX_SANDBOX_TOKEN": service.token, "PIX_TOKEN": service.token}
-        target = (f"--base-url={server.base_url}", f"--environment={environment}")
+        target = (f"--base-url={server.base_url}", f"--environment={asked_as}")
         status, run = run_of("--no-report", *target, *options)
-    assert (status, run.errors) == (0, [])
-    return data_of_behaviour(run.behaviour)
+    assert (status in statuses, run.errors) == (True, [])
+    return run.behaviour
 
 
 @cache
@@ -39,34 +42,89 @@ def sandbox(*options):
 
 
 def differing(one, other):
-    """The requirements of which two runs observed different things in the same situation."""
-    return {
+    """The requirements of which two runs observed different things in the same situation, or in any place of a shape."""
+    told = {
         requirement
-        for requirement in one.keys() & other.keys()
+        for requirement in _stable(one).keys() & other.keys()
         for situation in one[requirement].keys() & other[requirement].keys()
         if one[requirement][situation] != other[requirement][situation]
     }
+    return told | drifting(one, other)
+
+
+def drifting(one, other):
+    """The requirements that drift from one run to the other, or back."""
+    return {drift.id for was, now in ((one, other), (other, one)) for drift in drifts(was, now)}
+
+
+def _stable(seen):
+    """All but the shapes of what the run itself changes (keys, balances and entries): the moment decides what they hold."""
+    return {name: situations for name, situations in seen.items() if not name.endswith(".shape")}
+
+
+def as_text(seen):
+    """To be the same, byte for byte. How many requests may be on the wire is a situation of the rate limit."""
+    told = {name: situations for name, situations in _stable(seen).items() if name != "general.rateLimit"}
+    return json.dumps(data_of_behaviour(told), indent=1)
 
 
 @pytest.mark.parametrize(("requirement", "service"), OTHERWISE)
 def test_a_service_that_differs_in_one_thing_is_seen_to_differ_in_that_alone(requirement, service):
     """A lawful service does one thing otherwise that is not shown: that requirement is observed otherwise, and no other."""
-    assert differing(sandbox(*TARGETED), observed(service(), *TARGETED)) == {requirement}
+    seen = observed(service(), *TARGETED)
+
+    assert differing(sandbox(*TARGETED), seen) == drifting(sandbox(*TARGETED), seen) == {requirement}
+
+
+BACKWARDS = ("-p", "tests.selftest.services.backwards")
+in_the_whole_proof = pytest.mark.skipif(not EXHAUSTIVE, reason="PIX_PROOF=exhaustive")
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ("--parallel=1",),
-        pytest.param(("--parallel=16",), marks=pytest.mark.skipif(not EXHAUSTIVE, reason="PIX_PROOF=exhaustive")),
+        (*BACKWARDS, "--seed=7", "--parallel=1"),
+        *(
+            pytest.param(options, marks=in_the_whole_proof)
+            for options in [("--seed=8",), BACKWARDS, ("--parallel=1",), ("--parallel=2",), ("--parallel=16",), ()]
+        ),
     ],
-    ids=" ".join,
+    ids=lambda options: " ".join(options) or "again",
 )
 def test_the_same_service_is_observed_alike(options):
-    """However many requests are on the wire."""
-    assert same_but_for_the_rate(observed(Service(), *TARGETED, *options)) == same_but_for_the_rate(sandbox(*TARGETED))
+    """In any order, from any seed, and however many requests are on the wire."""
+    one, other = sandbox("--seed=1"), observed(Service(), "--seed=1", *options)
+
+    assert as_text(one) == as_text(other)
+    assert drifting(one, other) == set()
 
 
-def same_but_for_the_rate(seen):
-    """As text; how many requests may be on the wire is a situation of the rate limit."""
-    return json.dumps({name: situations for name, situations in seen.items() if name != "general.rateLimit"}, indent=1)
+@in_the_whole_proof
+def test_the_same_service_is_observed_alike_by_two_processes(tmp_path):
+    """What workers saw is merged."""
+    service = Service()
+    with Server(service) as server:
+        target = [f"--base-url={server.base_url}", f"--report-dir={tmp_path}", "-o", f"cache_dir={tmp_path / 'cache'}"]
+        run_pytest(
+            [*target, "-q", "-n", "2", "--seed=1", "tests/conformance"], environment(PIX_SANDBOX_TOKEN=service.token)
+        )
+    seen = behaviour_of(json.loads((tmp_path / "conformance.json").read_text())["observations"])
+
+    assert as_text(seen) == as_text(sandbox("--seed=1"))
+    assert drifting(seen, sandbox("--seed=1")) == set()
+
+
+def test_what_broke_once_is_observed_as_it_is():
+    """A server error, or a gateway that gives up, on a request that is answered the next time."""
+    assert differing(sandbox(*TARGETED), observed(Stumbles(), *TARGETED, statuses=(0, 1, 6))) == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["read_only", *(pytest.param(name, marks=in_the_whole_proof) for name in INCONCLUSIVE if name != "read_only")],
+)
+def test_a_profile_that_permits_less_sees_the_same(name):
+    """What it does not exercise does not drift, and neither does what it sees a part of."""
+    narrow = observed(Service(), *TARGETED, asked_as=profile(name), statuses=(0, 1, 6))
+
+    assert drifting(sandbox(*TARGETED), narrow) == set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -75,16 +75,19 @@ def _number(value: object) -> str:
 def states_before(preparations: Iterable[Exchange]) -> list[str]:
     """What answers to preparations have as a status of the transfer, which is not executed yet."""
     answers = [data_of(seen.response) or {} for seen in preparations if seen.response and succeeded(seen)]
-    return [word_of(member[1]) for data in answers if (member := find(data, "status"))]
+    members = [find(data, "status") for data in answers]
+    return [word_of(member[1]) if member else "no status" for member in members]
 
 
-def formats_of_identifiers(exchanges: Iterable[Exchange]) -> Values:
-    """Of what characters the identifiers in the paths of granted requests are."""
+def formats_of_identifiers(exchanges: Iterable[Exchange], prepared: Container[int]) -> Values:
+    """Of what characters the identifiers in the paths of granted requests are. `prepared` has the numbers of executions
+    of transfers that the run prepared: the service made their codes."""
     found: Values = {}
     for seen in exchanges:
         name = operations()[seen.operation].path_parameter if seen.operation else None
         if name and succeeded(seen):
-            found.setdefault(name, []).append(format_of(seen.request.last_segment))
+            situation = f"{name}, made by the service" if seen.number in prepared else name
+            found.setdefault(situation, []).append(format_of(seen.request.last_segment))
     return found
 
 
@@ -129,7 +132,7 @@ def codes_of(sent: Iterable[Sent]) -> Values:
         if code:
             word = AN_HTTP_STATUS if code in _HTTP_STATUSES else _number(Decimal(code))
             found.setdefault(one.sort.value, []).append(word)
-    return found
+    return found or {"": ["none but 0"]}
 
 
 def sizes_of(sent: Mapping[Name, Exchange]) -> Values:

@@ -89,10 +89,16 @@ def _is_malformed(request: Request) -> bool:
     return is_no_json(request) or '"' in argument(request)
 
 
-for _name, _text, _operations, _trips in (
-    ("MissingToken", "a request without a token", ("registerPixKey", *READS), lambda r: not r.header("Authorization")),
-    ("MalformedInput", "a body or a code that cannot be read", ("executePix", "deletePixKey", *WRITES), _is_malformed),
-):
+for _name, _text, _operations, _trips, _hides in (
+    (
+        "MissingToken", "a request without a token", ("registerPixKey", *READS), lambda r: not r.header("Authorization"),
+        (*(f"{read}.token" for read in READS), "listAccounts.refusal"),
+    ),
+    (
+        "MalformedInput", "a body or a code that cannot be read", ("executePix", "deletePixKey", *WRITES), _is_malformed,
+        ("general.otherTokens",),
+    ),
+):  # fmt: skip
     for _fall, _said, _answer, _rows in (
         (
             "ShowsATrace",
@@ -105,6 +111,6 @@ for _name, _text, _operations, _trips in (
         broken(
             "everything at once", f"EveryOperation{_fall}For{_name}", f"{_said} {_text}.", Falls,
             *(f"{operation}.{row}" for operation in _operations for row in _rows),
-            hides=("listAccounts.refusal",) if _answer is DROPPED and "listAccounts" in _operations else (),
+            hides=_hides,
             OPERATIONS=_operations, FALL=_answer, trips=fixed(_trips),
         )  # fmt: skip

@@ -23,13 +23,15 @@ WAYS = {
     "IsNotAllowed": (405, "The path does not have this method."),
     "IsNotImplemented": (501, "Not implemented."),
 }
+HIDES = {"registerPixKey": DELETION, "createPix": ("executePix.status.transitions",)}
+"""What another operation does not show without this one."""
 for _operation in operations():
     for _name, _status in WAYS.items():
         broken(
             "endpoint gone", f"{_operation[0].upper()}{_operation[1:]}{_name}",
             f"The endpoint is answered with {_status[0]}.", Gone,
             f"{_operation}.exists", *([f"{_operation}.serverError"] if _status[0] == 501 else []),
-            hides=(f"{_operation}.*", *(DELETION if _operation == "registerPixKey" else ())),
+            hides=(f"{_operation}.*", *HIDES.get(_operation, ())),
             OPERATION=_operation, STATUS=_status,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from environments.sandbox import Request, Response
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import KEY_TYPES, MARK, READS
 from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
 
@@ -147,9 +147,15 @@ INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
 
 HIDES = {
     ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
-    ("listAccounts", "AMissingToken"): ("listAccounts.refusal",),
+    **{(read, "AMissingToken"): (f"{read}.token",) for read in READS},
+    ("listAccounts", "AMissingToken"): ("listAccounts.token", "listAccounts.refusal"),
 }
 """What an operation does not show where it answers like that."""
+
+
+def _shows_nothing(response: Response) -> bool:
+    """Whether the answer is no behaviour of the service that could be observed."""
+    return response is DROPPED or response.status >= 500
 
 
 def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None:
@@ -157,7 +163,7 @@ def _lie(operation: str, fall: str, word: str, shown: str, trips: Trips) -> None
     broken(
         "breaks on an invalid request", f"{operation[0].upper()}{operation[1:]}{fall}For{word}",
         f"{shown[0].upper()}{shown[1:]} {how}.", Falls, *rows_of(operation, *rows),
-        hides=HIDES.get((operation, word), ()) if response is DROPPED or operation == "executePix" else (),
+        hides=HIDES.get((operation, word), ()) if _shows_nothing(response) or operation == "executePix" else (),
         OPERATIONS=(operation,), FALL=response, trips=fixed(trips),
     )  # fmt: skip
 

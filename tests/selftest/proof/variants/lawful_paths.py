@@ -34,7 +34,8 @@ WAYS: dict[str, Callable[[Request], Response]] = {
 }
 
 
-UNTOLD = tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape"))
+UNTOLD = tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape", "shape"))
+UNTOLD = (*UNTOLD, "executePix.status.transitions")
 """Without bodies the transfers are only refused, so that their existence shows by difference alone."""
 
 

@@ -7,23 +7,28 @@ from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
 """What is tried with a key only where the key can be deleted again."""
+UNPREPARED = ("executePix.status.transitions",)
+"""What a transfer shows that the run prepares."""
 WITH_ACCOUNT = ("listPixKeys", "getBalance", "listEntries")
 INCONCLUSIVE: dict[str, tuple[str, ...]] = {
-    "one_code": (),
+    "one_code": UNPREPARED,
     "prepared_only": (),
     "no_code": (*EXECUTION, "executePix.token.required"),
     "no_deletion": UNDELETED,
     "no_deletion_body": (*UNDELETED, *DELETION),
-    "no_bodies": tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape")),
+    "no_bodies": (
+        *(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape", "shape")),
+        *UNPREPARED,
+    ),
     "two_kinds": (),
     "random_only": (*UNDELETED[:2], *DELETION, "registerPixKey.repeated"),
     "read_only": (),
     "read_nothing": tuple(f"{read}.*" for read in WITH_ACCOUNT),
     "register_only": ("deletePixKey.refusal",),
-    "execute_only": (),
+    "execute_only": UNPREPARED,
     "prepare_and_execute": ("createPix.refusal",),
     "without_fuzz": tuple(f"{write}.refusal" for write in (*WRITES, "deletePixKey")),
-    "two_accounts": (),
+    "two_accounts": UNPREPARED,
     "implied_fails": (),
 }
 for _name, _rows in INCONCLUSIVE.items():
