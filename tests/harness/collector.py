@@ -9,8 +9,9 @@ from itertools import islice
 
 from environments.door.door import Door
 from environments.door.prepared_transfers import codes_told, may_have_prepared
+from environments.door.told_accounts import MOST_TOLD, accounts_told
 from environments.profiles.profile import Profile
-from environments.secrets import POSSIBLE_CODE, Secrets
+from environments.secrets import ACCOUNT, POSSIBLE_CODE, Secrets
 from reports.evidence import Preparation, evidence, outline
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey
@@ -43,6 +44,7 @@ class Collector:
         self._learned, self._learning = 0, threading.Lock()
         self._collected = 0
         self._held: list[Exchange] = []
+        self._accounts: set[str] = set()
 
     def handover(self, errors: Iterable[str] = ()) -> Handover:
         """What this process sent, when its tests are over. `errors` failed in the suite, and no test asked for them."""
@@ -144,7 +146,15 @@ class Collector:
         if response.size <= LARGE or may_have_prepared(exchange):
             codes = codes_told(exchange, plan.code_at if plan else "")
             self._secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
+        self._secrets.learn(ACCOUNT, *self._accounts_of(exchange))
         self.redactor.learn_from(response.start)
+
+    def _accounts_of(self, exchange: Exchange) -> list[str]:
+        """The accounts that an answer names and nobody knew before."""
+        told = accounts_told(exchange, self._accounts | set(self._profile.accounts))
+        told = told[: MOST_TOLD - len(self._accounts)]
+        self._accounts.update(told)
+        return told
 
     def _robust(self, exchange: Exchange) -> Iterator[RequirementResult]:
         """The robustness requirements, which every exchange of an operation answers for."""

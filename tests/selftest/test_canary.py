@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from environments.door.prepared_transfers import codes_told
+from environments.door.told_accounts import accounts_told
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Service, Transfer
 from reports.formats.outputs import OUTPUTS, PAGE, SUMS
@@ -236,6 +237,59 @@ def test_names_of_members_are_looked_at_in_part():
     answer = Exchange(1, "createPix", Request("POST", "http://localhost/v1/pix", ()), Response(200, (), body))
 
     assert list(codes_told(answer)) == ["SHORT-NAME-77"]
+
+
+UNLISTED = ("unlisted-account-8812", "UNLISTED-77310-4", "90417734")
+
+
+class NamesMoreAccounts(Service):
+    """Its list has accounts that the profile does not name, and every answer tells one of them."""
+
+    def list_accounts(self, request) -> Data:
+        listed = super().list_accounts(request)["accounts"]
+        first, number, second = UNLISTED
+        theirs = [{"id": first, "kind": "CHECKING"}, {"accountNumber": int(second), "iban": number, "kind": "SAVINGS"}]
+        return {"accounts": [*listed, *theirs]}
+
+    def finish(self, request, operation, response):
+        return replace(response, headers=(*response.headers, ("X-Told", " ".join(UNLISTED))))
+
+
+@pytest.mark.parametrize("accounts", [["ac-0001"], None], ids=["one account", "none"])
+@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "in a worker"])
+def test_accounts_that_only_the_service_names_do_not_leave(accounts, options, tmp_path):
+    """A narrow profile reads with a token that sees more than it lists. Technical words stay readable."""
+    with Raw() as raw:
+        raw.service = NamesMoreAccounts(token=TOKEN)
+        profile = write_profile(
+            tmp_path, raw.base_url, accounts=accounts, allow=["read"], requests=None, transactions=None
+        )
+        result = run(profile, *options, PIX_TOKEN=TOKEN)
+    page = (result.folder / PAGE).read_text()
+
+    assert leaks(result, tmp_path, {account: account for account in UNLISTED}) == []
+    assert [word for word in ("CHECKING", "SAVINGS") if word not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({"accounts": ["ac-1", "ac-2"]}, ["ac-1", "ac-2"]),
+        ({"ac-known": {"type": "POUPANCA"}, "ac-2": {"type": "KIND-7"}}, ["ac-2"]),
+        ([{"ref": "ac-known", "kind": "TYPE-01"}, {"ref": "ac-2", "kind": "TYPE-02"}], ["ac-2"]),
+        ([{"account_id": "A1B2", "type": "CHECKING", "bank": {"id": "260"}}], ["A1B2"]),
+        ({"id": 4417, "number": 44170, "page": 44171, "open": True}, ["44170"]),
+        ({"items": [{"id": "CHECKING"}, {"id": ""}, {"id": None}]}, []),
+    ],
+    ids=["a list", "names of members", "the place of a known one", "its name", "numbers", "words"],
+)
+def test_an_account_is_found_by_its_place_or_its_name(data, told):
+    """A word is none, and what is known already is not told again."""
+    request = Request("GET", "http://localhost/v1/accounts", ())
+    answer = Response(200, (), json.dumps({"code": 0, "data": data}).encode())
+
+    assert accounts_told(Exchange(1, "listAccounts", request, answer), {"ac-known"}) == told
+    assert accounts_told(Exchange(1, "getBalance", request, answer), {"ac-known"}) == []
 
 
 @pytest.mark.parametrize(
