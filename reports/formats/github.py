@@ -86,7 +86,7 @@ def _drift(document: Document) -> Iterator[str]:
     if not document["drift"]:
         return
     tally = Counter(one["id"] for one in document["drift"])
-    yield f"### {drift_in_words(document).capitalize()}"
+    yield f"### D{drift_in_words(document)[1:]}"
     yield ""
     yield from (f"- `{id}`: {counted(count, 'place')}" for id, count in tally.most_common(_MOST_SHOWN))
     yield from [f"- {len(tally) - _MOST_SHOWN} more"] if len(tally) > _MOST_SHOWN else []

@@ -56,6 +56,7 @@ SERVICES = (
     echoing.Echoes,
     echoing.EchoesInText,
     echoing.EchoesInHtml,
+    echoing.EchoesAsNames,
     echoing.EchoesInARedirect,
     echoing.EchoesInBrokenJson,
 )
@@ -101,7 +102,7 @@ def canary_run(service, folder, *options, token=TOKEN, **variables):
     given |= {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     given |= {"BUILD_URL": f"https://jenkins.example.test/{HEADER}/{ACCOUNT}/1/"}
     log = f"--log-file={folder / 'log'}"
-    return run(profile_of(folder, service.base_url), log, *options, **given, **variables)
+    return run(profile_of(folder, service.base_url), log, "--accept", *options, **given, **variables)
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.__name__)
@@ -113,6 +114,7 @@ def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
     assert leaks(result, tmp_path) == []
     assert result.document["traffic"]["requests"] > 50
     assert (tmp_path / "summary.md").exists()
+    assert (tmp_path / "profile.observed.yaml").exists()
     assert {path.name for path in result.folder.iterdir()} == {*OUTPUTS, PAGE, SUMS}
 
 

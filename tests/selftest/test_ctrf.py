@@ -80,6 +80,17 @@ def test_the_run_is_a_test(verdict, status):
     assert found["stdout"] == ["12 requests, 1 execution", "a note"]
 
 
+@pytest.mark.parametrize(("word", "status"), [("warn", "passed"), ("fail", "failed")])
+def test_drift_is_counted(word, status):
+    """In numbers; what it was stands in the other files."""
+    seen = {"id": "executePix.refusal", "situation": "", "place": "", "was": "401 of the service", "is": "403"}
+    told = document("conformant", row()) | {"drift": [seen], "environment": {"name": "staging", "drift": word}}
+    found = test_of(told, "run")
+
+    assert (found["status"], found["stdout"][1]) == (status, "drift since the record of 20 Nov: 1 place")
+    assert "of the service" not in json.dumps(report_of(told))
+
+
 def test_observations_are_output():
     """One line each."""
     seen = {"observations": {"executePix.digit.type": {"": [{"status": 404}], "again": [{"text": "refused"}]}}}

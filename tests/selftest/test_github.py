@@ -127,6 +127,17 @@ def test_the_summary_counts_what_changed(comparison, said):
     assert lines == [said] * bool(said)
 
 
+def test_the_summary_counts_what_drifts():
+    """By requirement; what it was is told in the report."""
+    places = [
+        {"id": id, "situation": OPERATORS, "place": "", "was": OPERATORS, "is": ""} for id in (STATUS, DATA, DATA)
+    ]
+    text = step_summary(document("conformant", row(verdict="pass"), drift=places))
+
+    assert f"### Drift since the record of 20 Nov: 3 places\n\n- `{DATA}`: 2 places\n- `{STATUS}`: 1 place\n\n" in text
+    assert OPERATORS not in text
+
+
 def test_nothing_of_others_is_public():
     """Neither the service, nor its address, nor what the operator wrote."""
     known = finding(DATA, known_failure=OPERATORS)

@@ -165,6 +165,22 @@ def test_warnings_and_observations_are_output(entry, said):
     assert case_of(suite, entry["id"])[0] == {"system-out": said}
 
 
+DRIFT = [{"id": "executePix.refusal", "situation": "with a bad token", "place": "", "was": "401", "is": "403"}]
+SAID = "executePix.refusal, with a bad token: 401 → 403"
+
+
+@pytest.mark.parametrize(("word", "tag"), [("warn", "system-out"), ("fail", "failure")])
+def test_drift_is_told_by_the_run(word, tag):
+    """In what it says, or as its failure where the profile has it fail."""
+    verdict = "drifted" if word == "fail" else "conformant"
+    drifting = document(verdict, row()) | {"drift": DRIFT, "environment": {"name": "staging", "drift": word}}
+    found = case_of(suite_of(junit(drifting)), "run")[0]
+
+    assert SAID in found[tag]
+    assert "drift since the record of 20 Nov: 1 place" in found[tag]
+    assert list(found) == [tag]
+
+
 def test_what_xml_cannot_hold_is_escaped():
     """A selection, a reason of the profile or a message may have control characters."""
     entry = row("fail", "a\x00b\ud800", known_failure="c\x1b")

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from dataclasses import replace
+from datetime import date
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,6 +21,9 @@ from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.languages.values import is_value
 from reports.observations.behaviour import Answer, Phrase
+from reports.observations.drift import Drift
+from reports.observations.drift_text import unknown_in_words
+from reports.observations.record import Record
 from reports.page.html import summary_html
 from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
 from reports.page.speaking import OF_THE_SERVICE
@@ -192,6 +196,21 @@ def test_the_whole_page_is_in_portuguese(tmp_path):
     assert 'lang="en"' not in page
     assert "testable documented requirements tested" in result.output
     assert result.document["headline"].startswith(("CONFORMANT", "INCOMPLETE"))
+
+
+def test_drift_is_told_in_portuguese():
+    """Places, phrases and situations; names and types are in no language."""
+    run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
+    run.selected.add("executePix.unknownCode")
+    run.record = Record("staging", date(2026, 11, 20), "0.1.0", {})
+    run.drift = [
+        Drift("executePix.unknownCode", "", "", "404 application/json {detail: string}", "410 text/html"),
+        Drift("executePix.repeated", "before the execution", "", "the same result", "another result"),
+    ]
+    run.said = [Note(NoteKind.RECORD, unknown_in_words(1)), Note(NoteKind.RECORD, unknown_in_words(2))]
+
+    assert left_in_english(run) == [run.drift[0].was]
+    assert {"Mudança de comportamento", "o mesmo resultado"} <= set(page_of(run, PORTUGUESE).texts)
 
 
 def test_a_comparison_is_told_in_portuguese(tmp_path):

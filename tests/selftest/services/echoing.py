@@ -85,6 +85,16 @@ class EchoesInHtml(Echoes):
         return f"<html><name>{PERSONAL['name']}</name>{PERSONAL['document']}{rows}</html>".encode()
 
 
+class EchoesAsNames(Echoes):
+    """The same as names of members, at any depth: an object keyed by accounts, by people and by what it was sent."""
+
+    def body(self, request, values, forms):
+        keyed = {name: {"balance": 1} for name in (*forms, *values, *PERSONAL.values())}
+        return json.dumps(
+            {"code": 0, "data": {"accounts": keyed, **{name: [keyed] for name in keyed}}, **PERSONAL}
+        ).encode()
+
+
 class EchoesInARedirect(Echoes):
     """The same, and somewhere else."""
 
