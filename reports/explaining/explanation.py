@@ -24,7 +24,9 @@ _LEVELS = {
 _DEVIATIONS = {
     Verdict.FAIL: "A deviation fails the run.",
     Verdict.WARN: "A deviation is a warning, and fails no run.",
-    Verdict.OBSERVED: "Nothing can deviate: what the service does is observed and recorded.",
+    Verdict.OBSERVED: (
+        "Nothing can deviate. What the service does is observed; where it differs from the record, it drifts."
+    ),
 }
 
 

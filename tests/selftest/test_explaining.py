@@ -91,7 +91,7 @@ def test_every_fix_is_used(entry):
         ("createPix.exists", "Serve POST /v1/pix. "),
         ("executePix.status", "Answer every success with status 200 and the envelope. "),
         ("executePix.status.type", "Send status with the JSON type that the interface document gives. "),
-        ("executePix.status.values", "There is nothing to fix: the interface document leaves this open, "),
+        ("executePix.status.values", "There is nothing to fix: the interface document leaves this open. "),
     ],
 )  # fmt: skip
 def test_a_fix_names_what_it_is_about(requirement, start):
@@ -156,7 +156,7 @@ def test_generated_traffic_exercises_rules(exercises):
             ["documented"],
             (
                 "The interface document says that this is not shown.",
-                "Nothing can deviate: what the service does is observed and recorded.",
+                "Nothing can deviate. What the service does is observed; where it differs from the record, it drifts.",
             ),
         ),
         (
