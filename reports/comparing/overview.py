@@ -12,7 +12,8 @@ from typing import Any
 from reports.comparing.comparison import changes_in_words
 from reports.comparing.comparison_text import escaped
 from reports.moments import read_moment
-from reports.page.rendering import template, visible
+from reports.page.rendering import template
+from reports.redaction.masks import printable
 from reports.verdicts import ON_THE_SERVICE, TESTED, RunVerdict, Verdict, fails
 from reports.wording import counted, listed
 
@@ -89,4 +90,4 @@ def markdown(rows: Sequence[Row]) -> Iterator[str]:
 
 def html(rows: Sequence[Row]) -> Iterator[str]:
     """The page: it links to the report of each run, and fetches nothing."""
-    yield visible(template("overview.html").render(headings=_HEADINGS, rows=rows))
+    yield printable(template("overview.html").render(headings=_HEADINGS, rows=rows))

@@ -23,9 +23,10 @@ from reports.page.exchange_list import exchange_list
 from reports.page.figures import by_heading, levels, tile
 from reports.page.latency_plot import latency_plot
 from reports.page.left_out import left_out
-from reports.page.rendering import template, visible
+from reports.page.rendering import template
 from reports.page.timeline_plot import timeline_plot
 from reports.provenance import CHECKOUT
+from reports.redaction.masks import printable
 from reports.run import Run
 from reports.verdicts import TESTED, Entry, Verdict, fails
 from reports.wording import by_level, grouped
@@ -53,14 +54,14 @@ def summary_html(
     parts |= {**exchange_list(run, document), "requirements": requirements, "tests": tests or {}}
     parts |= {"explanations": _explanations(run, exercises or {})}
     parts |= latency_plot(document) | timeline_plot(document)
-    return visible(
+    return printable(
         template("report.html", run.profile.language).render(document=document, title=page_title(run), **parts)
     )
 
 
 def page_title(run: Run) -> str:
     """The title of the page: whom the run asked, and the verdict."""
-    return visible(f"PIX conformance: {run.profile.name}: {run.result().verdict}")
+    return printable(f"PIX conformance: {run.profile.name}: {run.result().verdict}")
 
 
 def _first_screen(run: Run, document: Document) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import sys
 from functools import cache
 from importlib.metadata import version
@@ -17,12 +16,6 @@ from reports.page.speaking import speak
 from reports.writing import RUNS, make_writable
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-
-
-def visible(text: str) -> str:
-    """Characters that are not seen, that reorder what is read, or that UTF-8 has no bytes for, as escapes."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def frame(table_script: str, language_tag: str = ENGLISH) -> Template:

@@ -17,7 +17,7 @@ LONGEST = 64
 _CUT = re.compile(r"[^0-8b-zB-Z]{0,4}…\([0-9]{1,7} characters\)")
 _NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 _DIGIT = re.compile(r"[0-9]")
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 class _Shape(dict[int, str]):
@@ -64,7 +64,7 @@ def mask_number(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Control characters, bidi overrides and lone surrogates as `\x1b` or `\ud800`; new lines and tabs stay."""
+    r"""What is not seen, reorders what is read or has no bytes in UTF-8 as `\x1b` or `\u200b`; new lines, tabs stay."""
     return _UNSAFE.sub(_escape, text)
 
 

@@ -18,8 +18,8 @@ from environments.secrets import listed_secrets
 from reports.explaining.explanation import Exercised, explanation_of
 from reports.explaining.explanation_text import HEADING, Line, explanation_lines, list_lines
 from reports.explaining.last_run import LastRun, last_run
-from reports.page.rendering import visible
 from reports.redaction import redactor_of
+from reports.redaction.masks import printable
 from reports.wording import one_line
 from spec.requirements import Requirement, ledger
 from tests.harness.selection import selection
@@ -106,7 +106,7 @@ def _unknown(name: str) -> str:
     near = get_close_matches(lower, by_lower, 1 if lower in by_lower else _NEAREST, cutoff=_ALIKE)
     near = near or [low for low in by_lower if name and lower in low][:_NEAREST]
     more = f"did you mean {' or '.join(by_lower[low] for low in near)}?" if near else "pytest --list names them all"
-    return f"{visible(one_line(name))[:_LONGEST]}: no such requirement; {more}" if name else f"name one; {more}"
+    return f"{printable(one_line(name))[:_LONGEST]}: no such requirement; {more}" if name else f"name one; {more}"
 
 
 def _print(writer: Any, lines: Iterable[Line]) -> None:

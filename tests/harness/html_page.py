@@ -18,7 +18,8 @@ from reports.handover import unpacked
 from reports.languages.language import language
 from reports.page.exchange_list import LINKED
 from reports.page.html import page_title, requirements_from, summary_html
-from reports.page.rendering import frame, visible
+from reports.page.rendering import frame
+from reports.redaction.masks import printable
 from reports.run import Run
 from reports.verdicts import RequirementResult
 from tests.harness.explaining import EXERCISES
@@ -71,7 +72,7 @@ class HtmlPage:
         found = self._tests.get(report.nodeid)
         row_id, verdict, numbers = (found.id, found.verdict, found.exchanges) if found else ("", "", ())
         said = verdict.replace("-", " ")
-        test_id = escape(visible(report.nodeid)).replace("::", "::<wbr>").replace("[", "<wbr>[")
+        test_id = escape(printable(report.nodeid)).replace("::", "::<wbr>").replace("[", "<wbr>[")
         cells[0] = cells[0].replace("<td ", '<td tabindex="0" ', 1)
         cells[1] = f'<td class="col-testId"{self._anchor(report)}>{test_id}</td>'
         cells[1:1] = [

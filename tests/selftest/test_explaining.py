@@ -313,7 +313,7 @@ def test_a_group_is_explained_where_it_is_small(profile):
         ),
         (
             "--explain=\x1b[31mxyzzy\n9",
-            "--explain: \\u001b[31mxyzzy 9: no such requirement; pytest --list names them all",
+            "--explain: \\x1b[31mxyzzy 9: no such requirement; pytest --list names them all",
         ),
         ("--explain -q", "--explain: name one; pytest --list names them all"),
         ("--explain=", "--explain: name one; pytest --list names them all"),

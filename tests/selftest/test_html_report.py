@@ -128,7 +128,7 @@ class TestWhatIsShownIsText:
         """What a reader cannot see, what reorders the text and what UTF-8 cannot hold is shown as an escape."""
         add(run, DIGIT, Verdict.FAIL, "a\x00b\x1bc\u202ed\u200be\ud800f\tg\nh")
 
-        assert "a\\u0000b\\u001bc\\u202ed\\u200be\\ud800f\tg\nh" in page(run).text
+        assert "a\\x00b\\x1bc\\u202ed\\u200be\\ud800f\tg\nh" in page(run).text
         assert summary_html(run).encode("utf-8")
 
     def test_test_ids(self, run):
