@@ -150,7 +150,10 @@ def _problem(data: Any) -> str:
         return f"format: expected {FORMAT}, which this version of the suite reads"
     if _is_deeper(data, _DEEPEST):
         return "nested too deeply"
-    error = next(iter(_validator().iter_errors(data)), None)
+    try:
+        error = next(iter(_validator().iter_errors(data)), None)
+    except ValueError:  # the limit of the validator
+        return "nested too deeply"
     if error is not None:
         place = next(iter(error.instance_path), None) or getattr(error.kind, "property", "")
         return f"{place if place in _MEMBERS else 'a member'} is not what --accept writes"
