@@ -19,6 +19,7 @@ from environments.profiles.explained import editor_schema
 from environments.profiles.loading import load
 from environments.profiles.profile import PixKey, Prepare
 from environments.sandbox import Server, Service
+from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import ROOT, TOKEN, environment, run
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJxYSJ9.c2lnbmF0dXJlLW9mLXFh"
@@ -58,7 +59,7 @@ def asked(path, *answers, options=()):
     os.write(terminal, "".join(f"{answer}\n" for answer in answers).encode())
     process = subprocess.run(
         [sys.executable, "-m", "environments", "new", str(path), *options],
-        cwd=ROOT, env=environment(**TOKEN), stdin=stdin, capture_output=True, text=True, check=False,
+        cwd=ROOT, env=environment(**TOKEN), stdin=stdin, capture_output=True, text=True, check=False, timeout=HANGS_S,
     )  # fmt: skip
     os.close(terminal)
     os.close(stdin)
