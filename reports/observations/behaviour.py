@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from reports.wording import listed
 from spec.requirements import ledger
 from spec.shapes import Shape, merged, text_of
 
@@ -126,11 +127,11 @@ def merged_values(values: Iterable[Value]) -> tuple[Value, ...]:
 
 
 def in_words(situations: Situations) -> str:
-    """What was observed for a requirement, in one line."""
-    return "; ".join(
-        f"{situation}: {values_in_words(values)}" if situation else values_in_words(values)
-        for situation, values in situations.items()
-    )
+    """What was observed for a requirement, in one line; what was the same in several situations once."""
+    alike: dict[str, list[str]] = {}
+    for situation, values in situations.items():
+        alike.setdefault(values_in_words(values), []).append(situation)
+    return "; ".join(f"{listed(names)}: {said}" if any(names) else said for said, names in alike.items())
 
 
 def values_in_words(values: Iterable[Value]) -> str:

@@ -135,7 +135,7 @@ def test_a_run_says_what_all_processes_observed():
     one, other = (document_of(run_with(*each)) for each in (observations, reversed(observations)))
     messages = {entry["id"]: entry["message"] for entry in one["requirements"]}
 
-    assert (messages[UNKNOWN], messages[SIZE]) == ("a: 404; b: 404", "none")
+    assert (messages[UNKNOWN], messages[SIZE]) == ("a and b: 404", "none")
     assert one["observations"] == {
         UNKNOWN: {"a": [{"status": 404}], "b": [{"status": 404}]},
         SIZE: {"": [{"text": "none"}]},

@@ -101,7 +101,7 @@ def formats_of_keys(registrations: Iterable[tuple[str, str | None]]) -> Values:
 
 _CHARACTERS = (
     ("empty", re.compile(r"")),
-    ("a UUID", UUID),
+    ("the form of a UUID", UUID),
     ("digits", re.compile(r"[0-9]+")),
     ("+ and digits", re.compile(r"\+[0-9]+")),
     ("letters", re.compile(r"[A-Za-z]+")),
