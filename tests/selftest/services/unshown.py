@@ -41,7 +41,7 @@ class RefusesOtherwise(Service):
         return replace(response, status=status)
 
 
-for _operation in {route[2] for route in Service.ROUTES}:
+for _operation in dict.fromkeys(route[2] for route in Service.ROUTES):
     _name = f"Refuses{_operation[0].upper()}{_operation[1:]}Otherwise"
     otherwise(f"{_operation}.refusal")(type(_name, (RefusesOtherwise,), {"OPERATION": _operation}))
 
