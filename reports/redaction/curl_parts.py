@@ -125,5 +125,5 @@ def _said(redacted_text: str) -> str:
 
 
 def _is_filler(text: str) -> bool:
-    """Whether a long text is one character over and over, behind a short beginning."""
-    return re.fullmatch(r'"[a-z-]{0,20}(.)\1*"', text) is not None
+    """Whether a long text, closed or not, is one character over and over, behind a short beginning."""
+    return re.fullmatch(r'"[a-z-]{0,20}(.)\1*"?', text) is not None
