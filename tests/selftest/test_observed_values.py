@@ -17,10 +17,16 @@ from tests.selftest.services.running import environment
 from tests.selftest.services.unshown import SEEN_OTHERWISE, Stumbles
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
+QUICK = (
+    "executePix.refusal", "listAccounts.token", "executePix.unknownCode", "registerPixKey.repeated",
+    "registerPixKey.pixKeyType.numeric", "general.codeValues",
+)  # fmt: skip
+"""Requirements that a quick run tries."""
 OTHERWISE = [
     pytest.param(requirement, service, id=service.__name__)
     for requirement, services in SEEN_OTHERWISE.items()
-    for service in (services if EXHAUSTIVE else services[:1])
+    for service in services
+    if EXHAUSTIVE or requirement in QUICK
 ]
 TARGETED = ("-m", "not property")
 
