@@ -103,7 +103,7 @@ def outcome_of(document: Mapping[str, Any], clean: Callable[[str], str] = str) -
         fail_on=tuple(environment.get("fail_on", FAIL_ON)),
         standings={entry["id"]: standing(entry) for entry in entries},
         levels={entry["id"]: entry["level"] for entry in entries},
-        behaviour=_behaviour(document["observations"], clean),
+        behaviour=_behaviour(document.get("observed", {}), clean),
         latency=_latency(document),
     )
 
@@ -173,11 +173,9 @@ def _is_worse(changes: Mapping[str, list[str]], now: Outcome) -> bool:
     return bool(changes["newly_failing"]) or not set(now.fail_on).isdisjoint(lost)
 
 
-def _behaviour(observations: Any, clean: Callable[[str], str]) -> Behaviour:
-    """What the run observed. A file of before version 2.0 tells it in words alone, which are not compared."""
-    if not isinstance(observations, Mapping):
-        return {}
-    return redacted_behaviour(behaviour_of(observations), lambda text: one_line(clean(text)))
+def _behaviour(observed: Mapping[str, Any], clean: Callable[[str], str]) -> Behaviour:
+    """What the run observed. A file of before version 1.1 tells it in words alone, which are not compared."""
+    return redacted_behaviour(behaviour_of(observed), lambda text: one_line(clean(text)))
 
 
 def _latency(document: Mapping[str, Any]) -> dict[str, float]:

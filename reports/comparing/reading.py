@@ -25,10 +25,10 @@ MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
 MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
-"""What a comparison reads, of any version. Observations of before 2.0 are texts, of which nothing is read."""
+"""What a comparison reads, of any version. Before 1.1 it has no `observed`."""
 PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 """All of a conformance.json, of this version."""
-_OBSERVATIONS = "observations"
+_OBSERVED = "observed"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -128,8 +128,8 @@ def _validate(document: Any, schema: Path) -> None:
 def _problem(error: jsonschema_rs.ValidationError) -> str:
     """Where the document is not as it should be. What is read there is not repeated."""
     place = [_NAME.sub("?", str(part))[:50] for part in error.instance_path]
-    if place[:1] == [_OBSERVATIONS]:
-        place = [_OBSERVATIONS]  # what stands below is named by what was observed
+    if place[:1] == [_OBSERVED]:
+        place = [_OBSERVED]  # what stands below is named by what was observed
     if place == ["format"]:
         return "format: not one that this version of the suite reads"
     if missing := getattr(error.kind, "property", ""):

@@ -89,10 +89,7 @@ def _lines(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _observed(requirement_id: str, document: Mapping[str, Any]) -> list[str]:
-    """A line for each situation. A file of before version 2.0 has all of them in the message."""
-    observations = document["observations"]
-    if not isinstance(observations, Mapping):
-        return []
-    situations = observations.get(requirement_id, {})
+    """A line for each situation. A file of before version 1.1 has all of them in the message."""
+    situations = document.get("observed", {}).get(requirement_id, {})
     values = {situation: values_in_words(map(value_of, found)) for situation, found in situations.items()}
     return [f"{situation}: {said}" if situation else said for situation, said in values.items()]

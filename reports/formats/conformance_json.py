@@ -15,7 +15,7 @@ from reports.handover import Evidence
 from reports.headline import headline
 from reports.latency import latency
 from reports.moments import written
-from reports.observations.behaviour import data_of_behaviour
+from reports.observations.behaviour import data_of_behaviour, in_words
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict, counts, coverage
@@ -23,7 +23,7 @@ from spec.requirements import Requirement
 from spec.rules import Contrast
 
 FILE = "conformance.json"
-FORMAT = "2.0"
+FORMAT = "1.1"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 Document = dict[str, Any]
 
@@ -98,10 +98,21 @@ def _found(run: Run) -> Document:
     return {
         "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements, inputs)],
         "requirements": requirements,
-        "observations": data_of_behaviour(run.behaviour),
+        "observations": _observations(run),
+        "observed": data_of_behaviour(run.behaviour),
         "drift": [one.data() for one in run.drift],
         "record": run.record.data() if run.record else None,
     }
+
+
+def _observations(run: Run) -> list[Document]:
+    """What was observed for each requirement, in words; what is said before all others stands first."""
+    shown = {requirement.id: result.exchanges for requirement, result in run.requirements()}
+    urgent = {seen.id for seen in run.observations if seen.first}
+    return [
+        {"id": found, "value": in_words(run.behaviour[found]), "exchanges": list(shown.get(found, ()))}
+        for found in sorted(run.behaviour, key=lambda one: one not in urgent)
+    ]
 
 
 def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> Document:

@@ -50,7 +50,7 @@ def observations_of(document: Document) -> dict[str, list[str]]:
             *(f"observed: {in_words({situation: values})}" for situation, values in situations.items()),
             *([_numbered(shown[requirement_id])] if shown.get(requirement_id) else []),
         ]
-        for requirement_id, situations in behaviour_of(document["observations"]).items()
+        for requirement_id, situations in behaviour_of(document["observed"]).items()
     }
 
 

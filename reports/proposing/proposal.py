@@ -24,10 +24,10 @@ def proposal_of(document: Mapping[str, Any], redact: Callable[[str], str]) -> st
     def clean(text: str) -> str:
         return one_line(redact(text))
 
-    if not isinstance(document["observations"], Mapping):
-        raise UnreadableError("observations in words alone (a format before 2.0); propose from a newer run")
+    if "observed" not in document:
+        raise UnreadableError("observations in words alone (a format before 1.1); propose from a newer run")
     origin = Origin(clean(document["environment"]["name"]), document["started"][:10])
-    overlay = overlay_of(redacted_behaviour(behaviour_of(document["observations"]), clean), origin)
+    overlay = overlay_of(redacted_behaviour(behaviour_of(document["observed"]), clean), origin)
     if not overlay["actions"]:
         raise UnreadableError("nothing to propose: the run observed nothing that the interface document does not show")
     return as_yaml(overlay)

@@ -64,7 +64,7 @@ def test_a_run_writes_what_it_observed(workers, ended, record):
     """Beside the profile, for its owner alone; conformance.json has the same, and the terminal names the file."""
     result = ended(*SHAPES, *workers, "--accept")
 
-    assert observed(record) == result.document["observations"]
+    assert observed(record) == result.document["observed"]
     assert list(observed(record)) == [ACCOUNTS, BALANCE]
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
     assert f"\naccepted: {record} (2 requirements)\n" in result.output

@@ -126,7 +126,7 @@ def test_names_that_are_data_are_any_name():
 
 
 def test_a_run_says_what_all_processes_observed():
-    """The message of the requirement and `observations` are made from the merged behaviour, in any order."""
+    """The message of the requirement and `observed` are made from the merged behaviour, in any order."""
     observations = [
         Observation(UNKNOWN, Answer(404), "b"),
         Observation(UNKNOWN, Answer(404), "a"),
@@ -136,12 +136,12 @@ def test_a_run_says_what_all_processes_observed():
     messages = {entry["id"]: entry["message"] for entry in one["requirements"]}
 
     assert (messages[UNKNOWN], messages[SIZE]) == ("a and b: 404", "none")
-    assert one["observations"] == {
+    assert one["observed"] == {
         UNKNOWN: {"a": [{"status": 404}], "b": [{"status": 404}]},
         SIZE: {"": [{"text": "none"}]},
     }
-    assert [one["observations"], messages] == [
-        other["observations"],
+    assert [one["observed"], messages] == [
+        other["observed"],
         {entry["id"]: entry["message"] for entry in other["requirements"]},
     ]
 

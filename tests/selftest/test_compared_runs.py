@@ -206,7 +206,7 @@ def test_nothing_planted_in_the_named_run_leaves(workers, tmp_path):
     """No secret of this run, nothing personal, no control character, no command of a CI system and no markup."""
     document = planted()
     document["environment"]["name"] = SECRET + ESCAPES + COMMANDS[:60]
-    document["observations"]["listAccounts.shape"] = {"": [{"text": f"{SECRET}{MARKUP}{PERSONAL}"}]}
+    document["observed"]["listAccounts.shape"] = {"": [{"text": f"{SECRET}{MARKUP}{PERSONAL}"}]}
     (tmp_path / "other.json").write_text(json.dumps(document))
     with Raw() as raw:
         profile = write_profile(tmp_path, raw.base_url, accounts=["konto-canary-4711"])

@@ -26,7 +26,7 @@ RUN = {
         {"id": ROW, "level": "documented", "verdict": "pass"},
         {"id": OTHER, "level": "implied", "verdict": "pass"},
     ],
-    "observations": {"executePix.unknownCode": {"": [{"status": 404, "media_type": "application/json"}]}},
+    "observed": {"executePix.unknownCode": {"": [{"status": 404, "media_type": "application/json"}]}},
     "exchanges": [
         {"operation": "executePix", "result": 200, "elapsed_ms": 10.0},
         {"operation": "executePix", "result": 200, "elapsed_ms": 30.0},
@@ -167,24 +167,24 @@ def test_the_line_counts_what_changed():
     """In the order of importance, with words that need no explanation."""
     before = changed(requirements={OTHER: {"verdict": "fail"}}, started=RUN["started"])
     seen = {"executePix.unknownCode": {"": [{"status": 410, "media_type": "text/html"}]}}
-    now = changed(requirements={ROW: {"verdict": "fail"}}, observations=seen)
+    now = changed(requirements={ROW: {"verdict": "fail"}}, observed=seen)
     other_place = changed(environment={"name": "production", "base_url": "https://prod.example.test"})
 
     assert compare(now, before)["line"] == "since 20 Nov: 1 newly failing, 1 fixed, 1 observation differs"
-    assert compare(changed(observations=seen))["line"] == "since 20 Nov: no verdict changed, 1 observation differs"
+    assert compare(changed(observed=seen))["line"] == "since 20 Nov: no verdict changed, 1 observation differs"
     assert compare(other_place)["line"] == "compared with staging, 20 Nov (other environment and origin): no change"
 
 
-def test_observations_of_before_2_0_are_not_compared():
-    """They are texts, which say how often something was seen."""
-    texts = [{"id": "executePix.unknownCode", "value": "410 text/html (3 times)"}]
+def test_observations_in_words_are_not_compared():
+    """Before 1.1 there are no others: texts, which say how often something was seen."""
+    before = {name: value for name, value in RUN.items() if name != "observed"}
 
-    assert compare(changed(), changed(observations=texts))["line"] == "since 09:00 UTC: no change"
+    assert compare(changed(), before)["line"] == "since 20 Nov: no change"
 
 
 def test_an_observation_of_one_run_alone_does_not_differ():
     """Its requirement is newly or no longer exercised, or only in one of the two."""
-    without = changed(observations={})
+    without = changed(observed={})
 
     assert compare(without)["observations"] == compare(RUN, without)["observations"] == []
 
@@ -205,7 +205,7 @@ def test_latency_is_side_by_side():
 def test_text_names_what_changed():
     """With the statement of each requirement, both runs, and what the exit status says."""
     seen = {"executePix.unknownCode": {"": [{"status": 410, "media_type": "text/html"}]}}
-    found = list(text(compare(changed(requirements={ROW: {"verdict": "fail"}}, observations=seen))))
+    found = list(text(compare(changed(requirements={ROW: {"verdict": "fail"}}, observed=seen))))
 
     assert found == [
         "since 20 Nov: 1 newly failing, 1 observation differs",
@@ -228,7 +228,7 @@ def test_markdown_holds_no_text_of_the_service():
     name = "<b>*staging*</b> [x](javascript:1) `y` | z"
     was = changed(environment={"name": name, "base_url": "https://secret.example.test"}, started=RUN["started"])
     seen = {"executePix.unknownCode": {"": [{"text": "410 text of the service"}]}}
-    found = "\n".join(markdown(compare(changed(requirements={ROW: {"verdict": "fail"}}, observations=seen), was)))
+    found = "\n".join(markdown(compare(changed(requirements={ROW: {"verdict": "fail"}}, observed=seen), was)))
 
     assert "text of the service" not in found
     assert "example.test" not in found

@@ -93,7 +93,7 @@ def test_drift_is_counted(word, status):
 
 def test_observations_are_output():
     """One line each."""
-    seen = {"observations": {"executePix.digit.type": {"": [{"status": 404}], "again": [{"text": "refused"}]}}}
+    seen = {"observed": {"executePix.digit.type": {"": [{"status": 404}], "again": [{"text": "refused"}]}}}
 
     assert test_of(document("conformant", row("observed", "404", exchanges=[1])) | seen, "executePix.digit.type")[
         "stdout"

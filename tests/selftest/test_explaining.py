@@ -396,13 +396,9 @@ def test_what_was_observed_stands_by_situation(profile, tmp_path):
     assert "    observed\n    again: 200 application/json or 409\n    with a token: refused\n    /" in explained.output
 
 
-@pytest.mark.parametrize("name", ["format", "observations"])
-def test_a_run_of_an_older_version(name, monkeypatch):
+def test_a_run_of_an_older_version(monkeypatch):
     """What it observed stands in its messages, and it knows no drift."""
-    told = {"format": "1.0"} if name == "format" else {}
-    assert lines_of(monkeypatch, {**told, "observations": [{"id": MASKED, "value": "as the message says"}]}) == (
-        "it was so",
-    )
+    assert lines_of(monkeypatch, {"format": "1.0"}) == ("it was so",)
 
 
 def test_drift_and_a_known_failure(monkeypatch):
@@ -410,7 +406,7 @@ def test_drift_and_a_known_failure(monkeypatch):
     drift = {"id": MASKED, "situation": "again", "place": "/data", "was": "string", "is": "null"}
     others = {
         "format": FORMAT,
-        "observations": {},
+        "observed": {},
         "drift": [drift, drift | {"id": DIGIT}, drift | {"situation": "", "place": ""}],
     }
 

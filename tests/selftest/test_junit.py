@@ -33,7 +33,7 @@ def document(verdict, *rows, notes=()):
         "drift": [],
         "record": {"accepted": "2026-11-20", "suite_version": "0.1.0"},
         "findings": [],
-        "observations": {},
+        "observed": {},
         "started": "2026-11-21T21:26:38Z",
         "duration_s": 1.25,
         "verdict": verdict,
@@ -160,7 +160,7 @@ def test_warnings_and_observations_are_output(entry, said):
     """They fail nothing."""
     seen = {entry["id"]: {"": [{"status": 404}, {"status": 409}], "again": [{"text": "refused"}]}}
     observations = seen if entry["verdict"] == "observed" else {}
-    suite = suite_of(junit(document("conformant", entry) | {"observations": observations}))
+    suite = suite_of(junit(document("conformant", entry) | {"observed": observations}))
 
     assert case_of(suite, entry["id"])[0] == {"system-out": said}
 

@@ -28,7 +28,7 @@ def shapes_of(service: Service, *options: str, environment: str = "sandbox") -> 
         _, run = run_of(
             "--no-report", "-m", "not property", *target, "-p", "tests.selftest.services.shuffling", *options
         )
-    observed = document_of(run)["observations"]
+    observed = document_of(run)["observed"]
     return {name: observed[name][""] for name in SHAPES if name in observed}
 
 

@@ -114,7 +114,7 @@ def test_the_same_service_is_observed_alike_by_two_processes(tmp_path):
         run_pytest(
             [*target, "-q", "-n", "2", "--seed=1", "tests/conformance"], environment(PIX_SANDBOX_TOKEN=service.token)
         )
-    seen = behaviour_of(json.loads((tmp_path / "conformance.json").read_text())["observations"])
+    seen = behaviour_of(json.loads((tmp_path / "conformance.json").read_text())["observed"])
 
     assert as_text(seen) == as_text(sandbox("--seed=1"))
     assert drifting(seen, sandbox("--seed=1")) == set()

@@ -172,13 +172,14 @@ def test_money_that_moves_twice_is_said_first(tmp_path):
     report = run_apart(MovesMoneyTwice(), tmp_path, "-m", "property", "-k", "stateful or listAccounts")
 
     assert report["notes"][0].startswith("executePix.repeated: MONEY MOVED TWICE")
-    assert "MONEY MOVED TWICE" in str(report["observations"]["executePix.repeated"])
+    assert "MONEY MOVED TWICE" in report["observations"][0]["value"]
+    assert "MONEY MOVED TWICE" in str(report["observed"]["executePix.repeated"])
 
 
 def test_second_execution_that_is_refused_is_observed(tmp_path):
     """A second execution that is refused is an observation like any other, and so are keys and balance."""
     report = run_apart(Service(), tmp_path, "-m", "property", "-k", "stateful")
-    seen = report["observations"]
+    seen = report["observed"]
 
     assert seen["listPixKeys.shape"] == {
         "a deleted key": [{"text": "is not listed"}],
@@ -192,7 +193,7 @@ def test_deleted_key_that_stays_is_observed(tmp_path):
     """A deleted key that is still listed is observed, and fails nothing."""
     report = run_apart(TakesBackNothing(), tmp_path, "-m", "property", "-k", "stateful")
 
-    assert {"text": "is listed"} in report["observations"]["listPixKeys.shape"]["a deleted key"]
+    assert {"text": "is listed"} in report["observed"]["listPixKeys.shape"]["a deleted key"]
     assert [row["id"] for row in report["requirements"] if row["verdict"] == "fail"] == []
 
 

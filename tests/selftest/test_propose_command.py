@@ -29,6 +29,8 @@ def deep(levels):
 
 
 UNKNOWN = "executePix.unknownCode"
+NONE = object()
+"""In place of what the file does not have."""
 
 
 @pytest.fixture
@@ -38,7 +40,8 @@ def folder(tmp_path):
     def write(observations=OBSERVED, **changes):
         path = tmp_path / "run" / "conformance.json"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(changed(observations=observations, **changes)))
+        document = changed(observed=observations, **changes)
+        path.write_text(json.dumps({name: value for name, value in document.items() if value is not NONE}))
         return path.parent
 
     return write
@@ -69,8 +72,8 @@ def answered(shape=None, **parts):
 
 BAD = {
     "observations in words": (
-        [{"id": UNKNOWN, "value": "planted"}],
-        "observations in words alone (a format before 2.0); propose from a newer run",
+        NONE,
+        "observations in words alone (a format before 1.1); propose from a newer run",
     ),
     "no observation": (
         {},

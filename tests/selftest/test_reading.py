@@ -65,8 +65,8 @@ BAD = {
         "requirements/0/level is not what a run writes",
     ),
     "an observation of no text": (
-        whole(["observations", "executePix.unknownCode", "", 0], {"text": 1, "x": PLANTED}),
-        "observations is not what a run writes",
+        whole(["observed", "executePix.unknownCode", "", 0], {"text": 1, "x": PLANTED}),
+        "observed is not what a run writes",
     ),
     "a day that is none": (whole(["started"], "2026-02-30T10:00:00Z"), "started is no day and time"),
     "a time that is none": (whole(["started"], PLANTED), "started is not what a run writes"),
@@ -175,7 +175,7 @@ def test_wrong_use_is_one_line_and_exit_2(arguments, capsys):
 
 def planted():
     """A run in which every free text is planted."""
-    document = changed(observations={"executePix.unknownCode": {PLANTED[:200]: [{"text": PLANTED}]}})
+    document = changed(observed={"executePix.unknownCode": {PLANTED[:200]: [{"text": PLANTED}]}})
     document["environment"] |= {"name": PLANTED, "base_url": f"https://{PLANTED}"}
     document["suite"]["version"] = PLANTED
     document["selection"] = PLANTED
@@ -219,7 +219,7 @@ def test_a_run_of_this_version_is_as_its_schema_says(file, capsys):
 
 def test_a_run_of_the_next_version_is_read(file):
     """One that has more members: what a comparison reads is there."""
-    assert outcome_of(read(file(RUN | {"format": "2.999", "planted": 1}))).environment == "staging"
+    assert outcome_of(read(file(RUN | {"format": "1.999", "planted": 1}))).environment == "staging"
 
 
 def test_exit_statuses_of_compare(file):

@@ -81,7 +81,7 @@ def observed(request):
     """Observations: one of each sort, and those of a run."""
     if request.param == "by hand":
         return OBSERVED
-    return document_of(run_of("--no-report", "-m", "not property")[1])["observations"]
+    return document_of(run_of("--no-report", "-m", "not property")[1])["observed"]
 
 
 @pytest.fixture
