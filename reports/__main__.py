@@ -83,9 +83,8 @@ def _named(path: str, redactor: Redactor) -> Iterator[None]:
     """What is wrong with a file is said with its name."""
     try:
         yield
-    except (UnreadableError, RecursionError) as error:
-        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UnreadableError(f"{one_line(redactor.text(path))}: {why}") from None
+    except UnreadableError as error:
+        raise UnreadableError(f"{one_line(redactor.text(path))}: {error}") from None
 
 
 _OVERVIEWS: dict[str, Callable[[Sequence[Row]], Iterable[str]]] = {"markdown": overview.markdown, "html": overview.html}

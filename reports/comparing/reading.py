@@ -19,6 +19,7 @@ import jsonschema_rs
 from reports.comparing.comparison import Outcome, outcome_of
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.moments import read_moment
+from reports.observations.behaviour import is_deeper
 from reports.wording import one_line
 
 MOST_BYTES = 50_000_000
@@ -103,6 +104,8 @@ def _refuse(name: str) -> None:
 
 def _validated(document: Any) -> dict[str, Any]:
     _validate(document, NEEDED)
+    if is_deeper(document.get(_OBSERVED, {})):
+        raise UnreadableError(f"{_OBSERVED} nested too deeply; expected the {FILE} of a run")
     if document.get("format") == FORMAT:
         _validate(document, PUBLISHED)
     try:

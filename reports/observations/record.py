@@ -21,13 +21,11 @@ import yaml
 
 from environments.profiles.checked_yaml import parsed
 from environments.profiles.profile import ProfileError, shown
-from reports.observations.behaviour import Behaviour, behaviour_of, data_of_behaviour, redacted_behaviour
+from reports.observations.behaviour import Behaviour, behaviour_of, data_of_behaviour, is_deeper, redacted_behaviour
 from spec.requirements import ledger
 
 FORMAT = 1
 MOST_BYTES = 1_000_000
-_DEEPEST = 80
-"""Levels of nesting: a shape of ten takes half of it."""
 _SCHEMA = Path(__file__).with_name("record.schema.json")
 _PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 _WIDTH = 120
@@ -148,7 +146,7 @@ def _problem(data: Any) -> str:
         return "not a record of what was observed"
     if data.get("format") != FORMAT or isinstance(data["format"], bool):
         return f"format: expected {FORMAT}, which this version of the suite reads"
-    if _is_deeper(data, _DEEPEST):
+    if is_deeper(data):
         return "nested too deeply"
     try:
         error = next(iter(_validator().iter_errors(data)), None)
@@ -161,11 +159,6 @@ def _problem(data: Any) -> str:
 
 
 _MEMBERS = ("environment", "accepted", "suite_version", "observations")
-
-
-def _is_deeper(data: Any, levels: int) -> bool:
-    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return not levels or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 @cache

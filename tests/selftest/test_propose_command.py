@@ -84,7 +84,7 @@ BAD = {
     "a type that is none": (answered({"type": "planted"}), "is not what a run writes"),
     "a header that is none": (answered(headers={"planted: x": "y"}), "is not what a run writes"),
     "a status that is none": (answered(status="planted"), "is not what a run writes"),
-    "nested too deeply": (answered(deep(200)), "nested too deeply"),
+    "nested too deeply": (answered(deep(200)), "nested too deeply; expected the conformance.json of a run"),
 }
 
 

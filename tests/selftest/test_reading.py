@@ -36,6 +36,8 @@ def whole(place, value):
     return json.dumps(document)
 
 
+DEEP_SHAPE = json.loads('{"type": "array", "items": ' * 90 + "{}" + "}" * 90)
+TEXT_DEEP = whole(["observed", "executePix.unknownCode", "", 0], {"status": 404, "shape": DEEP_SHAPE})
 BAD = {
     "empty": ("", "not JSON at line 1, column 1"),
     "not JSON": ("<html>planted</html>", "not JSON at line 1, column 1"),
@@ -67,6 +69,10 @@ BAD = {
     "an observation of no text": (
         whole(["observed", "executePix.unknownCode", "", 0], {"text": 1, "x": PLANTED}),
         "observed is not what a run writes",
+    ),
+    "an observation that is nested too deeply": (
+        TEXT_DEEP,
+        "observed nested too deeply; expected the conformance.json of a run",
     ),
     "a day that is none": (whole(["started"], "2026-02-30T10:00:00Z"), "started is no day and time"),
     "a time that is none": (whole(["started"], PLANTED), "started is not what a run writes"),
