@@ -28,6 +28,8 @@ SHOWING = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow",
 """With these it runs none: no target is opened, and nothing is written."""
 
 _OBSERVING_NOTHING = {
+    "--help": "help",
+    "--markers": "markers",
     "--plan": "plan",
     "--explain": "explain",
     "--list": "list_requirements",
@@ -37,6 +39,7 @@ _OBSERVING_NOTHING = {
     "--fixtures-per-test": "show_fixtures_per_test",
     "--cache-show": "cacheshow",
 }
+"""With these nothing is sent."""
 
 
 def whole_number(text: str, option: str, *, least: int, most: int | None = None) -> int:
@@ -84,9 +87,7 @@ def refuse_to_accept(config: pytest.Config, *, only_selftests: bool) -> None:
     """UsageError for --accept where nothing is sent, so that nothing is observed."""
     if not config.getoption("accept"):
         return
-    given = [
-        name for name in (*HELPING, "plan", "list_requirements", "explain", *SHOWING) if is_any_given(config, (name,))
-    ]
+    given = [option for option, name in _OBSERVING_NOTHING.items() if is_any_given(config, (name,))]
     if given or only_selftests:
         what = "a run of self-tests alone" if only_selftests else given[0]
         raise pytest.UsageError(f"--accept: {what} observes nothing of an environment; leave out one of the two")
