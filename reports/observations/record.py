@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from errno import EFBIG
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,12 @@ import yaml
 from environments.profiles.checked_yaml import parsed
 from environments.profiles.profile import ProfileError, shown
 from reports.observations.behaviour import Behaviour, behaviour_of, data_of_behaviour, is_deeper, redacted_behaviour
+from reports.writing import write
 from spec.requirements import ledger
 
 FORMAT = 1
 MOST_BYTES = 1_000_000
+_TOO_LARGE = f"larger than {MOST_BYTES // 1_000_000} MB"
 _SCHEMA = Path(__file__).with_name("record.schema.json")
 _PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 _WIDTH = 120
@@ -77,6 +80,14 @@ def text_of_record(record: Record) -> str:
     }
     text: str = yaml.dump(data, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=_WIDTH)
     return _HEAD.format(environment=record.environment) + text
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write the file. Raises OSError, also for what would be too large to be read again."""
+    text = text_of_record(record)
+    if len(text.encode("utf-8", "backslashreplace")) > MOST_BYTES:
+        raise OSError(EFBIG, f"it would be {_TOO_LARGE}")
+    write(path, text)
 
 
 class _Plain(yaml.SafeDumper):
@@ -136,7 +147,7 @@ def _content(path: Path) -> bytes | None:
     finally:
         os.close(descriptor)
     if len(content) > MOST_BYTES:
-        raise RecordError(f"{shown(path)}: larger than {MOST_BYTES // 1_000_000} MB; {_REMEDY}")
+        raise RecordError(f"{shown(path)}: {_TOO_LARGE}; {_REMEDY}")
     return content
 
 

@@ -12,12 +12,11 @@ from reports.handover import Note, NoteKind
 from reports.observations.behaviour import redacted_behaviour
 from reports.observations.drift import drifts
 from reports.observations.drift_text import unknown_in_words
-from reports.observations.record import Record, RecordError, read_record, text_of_record
+from reports.observations.record import Record, RecordError, read_record, write_record
 from reports.provenance import VERSION
 from reports.run import Run
 from reports.verdicts import RunVerdict
 from reports.wording import counted, one_line
-from reports.writing import write
 
 _NO_BEHAVIOUR = {
     RunVerdict.INTERRUPTED: "the run was interrupted",
@@ -62,16 +61,16 @@ class BesideProfile:
         return True
 
     def _accepted(self, run: Run) -> str:
-        """What became of the record, in one line."""
+        """What became of the record, in one line. OSError where it cannot be written, or could not be read again."""
         path = run.profile.record
         name = shown(path)
         if why := _NO_BEHAVIOUR.get(run.result().verdict) or ("" if run.behaviour else "nothing was observed"):
             return f"not accepted: {why}; {name} is not written"
         before = self._record.redacted(self._redact) if self._record else None
         seen = redacted_behaviour(run.behaviour, self._redact)
-        whole = before.accepting(seen) if before else seen
-        run.record = Record(run.profile.name, today(), VERSION, whole)
-        write(path, text_of_record(run.record))
+        record = Record(run.profile.name, today(), VERSION, before.accepting(seen) if before else seen)
+        write_record(path, record)
+        run.record = record
         changed = len(drifts(before.behaviour, seen)) if before else 0
         changes = f"; {counted(changed, 'place')} had drifted" if changed else ""
-        return f"accepted: {name} ({counted(len(whole), 'requirement')}{changes})"
+        return f"accepted: {name} ({counted(len(record.behaviour), 'requirement')}{changes})"

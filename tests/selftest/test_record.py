@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reports.observations.behaviour import Answer, Phrase, behaviour, behaviour_of, data_of_behaviour, in_words
 from reports.observations.drift import drifts
-from reports.observations.record import MOST_BYTES, Record, RecordError, read_record, text_of_record
+from reports.observations.record import MOST_BYTES, Record, RecordError, read_record, text_of_record, write_record
 from spec.requirements import ledger
 from spec.shapes import shape_of
 from tests.selftest.schemas import CONFORMANCE
@@ -156,6 +156,17 @@ def test_what_is_no_record_is_one_line(content, why, file):
     assert said.endswith("; restore the file, or delete it and run pytest --accept")
     assert why in said
     assert ("\n" in said, "planted" in said) == (False, False)
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path):
+    """The record that is there stays."""
+    path = tmp_path / "staging.observed.yaml"
+    path.write_text(TEXT)
+    many = behaviour((UNKNOWN, f"{number:0200}", ANSWER) for number in range(2_000))
+    with pytest.raises(OSError, match="it would be larger than 1 MB"):
+        write_record(path, Record("staging", date(2026, 11, 20), "0.1.0", many))
+
+    assert path.read_text() == TEXT
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["a folder", "a pipe"])
