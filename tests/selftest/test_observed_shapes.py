@@ -10,10 +10,11 @@ from reports.formats.conformance_json import document_of
 from spec.exchange import FailureKind
 from spec.interface import PREPARING, READS
 from spec.shapes import text_of
-from tests.selftest.exchanges import answer, failed
+from tests.selftest.exchanges import JSON, answer, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
-from tests.traffic.undescribed import answers_to
+from tests.traffic import answered
+from tests.traffic.undescribed import answers_to, values_of
 
 ORDER = "PIX_CONFORMANCE_SELFTEST_ORDER"
 """The variable of services/shuffling.py, which pytest imports itself as a plugin."""
@@ -177,3 +178,25 @@ def whole():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PIX_SANDBOX_TOKEN", "Tok-3n.Of-The_Service")
         return shapes_of(Sandbox())
+
+
+def test_answers_with_one_body_may_be_different_values():
+    """The media type and a header tell them apart; the order in which they came does not count."""
+    seen = [
+        answer("listAccounts", {}),
+        answer("listAccounts", {}, headers=(("Content-Type", "text/json"),)),
+        answer("listAccounts", {}, headers=(*JSON, ("Location", "/v1/elsewhere"))),
+    ]
+    values = values_of(seen)[""]
+
+    assert len(values) == 3
+    assert values == values_of(reversed(seen))[""]
+
+
+def test_the_shape_of_a_response_is_made_once(monkeypatch):
+    """It is asked for often, and that of a large body takes long."""
+    seen, made = answer("listAccounts", {"accounts": []}), []
+    monkeypatch.setattr(answered, "shape_of", lambda value: made.append(value) or {"type": "object"})
+
+    assert answered.answer_of(seen) == answered.answer_of(seen)
+    assert len(made) == 1

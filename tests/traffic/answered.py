@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from reports.observations.behaviour import Answer
-from spec.exchange import Exchange, Response, named_media_type
-from spec.shapes import shape_of
+from spec.exchange import Exchange, Response, kept_beside, named_media_type
+from spec.shapes import Shape, shape_of
 
 _SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
 _TOKEN_ERROR = re.compile(r'\berror="?(invalid_request|invalid_token|insufficient_scope)\b')
@@ -40,10 +41,19 @@ def answer_of(exchange: Exchange) -> Answer:
     """How the request was answered. There is an answer."""
     response = exchange.response
     assert response is not None
+    return replace(head_of(response), shape=_shape_in(response))
+
+
+def head_of(response: Response) -> Answer:
+    """The answer without the shape of its body."""
     media_type = named_media_type(response.media_type) if response.media_type else ""
+    return Answer(response.status, media_type, dict(_headers(response)))
+
+
+@kept_beside
+def _shape_in(response: Response) -> Shape | None:
     text = response.json
-    shape = shape_of(text.value) if text.readable and response.size else None
-    return Answer(response.status, media_type, dict(_headers(response)), shape)
+    return shape_of(text.value) if text.readable and response.size else None
 
 
 def _headers(response: Response) -> Iterator[tuple[str, str]]:

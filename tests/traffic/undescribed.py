@@ -11,7 +11,7 @@ from spec.answers import succeeded
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.lanes import Part
-from tests.traffic.answered import answer_of
+from tests.traffic.answered import answer_of, head_of
 from tests.traffic.operations import Traffic
 from tests.traffic.settled import counts
 
@@ -36,7 +36,7 @@ def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
 
 def values_of(answers: Collection[Exchange]) -> dict[str, Collection[Value]]:
     """What the answers look like, merged. Equal ones are looked at once."""
-    different = {(seen.response.status, seen.response.kept): seen for seen in answers if seen.response}
+    different = {(head_of(seen.response).identity, seen.response.kept): seen for seen in answers if seen.response}
     return {"": merged_values(map(answer_of, different.values()))}
 
 
