@@ -5,14 +5,17 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from environments.door.ending import Ending
 from environments.profiles.loading import load
 from tests.traffic.case import form_of, places_of
 from tests.traffic.generation import elsewhere
 from tests.traffic.generation.elsewhere import STEPS, Elsewhere, Order
-from tests.traffic.generation.search import Search
+from tests.traffic.generation.phases import Generation
+from tests.traffic.generation.search import FUZZING, Search
 from tests.traffic.generation.settings import GenerationSettings
 
 PROFILE = load("sandbox", folder=Path(__file__).parents[2] / "environments")
@@ -64,6 +67,19 @@ def test_nobody_waits_for_a_process_that_ends(drawing):
     waits.join(10)
 
     assert (found, drawing.is_stopped) == ([None], True)
+
+
+def test_a_run_that_is_stopped_draws_nothing_itself(in_a_process):
+    """Neither cases nor steps: who waits for them goes on at once."""
+    ending = Ending()
+    client = SimpleNamespace(door=SimpleNamespace(ending=ending), of_part=lambda name: None)
+    generation = Generation(client, PROFILE, SETTINGS, None, None)
+    generation.order(["listAccounts"], steps=True)
+    ending.stop()
+    found = generation.draw_steps(), generation.draw("listAccounts", FUZZING).sent
+    generation.close()
+
+    assert found == ([], [])
 
 
 def test_without_a_process_nothing_is_drawn_elsewhere(in_a_process, monkeypatch):

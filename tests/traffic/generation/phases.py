@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 from environments.door.client import NOTHING, Client
 from environments.door.liveness import GONE, UnreachableError
@@ -37,6 +37,7 @@ from tests.traffic.unusual_registrations import given
 
 EXAMPLES, COVERAGE = "examples", "coverage"
 REGISTER = "registerPixKey"
+Drawn = TypeVar("Drawn")
 
 
 def items() -> Iterator[tuple[str, str]]:
@@ -108,25 +109,26 @@ class Generation:
             if name not in self._batches:
                 client = self._client.of_part(name)
                 search = self._search(operation) if phase == FUZZING else None
-                cases = self._drawn(search) if search else self._cases(operation, phase)
+                cases = self._drawn(search.name, search.draw) if search else self._cases(operation, phase)
                 sent = [(case, Part(partial(case.send, client))) for case in cases]
                 self._batches[name] = Batch(client, sent, search)
             return self._batches[name]
 
-    def _drawn(self, search: Search) -> list[Case]:
-        found: list[Case] | None = self._elsewhere.drawn(search.name)
-        if found is None and self._elsewhere.is_stopped:
-            return []  # the run is over
-        return search.draw() if found is None else found
+    def _drawn(self, name: str, draw: Callable[[], list[Drawn]]) -> list[Drawn]:
+        """What was ordered under the name, or what is drawn now; nothing where the run was stopped."""
+        found: list[Drawn] | None = self._elsewhere.drawn(name)
+        if found is None:
+            return [] if self._elsewhere.is_stopped else draw()
+        return found
 
     def draw_steps(self) -> list[Step]:
         """The steps of the sequences."""
-        found: list[Step] | None = self._elsewhere.drawn(STEPS)
-        if found is None:
-            from tests.traffic.generation.machine import draw_steps
+        return self._drawn(STEPS, self._draw_steps)
 
-            found = draw_steps(self._settings, len(keys_to_come_and_go(self._profile)))
-        return found
+    def _draw_steps(self) -> list[Step]:
+        from tests.traffic.generation.machine import draw_steps
+
+        return draw_steps(self._settings, len(keys_to_come_and_go(self._profile)))
 
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent, and judge the answers."""
