@@ -55,9 +55,17 @@ def last_run(environment: str, folder: Path | None, clean: Callable[[str], str])
 
 
 def _missing(environment: str, place: Path, why: str) -> str:
-    if not (place / FILE).exists():
+    if _is_missing(place / FILE):
         return f"no run of {environment} is known: there is no {place / FILE}"
-    return f"the last run of {environment} cannot be read: {place / FILE}: {why}"
+    return f"the last run of {environment} cannot be read: {place / FILE}: {why.removeprefix('cannot be read: ')}"
+
+
+def _is_missing(file: Path) -> bool:
+    """Whether there is surely no such file: where nobody may look, there may be one."""
+    try:
+        return not file.exists()
+    except OSError:
+        return False
 
 
 def _told(document: Mapping[str, Any], place: Path, clean: Callable[[str], str]) -> LastRun:

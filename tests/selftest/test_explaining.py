@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -338,6 +339,15 @@ def test_no_last_run(tmp_path, monkeypatch):
 
     assert found.line == f"no run of staging is known: there is no {tmp_path}/staging/latest/conformance.json"
     assert (found.page, found.verdict(MASKED)) == ("", "")
+
+
+def test_a_last_run_where_nobody_may_look():
+    """It is said what the system says, as for a folder without permission."""
+    folder = Path("a" * 300)
+
+    assert last_run("staging", folder, str).line == (
+        f"the last run of staging cannot be read: {folder}/conformance.json: File name too long"
+    )
 
 
 def test_the_last_run_of_the_environment(tmp_path, monkeypatch):
