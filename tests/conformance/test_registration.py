@@ -157,10 +157,10 @@ def test_repeated_registration(registrations):
 
 
 @requirement("registerPixKey.pixKeyType.numeric")
-def test_numeric_key_types(registrations):
+def test_numeric_key_types(registrations, profile):
     """Digits are accepted as key types, or refused."""
     tried = registrations.tried[Attempted.NUMERIC]
-    seen = numeric_values(registrations, tried)
+    seen = numeric_values(registrations, tried, profile.pix_keys)
     supplied(seen, DELETIONS_NEEDED)
 
     observe(seen, *tried)

@@ -65,7 +65,10 @@ OBSERVED = {
     "registerPixKey.refusal": {"a body that is no JSON": [an_answer(400, "text/html")]},
     "deletePixKey.refusal": {"an unknown account": [REFUSED_WITH_200]},
     "listPixKeys.refusal": {"without a token": [REFUSED], "an unknown account": [REFUSED_WITH_200]},
-    "registerPixKey.pixKeyType.numeric": {"digit 1": [{"text": "refused"}], "digit 3": [{"text": "accepted as PHONE"}]},
+    "registerPixKey.pixKeyType.numeric": {
+        "digit 1 in place of PHONE": [{"text": "refused"}],
+        "digit 3 in place of PHONE": [{"text": "accepted as PHONE"}],
+    },
     "registerPixKey.body.required": {
         "without pixKey": [{"text": "required"}],
         "without account": [{"text": "required"}, {"text": "answered like a complete registration"}],

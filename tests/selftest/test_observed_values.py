@@ -6,15 +6,19 @@ from functools import cache
 
 import pytest
 
+from environments.profiles.profile import PixKey
 from environments.sandbox import Server, Service
 from reports.observations.behaviour import behaviour_of, data_of_behaviour
 from reports.observations.drift import drifts
+from tests.selftest.exchanges import answer, registration
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.profiles import INCONCLUSIVE
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import environment
 from tests.selftest.services.unshown import SEEN_OTHERWISE, Stumbles
+from tests.traffic.registrar import Registrations
+from tests.traffic.registration_values import numeric_values
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 QUICK = (
@@ -134,3 +138,15 @@ def test_a_profile_that_permits_less_sees_the_same(name):
     narrow = observed(Service(), *TARGETED, asked_as=profile(name), statuses=(0, 1, 6))
 
     assert drifting(sandbox(*TARGETED), narrow) == set()
+
+
+def test_a_digit_is_seen_in_place_of_a_key_type():
+    """A service that looks whether the key fits is seen to do the same from a profile with another key."""
+    keys = [PixKey("PHONE", "+5511955500777"), PixKey("EMAIL", "qa@example.com")]
+    phone, email = ({"pixKeyType": "3", "pixKey": key.key} for key in keys)
+    sent = [registration(sent=phone), answer("registerPixKey", {}, status=400, sent=email)]
+
+    assert numeric_values(Registrations(""), sent, keys) == {
+        "digit 3 in place of PHONE": ["accepted"],
+        "digit 3 in place of EMAIL": ["refused"],
+    }

@@ -11,6 +11,7 @@ from environments.door.authorization import VALID
 from environments.profiles.profile import Profile
 from reports.observations.behaviour import Answer
 from reports.redaction.masks import is_plain
+from reports.wording import counted
 from spec.answers import RefusalKind, code_of, data_of, find, is_judged_as_success, refusal_kind, succeeded
 from spec.exchange import Exchange
 from spec.interface import operations
@@ -47,9 +48,8 @@ def _unit_of(date: object) -> str:
     if not isinstance(date, Decimal):
         return "a number of very many digits"
     units = {9: "seconds", 12: "milliseconds", 15: "microseconds", 18: "nanoseconds"}
-    digits = date.adjusted() + 1
     unit = units.get(date.adjusted())
-    return f"{unit} since 1970" if unit else f"a number of {max(1, digits)} digits"
+    return f"{unit} since 1970" if unit else f"a number of {counted(max(1, date.adjusted() + 1), 'digit')}"
 
 
 def _results(answers: Iterable[Exchange]) -> list[Mapping[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from environments.profiles.profile import PixKey
 from reports.observations.behaviour import Answer
 from spec.answers import data_of, find, registered
 from spec.exchange import Exchange
@@ -47,13 +48,16 @@ def _plain(shape: Shape) -> Shape:
     return {**plain, "properties": named} if named else plain
 
 
-def numeric_values(registrations: Registrations, numeric: Iterable[Exchange]) -> Values:
-    """Whether each digit is accepted as key type, and as which where the service reveals it."""
+def numeric_values(registrations: Registrations, numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Values:
+    """Whether each digit is accepted as key type, and as which where the service reveals it. A service may look whether
+    the key fits, and another profile has another key: so the situation says which type is right."""
+    types = {key.key: key.type for key in keys}
     found: Values = {}
     for seen in filter(counts, numeric):
         taken = type_told(seen) or registrations.taken_as.get(seen.number, "")
         value = (f"accepted as {taken}" if taken else "accepted") if registered(seen) else REFUSED
-        found.setdefault(f"digit {type_sent(seen)}", []).append(value)
+        sent = types[read_json(seen.request.body).value["pixKey"]]
+        found.setdefault(f"digit {type_sent(seen)} in place of {sent}", []).append(value)
     return found
 
 
