@@ -149,15 +149,14 @@ def values_in_words(values: Iterable[Value]) -> str:
     return " or ".join(map(str, values))
 
 
-def redacted_behaviour(behaviour: Behaviour, clean: Callable[[str], str]) -> Behaviour:
-    """A behaviour that was read, with every text of it cleaned."""
-    return {
-        requirement_id: {
-            clean(situation): tuple(redacted_value(value, clean) for value in values)
-            for situation, values in situations.items()
-        }
-        for requirement_id, situations in behaviour.items()
-    }
+def redacted_behaviour(found: Behaviour, clean: Callable[[str], str]) -> Behaviour:
+    """A behaviour with every text of it cleaned. What is the same then is merged."""
+    return behaviour(
+        (requirement_id, clean(situation), redacted_value(value, clean))
+        for requirement_id, situations in found.items()
+        for situation, values in situations.items()
+        for value in values
+    )
 
 
 def redacted_value(value: Value, redact: Callable[[str], str]) -> Value:

@@ -17,6 +17,7 @@ from reports.observations.behaviour import (
     data_of_behaviour,
     in_words,
     merged_values,
+    redacted_behaviour,
     redacted_value,
 )
 from reports.run import Run
@@ -151,3 +152,14 @@ def test_what_is_said_first_is_a_note():
     run = run_with(Observation(UNKNOWN, Phrase("MONEY MOVED TWICE"), first=True))
 
     assert [note.text for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
+
+
+def test_what_is_the_same_once_it_is_cleaned_is_merged():
+    """Nothing is lost of two situations that become one, and no value is said twice."""
+    seen = {
+        UNKNOWN: {"for  ac-1": (Phrase("refused"), Phrase("taken by ac-1")), "for ac-1": (Phrase("taken by  ac-1"),)}
+    }
+
+    assert redacted_behaviour(seen, lambda text: " ".join(text.replace("ac-1", "<account>").split())) == {
+        UNKNOWN: {"for <account>": (Phrase("refused"), Phrase("taken by <account>"))}
+    }
