@@ -11,16 +11,17 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.traffic.generation.search import Search
 from tests.traffic.generation.settings import GenerationSettings
 
+Drawn = TypeVar("Drawn")
 STEPS = "steps"
 """The name under which the steps of the sequences are drawn."""
 _ROOT = Path(__file__).parents[3]
@@ -66,6 +67,13 @@ class Elsewhere:
                 except (EOFError, OSError, ValueError, pickle.UnpicklingError):
                     return None
             return self._known[name]
+
+    def drawn_or(self, draw: Callable[[], list[Drawn]], name: str) -> list[Drawn]:
+        """What was drawn under the name, or else what `draw` draws here; nothing where the run is over."""
+        found: list[Drawn] | None = self.drawn(name)
+        if found is None:
+            return [] if self.is_stopped else draw()
+        return found
 
     def stop(self) -> None:
         """The run is over: end the process, so that who waits for it goes on. Any thread may call it."""

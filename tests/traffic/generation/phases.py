@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any
 
 from environments.door.client import NOTHING, Client
 from environments.door.liveness import GONE, UnreachableError
@@ -37,7 +37,6 @@ from tests.traffic.unusual_registrations import given
 
 EXAMPLES, COVERAGE = "examples", "coverage"
 REGISTER = "registerPixKey"
-Drawn = TypeVar("Drawn")
 
 
 def items() -> Iterator[tuple[str, str]]:
@@ -109,21 +108,14 @@ class Generation:
             if name not in self._batches:
                 client = self._client.of_part(name)
                 search = self._search(operation) if phase == FUZZING else None
-                cases = self._drawn(search.name, search.draw) if search else self._cases(operation, phase)
+                cases = self._elsewhere.drawn_or(search.draw, search.name) if search else self._cases(operation, phase)
                 sent = [(case, Part(partial(case.send, client))) for case in cases]
                 self._batches[name] = Batch(client, sent, search)
             return self._batches[name]
 
-    def _drawn(self, name: str, draw: Callable[[], list[Drawn]]) -> list[Drawn]:
-        """What was ordered under the name, or what is drawn now; nothing where the run was stopped."""
-        found: list[Drawn] | None = self._elsewhere.drawn(name)
-        if found is None:
-            return [] if self._elsewhere.is_stopped else draw()
-        return found
-
     def draw_steps(self) -> list[Step]:
         """The steps of the sequences."""
-        return self._drawn(STEPS, self._draw_steps)
+        return self._elsewhere.drawn_or(self._draw_steps, STEPS)
 
     def _draw_steps(self) -> list[Step]:
         from tests.traffic.generation.machine import draw_steps
