@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Callable
 from errno import ELOOP
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from reports.bounded_files import OddFileError, content_of
 from reports.comparing.comparison import Outcome, outcome_of
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.moments import read_moment
@@ -49,23 +49,11 @@ def outcome_read(document: dict[str, Any], redact: Callable[[str], str]) -> Outc
 
 
 def _content(path: Path, most_bytes: int) -> bytes:
-    """The content of a regular file; of nothing that may block, go on for ever or lead elsewhere."""
-    descriptor = _opened(path)
+    """The content of the file, which leads nowhere else."""
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise UnreadableError(f"not a file; expected the {FILE} of a run, or its folder")
-        with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(most_bytes + 1)
-    finally:
-        os.close(descriptor)
-    if len(content) > most_bytes:
-        raise UnreadableError(f"larger than {most_bytes // 1_000_000} MB; expected the {FILE} of a run")
-    return content
-
-
-def _opened(path: Path) -> int:
-    try:
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return content_of(path, most_bytes, flags=os.O_NOFOLLOW)
+    except OddFileError as error:
+        raise UnreadableError(f"{error}; expected the {FILE} of a run, or its folder") from None
     except FileNotFoundError:
         raise UnreadableError(f"no such file; expected the {FILE} of a run, or its folder") from None
     except OSError as error:

@@ -7,8 +7,6 @@ strict, validated; no message repeats what it holds.
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -22,13 +20,13 @@ import yaml
 
 from environments.profiles.checked_yaml import parsed
 from environments.profiles.profile import ProfileError, shown
+from reports.bounded_files import OddFileError, content_of
 from reports.observations.behaviour import Behaviour, behaviour_of, data_of_behaviour, is_deeper, redacted_behaviour
 from reports.writing import write
 from spec.requirements import ledger
 
 FORMAT = 1
 MOST_BYTES = 1_000_000
-_TOO_LARGE = f"larger than {MOST_BYTES // 1_000_000} MB"
 _SCHEMA = Path(__file__).with_name("record.schema.json")
 _PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 _WIDTH = 120
@@ -86,7 +84,7 @@ def write_record(path: Path, record: Record) -> None:
     """Write the file. Raises OSError, also for what would be too large to be read again."""
     text = text_of_record(record)
     if len(text.encode("utf-8", "backslashreplace")) > MOST_BYTES:
-        raise OSError(EFBIG, f"it would be {_TOO_LARGE}")
+        raise OSError(EFBIG, f"it would be larger than {MOST_BYTES // 1_000_000} MB")
     write(path, text)
 
 
@@ -132,23 +130,15 @@ def _record(data: Mapping[str, Any], path: Path) -> Record:
 
 
 def _content(path: Path) -> bytes | None:
-    """The content of a regular file, of nothing that may block or go on for ever; None where there is no file."""
+    """The content of the file; None where there is none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return content_of(path, MOST_BYTES)
     except FileNotFoundError:
         return None
+    except OddFileError as error:
+        raise RecordError(f"{shown(path)}: {error}; {_REMEDY}") from None
     except OSError as error:
         raise RecordError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise RecordError(f"{shown(path)}: not a file; {_REMEDY}")
-        with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(MOST_BYTES + 1)
-    finally:
-        os.close(descriptor)
-    if len(content) > MOST_BYTES:
-        raise RecordError(f"{shown(path)}: {_TOO_LARGE}; {_REMEDY}")
-    return content
 
 
 def _problem(data: Any) -> str:

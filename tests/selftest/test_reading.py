@@ -142,7 +142,7 @@ def too_large(path):
         (symbolic_link, "cannot be read: a symbolic link; name the file that it leads to"),
         (device, "cannot be read: a symbolic link; name the file that it leads to"),
         (unreadable, "not a file; expected the conformance.json of a run, or its folder"),
-        (too_large, "larger than 50 MB; expected the conformance.json of a run"),
+        (too_large, "larger than 50 MB; expected the conformance.json of a run, or its folder"),
         (lambda path: None, "no such file; expected the conformance.json of a run, or its folder"),
     ],
     ids=["a FIFO", "a symbolic link", "a link to a device", "a folder of that name", "too large", "missing"],
