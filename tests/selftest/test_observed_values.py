@@ -19,6 +19,7 @@ from tests.selftest.services.running import environment
 from tests.selftest.services.unshown import SEEN_OTHERWISE, Stumbles
 from tests.traffic.registrar import Registrations
 from tests.traffic.registration_values import numeric_values
+from tests.traffic.settled import answered_in_the_same_words
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 QUICK = (
@@ -150,3 +151,14 @@ def test_a_digit_is_seen_in_place_of_a_key_type():
         "digit 3 in place of PHONE": ["accepted"],
         "digit 3 in place of EMAIL": ["refused"],
     }
+
+
+def test_the_order_of_members_is_no_difference():
+    """A service that writes members in any order, and a trace of a few letters into each answer, answers alike."""
+    first = {"code": 400, "data": {"error": "The field is missing.", "trace": "abqzkxw"}}
+    again = {"data": {"trace": "lmnoprs", "error": "The field is missing."}, "code": 400}
+    other = {"code": 400, "data": {"error": "The type is unknown.", "trace": "abqzkxw"}}
+    one, same, another = (answer("registerPixKey", body, status=400) for body in (first, again, other))
+
+    assert answered_in_the_same_words(one, same)
+    assert not answered_in_the_same_words(one, another)
