@@ -12,9 +12,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from reports.redaction.masks import is_word
 from reports.wording import listed
 from spec.requirements import ledger
-from spec.shapes import Shape, merged, text_of
+from spec.shapes import Shape, merged, text_of, without_doubtful_names
 
 Data = dict[str, Any]
 """Plain data, as it is in conformance.json and in a record."""
@@ -134,6 +135,20 @@ def merged_values(values: Iterable[Value]) -> tuple[Value, ...]:
     """The different values, sorted. Answers that differ in how their shapes look are one, with the merged shape."""
     ordered = sorted(values, key=attrgetter("identity"))
     return tuple(_one_value(list(same)) for _, same in groupby(ordered, key=attrgetter("identity")))
+
+
+def settled(found: Behaviour) -> Behaviour:
+    """The behaviour of a whole run, without names of members that may be data: it takes all of a run to tell."""
+    return {
+        requirement_id: {situation: tuple(map(_settled, values)) for situation, values in situations.items()}
+        for requirement_id, situations in found.items()
+    }
+
+
+def _settled(value: Value) -> Value:
+    if isinstance(value, Phrase) or value.shape is None:
+        return value
+    return replace(value, shape=without_doubtful_names(value.shape, is_word))
 
 
 def in_words(situations: Situations) -> str:

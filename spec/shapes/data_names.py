@@ -15,8 +15,9 @@ from spec.interface import MARK
 from spec.key_list import UUID
 
 _LONGEST = 60
-_IDENTIFIER = re.compile(r"[$_]{0,2}[0-9]?[^\W\d_][\w-]*|@[^\W\d_][\w.-]*")
-"""One digit may lead, as in `2fa`. What has blanks, points or other signs is data."""
+_IDENTIFIER = re.compile(r"[$_]{0,2}[0-9]?[^\W\d_][\w-]*|@(?:id|type|context|odata\.[A-Za-z]{1,30})")
+"""One digit may lead, as in `2fa`. What has blanks, points or other signs is data, but for the words of JSON-LD and of
+OData: `@maria` is a person."""
 _STANDARD = re.compile(
     r"""(?:^|[_-]|(?<=[a-z])(?=[A-Z]))
     (?: (?i:iso)[_-]?\d{3,5}
@@ -26,7 +27,7 @@ _STANDARD = re.compile(
 )
 """Standards and algorithms that have a number."""
 _RUNS = re.compile(r"\d+")
-_MOST_DIGITS, _MOST_RUNS = 2, 2
+_MOST_DIGITS, _MOST_RUNS = 2, 1
 _HEXADECIMAL = re.compile(r"[0-9a-f]{8,}|[0-9A-F]{8,}")
 _TOKEN = 16
 """Letters from which a name without the vowels of a language, or of letters in changing case, is a token."""

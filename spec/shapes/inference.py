@@ -47,6 +47,14 @@ def merged(shapes: Iterable[Shape]) -> Shape:
     return _bounded(builder.to_schema())
 
 
+def gathered(shape: Shape, members: dict[str, Shape]) -> tuple[Shape, dict[str, Shape]]:
+    """The shape with that of all members merged into it that do not contradict it, and the members that are left."""
+    left = dict(members)
+    while alike := [name for name, inner in left.items() if not differences(shape, inner)]:
+        shape = merged([shape, *(left.pop(name) for name in alike)])
+    return shape, left
+
+
 def _bounded(shape: Shape) -> Shape:
     """The shape in the one way to write it. The deepest levels of one that is too large are left out."""
     found = ordered(shape)
@@ -165,19 +173,11 @@ class _Members(Object):
         if len(optional) > _MOST_NAMES:
             return merged([*others, *optional.values()]), {}
         if others:
-            return _gathered(others[0], optional)
+            return gathered(others[0], optional)
         if len(optional) < 2 or self.in_all:
             return None, optional
-        gathered, left = _gathered(optional[min(optional)], optional)
-        return (None, optional) if left else (gathered, left)
-
-
-def _gathered(shape: Shape, members: dict[str, Shape]) -> tuple[Shape, dict[str, Shape]]:
-    """The shape with that of all members merged into it that do not contradict it, and the members that are left."""
-    left = dict(members)
-    while alike := [name for name, inner in left.items() if not differences(shape, inner)]:
-        shape = merged([shape, *(left.pop(name) for name in alike)])
-    return shape, left
+        found, left = gathered(optional[min(optional)], optional)
+        return (None, optional) if left else (found, left)
 
 
 class _Builder(SchemaBuilder):

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,17 @@ def test_a_run_says_what_all_processes_observed():
         other["observed"],
         {entry["id"]: entry["message"] for entry in other["requirements"]},
     ]
+
+
+def test_a_run_shows_no_name_that_may_be_data():
+    """It is told when all is merged: what one test saw may stand beside a name of a field in another."""
+    one, other = ({"type": "object", "properties": {name: {"type": "integer"}}} for name in ("joao", "rui"))
+    document = document_of(run_with(*(Observation(UNKNOWN, Answer(404, shape=shape)) for shape in (one, other))))
+
+    assert document["observed"][UNKNOWN][""] == [
+        {"status": 404, "shape": {"type": "object", "additionalProperties": {"type": "integer"}}}
+    ]
+    assert not {"joao", "rui"} & set(re.findall(r"\w+", str(document)))
 
 
 def test_what_is_said_first_is_a_note():

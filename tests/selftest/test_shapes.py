@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reports.redaction.masks import is_word
 from spec.json_text import MAX_DEPTH, read_json
-from spec.shapes import differences, merged, shape_of, text_of
+from spec.shapes import differences, merged, shape_of, text_of, without_doubtful_names
 from spec.shapes.data_names import is_data
+from spec.shapes.doubtful_names import is_doubtful
 from spec.shapes.inference import FORMATS
 from spec.shapes.schema_parts import KEYWORDS
 
@@ -136,7 +138,6 @@ SCHEMA_NAMES = [
         "x-total",
         "address1",
         "line2",
-        "address1Line2",
         "iso4217",
         "iso20022",
         "sha256",
@@ -175,7 +176,7 @@ DATA_NAMES = [
     *["123.456.789-09", "12345678909", "12.345.678/0001-95", "12.ABC.345/01DE-35", "12ABC34501DE35", "ABCDEFGHIJKL80"],
     *["+5511955500101", "(11)95550-0101", "maria@example.com", "maria.silva", "8a6e0804-2bd0-4672-b79d-d97027f9071a"],
     *["deadbeefcafe", "QWxhZGRpbjpvcGVuIHNlc2FtZQ", "xKjQzWvBnMtLpRsTqW", "bcdfghjklmnpqrstvwxz", "e30.e30.sig"],
-    *["aKeQiWoBaMeLiRoTuW", "abcdefab-cdef-abcd-efab-cdefabcdefab"],
+    *["aKeQiWoBaMeLiRoTuW", "abcdefab-cdef-abcd-efab-cdefabcdefab", "@maria.silva", "@maria", "ag-12-cc-34"],
     "Maria Silva",
     "Conta corrente",
     "",
@@ -201,6 +202,39 @@ def test_names_that_are_data(name):
         "required": ["total"],
         "additionalProperties": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
     }
+
+
+DOUBTFUL = ["phy74pouml", "kQzTpLmW", "mariaSilva", "MARIA_SILVA", "joao", "João", "ana-dos-santos", "xyz"]
+
+
+@pytest.mark.parametrize("name", [name for name in SCHEMA_NAMES if name not in ("ABCDEFGHIJKL81",)])
+def test_names_of_fields_are_not_doubtful(name):
+    """Each has a word of a field in it, in English or in Portuguese, with accents or without."""
+    assert not is_doubtful(name, is_word)
+
+
+@pytest.mark.parametrize("name", [*DOUBTFUL, "ABCDEFGHIJKL81"])
+def test_names_without_a_word_of_a_field(name):
+    """They are any name, at any depth, where all names of an object are like that and its values alike."""
+    inside, known = shape([{"people": {name: {"paid": 1}}}]), shape({"quantia": 5})
+
+    assert text_of(without_doubtful_names(inside, is_word)) == "[{people: {any name: {paid: integer}}}]"
+    assert without_doubtful_names(known, is_word) == known
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([{"joao": 1, "rui": 2.5}], "{any name: number}"),
+        ([{"joao": 1}, {"rui": None}, {}], "{any name: integer or null}"),
+        ([{"joao": 1, "0001-77": 2}], "{any name: integer}"),
+        ([{"joao": 1, "rui": ""}], "{joao: integer, rui: string}"),
+        ([{"joao": 1}, {"joao": 1, "total": 2}], "{joao: integer, total?: integer}"),
+    ],
+)
+def test_doubtful_names_that_stay(values, expected):
+    """Beside a name that is known, or with values of several shapes."""
+    assert text_of(without_doubtful_names(merged(map(shape, values)), is_word)) == expected
 
 
 def test_names_that_change():
