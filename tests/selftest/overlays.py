@@ -78,7 +78,7 @@ OBSERVED = {
     "listPixKeys.token": {"": [{"text": "required"}]},
     "listAccounts.token": {"": [{"text": "not required"}]},
     "executePix.status.transitions": {"before the execution": [{"text": "PREPARED"}]},
-    "general.identifierFormat": {"accountId": [{"text": "letters, digits and hyphens"}]},
+    "general.identifierFormat": {"accountId": [{"text": "digits"}]},
     "general.otherTokens": {"createPix": [{"text": "required"}], "transferP2p": [{"text": "not required"}]},
     "general.deprecation": {"createPix": [{"text": "none"}]},
     "general.codeValues": {"": [{"text": "1"}, {"text": "four digits"}]},

@@ -10,13 +10,14 @@ from environments.profiles.profile import PixKey
 from environments.sandbox import Server, Service
 from reports.observations.behaviour import behaviour_of, data_of_behaviour
 from reports.observations.drift import drifts
-from tests.selftest.exchanges import answer, registration
+from tests.selftest.exchanges import answer, execution, registration
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.profiles import INCONCLUSIVE
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import environment
 from tests.selftest.services.unshown import SEEN_OTHERWISE, Stumbles
+from tests.traffic.observations import formats_of_identifiers
 from tests.traffic.registrar import Registrations
 from tests.traffic.registration_values import numeric_values
 from tests.traffic.settled import answered_in_the_same_words
@@ -162,3 +163,12 @@ def test_the_order_of_members_is_no_difference():
 
     assert answered_in_the_same_words(one, same)
     assert not answered_in_the_same_words(one, another)
+
+
+def test_random_codes_of_one_alphabet_are_of_one_kind():
+    """What characters a random code has by chance is no difference; whether it is a UUID or a number is one."""
+    codes = ("Xk3_9aQ", "Xk39aQb", "XkpqaQb", "8f14e45f-ceea-467f-9a36-dedd4bea2543", "20260102")
+    seen = [formats_of_identifiers([execution(path=f"/v1/execute/pix/{code}")], {1}) for code in codes]
+
+    assert seen[0] == seen[1] == seen[2] == {"transactionId, made by the service": ["another text"]}
+    assert len({str(one) for one in seen}) == 3

@@ -267,7 +267,7 @@ def test_what_is_about_a_path_parameter_or_several_operations_is_said_there():
     create, p2p = (document["paths"][path]["post"] for path in ("/v1/pix", "/v1/transfer/p2p"))
 
     assert document["components"]["parameters"]["accountId"]["description"] == (
-        f"Its format is not shown. {SAYS}letters, digits and hyphens."
+        f"Its format is not shown. {SAYS}digits."
     )
     assert create["description"] == (
         f"{SAYS}a valid request: {value_of(OBSERVED['createPix.shape'][''][0])}; access token: required; deprecation: none."

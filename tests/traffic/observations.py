@@ -80,15 +80,21 @@ def states_before(preparations: Iterable[Exchange]) -> list[str]:
 
 
 def formats_of_identifiers(exchanges: Iterable[Exchange], prepared: Container[int]) -> Values:
-    """Of what characters the identifiers in the paths of granted requests are. `prepared` has the numbers of executions
+    """Of what kind the identifiers in the paths of granted requests are. `prepared` has the numbers of executions
     of transfers that the run prepared: the service made their codes."""
     found: Values = {}
     for seen in exchanges:
         name = operations()[seen.operation].path_parameter if seen.operation else None
         if name and succeeded(seen):
             situation = f"{name}, made by the service" if seen.number in prepared else name
-            found.setdefault(situation, []).append(format_of(seen.request.last_segment))
+            found.setdefault(situation, []).append(_kind_of(seen.request.last_segment))
     return found
+
+
+def _kind_of(identifier: str) -> str:
+    """Of what kind an identifier is: no finer than what every random text of one alphabet has in common."""
+    found = format_of(identifier)
+    return found if found in (A_UUID, DIGITS) else ANOTHER_TEXT
 
 
 def formats_of_keys(registrations: Iterable[tuple[str, str | None]]) -> Values:
@@ -99,10 +105,11 @@ def formats_of_keys(registrations: Iterable[tuple[str, str | None]]) -> Values:
     return found
 
 
+A_UUID, DIGITS = "the form of a UUID", "digits"
 _CHARACTERS = (
     ("empty", re.compile(r"")),
-    ("the form of a UUID", UUID),
-    ("digits", re.compile(r"[0-9]+")),
+    (A_UUID, UUID),
+    (DIGITS, re.compile(r"[0-9]+")),
     ("+ and digits", re.compile(r"\+[0-9]+")),
     ("letters", re.compile(r"[A-Za-z]+")),
     ("letters and digits", re.compile(r"[A-Za-z0-9]+")),

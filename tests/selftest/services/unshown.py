@@ -312,11 +312,11 @@ class LimitsTheRate(Service):
 
 
 @otherwise("general.identifierFormat")
-class MakesUuids(Service):
-    """A transaction code is a UUID without hyphens."""
+class MakesNumbers(Service):
+    """A transaction code is a number."""
 
     def new_code(self):
-        return uuid.uuid4().hex
+        return str(uuid.uuid4().int)
 
 
 # -- the same service ---------------------------------------------------------------------------------------------
