@@ -80,12 +80,13 @@ def test_unknown_code(executions, session):
 
 
 @pytest.mark.parametrize(("requirement_id", "values_of"), SEEN_IN_RESULTS)
-def test_values(requirement_id, values_of, execution_answers):
+def test_values(requirement_id, values_of, executions, execution_answers, profile):
     """These values of the field are seen, or values of this unit."""
-    seen = values_of(execution_answers)
+    plan = profile.transactions.prepare
+    seen = values_of(execution_answers, dict.fromkeys(executions.prepared, plan.operation) if plan else {})
     supplied(seen, "no execution result has a value that shows it")
 
-    observe({"": seen}, *execution_answers)
+    observe(seen, *execution_answers)
 
 
 @requirement("executePix.status.transitions")
@@ -94,4 +95,4 @@ def test_status_before_the_execution(traffic, executions):
     states = states_before(traffic.prepare_once())
     supplied(states, "no transfer was prepared: supply transactions.prepare")
 
-    observe({"before the execution": states}, *traffic.prepare_once())
+    observe(states, *traffic.prepare_once())

@@ -77,7 +77,7 @@ OBSERVED = {
     "deletePixKey.data": {"": [an_answer(200, JSON, an_envelope(deleted={"type": "boolean"}))]},
     "listPixKeys.token": {"": [{"text": "required"}]},
     "listAccounts.token": {"": [{"text": "not required"}]},
-    "executePix.status.transitions": {"before the execution": [{"text": "PREPARED"}]},
+    "executePix.status.transitions": {"a transfer prepared by createPix": [{"text": "PREPARED"}]},
     "general.identifierFormat": {"accountId": [{"text": "digits"}]},
     "general.otherTokens": {"createPix": [{"text": "required"}], "transferP2p": [{"text": "not required"}]},
     "general.deprecation": {"createPix": [{"text": "none"}]},

@@ -10,14 +10,14 @@ from environments.profiles.profile import PixKey
 from environments.sandbox import Server, Service
 from reports.observations.behaviour import behaviour_of, data_of_behaviour
 from reports.observations.drift import drifts
-from tests.selftest.exchanges import answer, execution, registration
+from tests.selftest.exchanges import EXECUTION, answer, execution, registration
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.profiles import INCONCLUSIVE
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import environment
 from tests.selftest.services.unshown import SEEN_OTHERWISE, Stumbles
-from tests.traffic.observations import formats_of_identifiers
+from tests.traffic.observations import account_types_of, formats_of_identifiers, states_before, statuses_of
 from tests.traffic.registrar import Registrations
 from tests.traffic.registration_values import numeric_values
 from tests.traffic.settled import answered_in_the_same_words
@@ -172,3 +172,27 @@ def test_random_codes_of_one_alphabet_are_of_one_kind():
 
     assert seen[0] == seen[1] == seen[2] == {"transactionId, made by the service": ["another text"]}
     assert len({str(one) for one in seen}) == 3
+
+
+def test_what_a_supplied_code_shows_is_no_more_than_seen():
+    """Other codes are of other payees: their status and accountType need not be those of the last run."""
+    paid = [
+        execution(EXECUTION | {"accountType": number, "status": status})
+        for number, status in ((2, "CONFIRMED"), (1, "DONE"))
+    ]
+
+    assert account_types_of(paid, {}) == {"2 for a supplied code": ["seen"], "1 for a supplied code": ["seen"]}
+    assert statuses_of(paid[:1], {1: "createPix"}) == {"a transfer prepared by createPix": ["CONFIRMED"]}
+
+
+def test_what_another_operation_prepares_is_another_situation():
+    """A status before the execution is that of the operation that prepared the transfer."""
+    prepared = [
+        answer(name, {"code": 0, "data": data})
+        for name, data in (("createPix", {"status": "OPEN"}), ("transferP2p", {}))
+    ]
+
+    assert states_before(prepared) == {
+        "a transfer prepared by createPix": ["OPEN"],
+        "a transfer prepared by transferP2p": ["no status"],
+    }

@@ -205,7 +205,7 @@ def test_drift_is_told_in_portuguese():
     run.record = Record("staging", date(2026, 11, 20), "0.1.0", {})
     run.drift = [
         Drift("executePix.unknownCode", "", "", "404 application/json {detail: string}", "410 text/html"),
-        Drift("executePix.repeated", "before the execution", "", "the same result", "another result"),
+        Drift("executePix.repeated", "the answer", "", "the same result", "another result"),
     ]
     run.said = [Note(NoteKind.RECORD, unknown_in_words(1)), Note(NoteKind.RECORD, unknown_in_words(2))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -29,19 +29,34 @@ _MOST_SHOWN = 999
 # -- fields of the execution result -------------------------------------------------------------------------------
 
 
-def statuses_of(answers: Iterable[Exchange]) -> list[str]:
+def statuses_of(answers: Iterable[Exchange], prepared: Mapping[int, str]) -> Values:
     """The values of the field status."""
-    return [word_of(data["status"]) for data in _results(answers) if "status" in data]
+    return _by_transfer(answers, prepared, "status", word_of)
 
 
-def account_types_of(answers: Iterable[Exchange]) -> list[str]:
+def account_types_of(answers: Iterable[Exchange], prepared: Mapping[int, str]) -> Values:
     """The values of the field accountType."""
-    return [_number(data["accountType"]) for data in _results(answers) if "accountType" in data]
+    return _by_transfer(answers, prepared, "accountType", _number)
 
 
-def units_of_dates(answers: Iterable[Exchange]) -> list[str]:
+def units_of_dates(answers: Iterable[Exchange], prepared: Mapping[int, str]) -> Values:
     """The units that the sizes of the dates suggest."""
-    return [_unit_of(data["date"]) for data in _results(answers) if is_number(data.get("date"))]
+    dates = [data["date"] for _, data in _results(answers) if is_number(data.get("date"))]
+    return {"": [_unit_of(date) for date in dates]} if dates else {}
+
+
+def _by_transfer(
+    answers: Iterable[Exchange], prepared: Mapping[int, str], name: str, value_of: Callable[[object], str]
+) -> Values:
+    """The values of a field that depends on the transfer: by the operation that prepared it, from the numbers of
+    executions. Other codes may be of other transfers in the next run: what is seen there is no more than seen."""
+    found: Values = {}
+    for number, data in _results(answers):
+        if name in data:
+            value, operation = value_of(data[name]), prepared.get(number)
+            situation = _prepared_by(operation) if operation else f"{value} for a supplied code"
+            found.setdefault(situation, []).append(value if operation else "seen")
+    return found
 
 
 def _unit_of(date: object) -> str:
@@ -52,8 +67,14 @@ def _unit_of(date: object) -> str:
     return f"{unit} since 1970" if unit else f"a number of {counted(max(1, date.adjusted() + 1), 'digit')}"
 
 
-def _results(answers: Iterable[Exchange]) -> list[Mapping[str, Any]]:
-    return [data_of(seen.response) or {} for seen in answers if seen.response and is_judged_as_success(seen)]
+def _prepared_by(operation: str) -> str:
+    """The situation: what one operation prepares need not be like what another one does."""
+    return f"a transfer prepared by {operation}"
+
+
+def _results(answers: Iterable[Exchange]) -> list[tuple[int, Mapping[str, Any]]]:
+    granted = [seen for seen in answers if seen.response and is_judged_as_success(seen)]
+    return [(seen.number, data_of(seen.response) or {}) for seen in granted if seen.response]
 
 
 def word_of(value: object) -> str:
@@ -72,11 +93,15 @@ def _number(value: object) -> str:
 # -- states, identifiers and keys ---------------------------------------------------------------------------------
 
 
-def states_before(preparations: Iterable[Exchange]) -> list[str]:
+def states_before(preparations: Iterable[Exchange]) -> Values:
     """What answers to preparations have as a status of the transfer, which is not executed yet."""
-    answers = [data_of(seen.response) or {} for seen in preparations if seen.response and succeeded(seen)]
-    members = [find(data, "status") for data in answers]
-    return [word_of(member[1]) if member else "no status" for member in members]
+    found: Values = {}
+    for seen in preparations:
+        if seen.response and succeeded(seen):
+            member = find(data_of(seen.response) or {}, "status")
+            value = word_of(member[1]) if member else "no status"
+            found.setdefault(_prepared_by(seen.operation), []).append(value)
+    return found
 
 
 def formats_of_identifiers(exchanges: Iterable[Exchange], prepared: Container[int]) -> Values:
