@@ -15,7 +15,7 @@ from typing import Any
 from reports.redaction.masks import is_word
 from reports.wording import listed
 from spec.requirements import ledger
-from spec.shapes import Shape, merged, text_of, without_doubtful_names
+from spec.shapes import Shape, filled, merged, text_of, without_doubtful_names
 
 Data = dict[str, Any]
 """Plain data, as it is in conformance.json and in a record."""
@@ -149,6 +149,22 @@ def _settled(value: Value) -> Value:
     if isinstance(value, Phrase) or value.shape is None:
         return value
     return replace(value, shape=without_doubtful_names(value.shape, is_word))
+
+
+def with_what_was_known(now: Situations, was: Situations) -> Situations:
+    """What is seen now in place of what was known, which stays in other situations, and in the shape of an answer where
+    that says nothing: the items of an empty list."""
+    known = {(situation, value.identity): value for situation, values in was.items() for value in values}
+    return was | {
+        situation: tuple(_with_its_shape(value, known.get((situation, value.identity))) for value in values)
+        for situation, values in now.items()
+    }
+
+
+def _with_its_shape(value: Value, known: Value | None) -> Value:
+    if isinstance(value, Phrase) or not isinstance(known, Answer) or value.shape is None or known.shape is None:
+        return value
+    return replace(value, shape=filled(value.shape, known.shape))
 
 
 def in_words(situations: Situations) -> str:

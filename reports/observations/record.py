@@ -21,7 +21,14 @@ import yaml
 from environments.profiles.checked_yaml import parsed
 from environments.profiles.profile import ProfileError, shown
 from reports.bounded_files import OddFileError, content_of
-from reports.observations.behaviour import Behaviour, behaviour_of, data_of_behaviour, is_deeper, redacted_behaviour
+from reports.observations.behaviour import (
+    Behaviour,
+    behaviour_of,
+    data_of_behaviour,
+    is_deeper,
+    redacted_behaviour,
+    with_what_was_known,
+)
 from reports.writing import write
 from spec.requirements import ledger
 
@@ -53,8 +60,11 @@ class Record:
     unknown: int = 0
 
     def accepting(self, seen: Behaviour) -> Behaviour:
-        """The behaviour with what a run saw in place of what it had; what that run did not exercise stays."""
-        both = {id: {**self.behaviour.get(id, {}), **seen.get(id, {})} for id in {*self.behaviour, *seen}}
+        """The behaviour with what a run saw in place of what it had; what that run did not exercise stays, in a shape
+        place by place."""
+        both = {
+            id: with_what_was_known(seen.get(id, {}), self.behaviour.get(id, {})) for id in {*self.behaviour, *seen}
+        }
         return {id: dict(sorted(both[id].items())) for id in ledger() if id in both}
 
     def redacted(self, redact: Callable[[str], str]) -> Record:

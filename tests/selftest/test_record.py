@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -98,6 +99,15 @@ def test_what_a_run_did_not_exercise_stays():
     assert whole[CODES] == {"": (Phrase("PAID"),)}
     assert whole[UNKNOWN] == {"again": (Answer(410),), "without a token": (ANSWER,)}
     assert list(whole) == [id for id in ledger() if id in (CODES, UNKNOWN, SIZE)]
+
+
+def test_what_a_run_did_not_see_of_an_answer_stays():
+    """A list that was empty, in the answer that was seen before; another answer is as it is now."""
+    full, empty = ({"type": "array", **items} for items in ({"items": {"type": "string"}}, {}))
+    record = replace(RECORD, behaviour=behaviour([(UNKNOWN, "", Answer(404, shape=full))]))
+    whole = record.accepting(behaviour((UNKNOWN, "", Answer(status, shape=empty)) for status in (404, 410)))
+
+    assert whole == {UNKNOWN: {"": (Answer(404, shape=full), Answer(410, shape=empty))}}
 
 
 def planted(**members):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reports.redaction.masks import is_word
 from spec.json_text import MAX_DEPTH, read_json
-from spec.shapes import differences, merged, shape_of, text_of, without_doubtful_names
+from spec.shapes import differences, filled, merged, shape_of, text_of, without_doubtful_names
 from spec.shapes.data_names import is_data
 from spec.shapes.doubtful_names import is_doubtful
 from spec.shapes.inference import FORMATS
@@ -235,6 +235,27 @@ def test_names_without_a_word_of_a_field(name):
 def test_doubtful_names_that_stay(values, expected):
     """Beside a name that is known, or with values of several shapes."""
     assert text_of(without_doubtful_names(merged(map(shape, values)), is_word)) == expected
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        ({"a": [{"b": 1}], "c": 1}, {"a": [], "d": 1}, "{a: [{b: integer}], d: integer}"),
+        ({"a": [{"b": [1]}]}, {"a": [{"b": [], "c": ""}]}, "{a: [{b: [integer], c: string}]}"),
+        ({"a": {"b": 1}}, {"a": None}, "{a: {b: integer} or null}"),
+        ({"a": {"0001-77": 1}}, {"a": {}}, "{a: {any name: integer}}"),
+        ({"0001-77": [1]}, {"0002-77": []}, "{any name: [integer]}"),
+        ([[1], None], [[], ""], "[[integer] or string]"),
+        ({"a": {"b": 1}}, {"a": {}}, "{a: {}}"),
+        ({"a": [{"b": 1}]}, {"a": [1]}, "{a: [integer]}"),
+        ({"a": [1]}, {"a": ""}, "{a: string}"),
+        ({"a": 1, "b": []}, {"a": 1.5}, "{a: number}"),
+    ],
+)
+def test_what_a_new_shape_does_not_say(was, now, expected):
+    """It is as it was, unless the new shape contradicts it; then, and for all that it says, the new one counts."""
+    assert text_of(filled(shape(now), shape(was))) == expected
+    assert filled(shape(now), shape(now)) == shape(now)
 
 
 def test_names_that_change():
