@@ -64,7 +64,7 @@ class BesideProfile:
         """What became of the record, in one line. OSError where it cannot be written, or could not be read again."""
         path = run.profile.record
         name = shown(path)
-        if why := _NO_BEHAVIOUR.get(run.result().verdict) or ("" if run.behaviour else "nothing was observed"):
+        if why := _why_not(run):
             return f"not accepted: {why}; {name} is not written"
         before = self._record.redacted(self._redact) if self._record else None
         seen = redacted_behaviour(run.behaviour, self._redact)
@@ -74,3 +74,9 @@ class BesideProfile:
         changed = len(drifts(before.behaviour, seen)) if before else 0
         changes = f"; {counted(changed, 'place')} had drifted" if changed else ""
         return f"accepted: {name} ({counted(len(record.behaviour), 'requirement')}{changes})"
+
+
+def _why_not(run: Run) -> str:
+    """Why nothing that the run observed is accepted; empty where it is. Without a valid token everything looks refused."""
+    why = _NO_BEHAVIOUR.get(run.result().verdict) or run.grants.lacking(run.operations)
+    return why or ("" if run.behaviour else "nothing was observed")

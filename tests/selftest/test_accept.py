@@ -30,6 +30,13 @@ class Changed(Service):
         return replace(response, status=201) if operation == "listAccounts" and response.status == 200 else response
 
 
+class Refusing(Service):
+    """It takes every token for a wrong one."""
+
+    def __init__(self, token):
+        super().__init__(token=f"another-{token}")
+
+
 @pytest.fixture
 def ended(tmp_path):
     """Runs the suite at one address: against the sandbox, or against another service."""
@@ -158,6 +165,16 @@ def test_a_target_that_is_gone_is_not_accepted(tmp_path, record):
 
     assert "\nnot accepted: the target could not be reached; " in result.output
     assert (result.status, record.exists()) == (7, False)
+
+
+@pytest.mark.parametrize("fail_on", [["documented"], ["documented", "implied"]])
+def test_what_a_wrong_token_was_answered_is_not_accepted(fail_on, ended, record):
+    """Every request looks refused then, whatever the verdict of the run."""
+    result = ended("-k", "refusal or getBalance or listAccounts", "--accept", service=Refusing, fail_on=fail_on)
+
+    assert result.document["observed"]
+    assert f"\nnot accepted: no operation granted anything; {record} is not written\n" in result.output
+    assert not record.exists()
 
 
 def test_a_run_that_is_stopped_is_not_accepted(tmp_path, record):
