@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -110,12 +111,11 @@ def _unknown(name: str) -> str:
 
 
 def _print(writer: Any, lines: Iterable[Line]) -> None:
-    """Print the lines, wrapped on a terminal. A reader that closes the pipe has enough."""
+    """Print the lines, wrapped on a terminal. A reader that closes the pipe has enough, also of what pytest ends with."""
     width = writer.fullwidth if sys.stdout.isatty() else None
-    try:
+    with suppress(BrokenPipeError):
         for line in lines:
             for text in line.wrapped(width):
                 writer.line(text, **_STYLES.get(line.style, {}))
         writer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
