@@ -101,9 +101,7 @@ def _described(place: Place, phrases: Phrases, origin: Origin) -> dict[str, Any]
 
 def _words(seen: Seen[str]) -> str:
     """What was observed, with what it is about where the place does not say it."""
-    if seen.id == FORMATS:
-        return seen.value
-    return seen.in_place() if seen.id in SUBJECTS else str(seen)
+    return seen.in_place() if seen.id in (*SUBJECTS, FORMATS) else str(seen)
 
 
 def _update(place: Place, update: dict[str, Any]) -> Action:

@@ -27,7 +27,7 @@ SUBJECTS: Mapping[str, Place] = {
 }
 """The requirements that are about one field, or about one body."""
 FORMATS = "general.identifierFormat"
-"""Its situations are the names of path parameters."""
+"""Its situations begin with the name of a path parameter: `transactionId, made by the service`."""
 _PLAIN = re.compile(r"[A-Za-z]\w*")
 
 
@@ -35,8 +35,9 @@ def subject_of(seen: Seen[Any]) -> Place:
     """A field, a body, a path parameter, an operation, or the whole."""
     if seen.id in SUBJECTS:
         return SUBJECTS[seen.id]
-    if seen.id == FORMATS and seen.situation in openapi()["components"]["parameters"]:
-        return ("components", "parameters", seen.situation)
+    parameter = seen.situation.partition(",")[0]
+    if seen.id == FORMATS and parameter in openapi()["components"]["parameters"]:
+        return ("components", "parameters", parameter)
     return place_of(seen.operation) if seen.operation else WHOLE
 
 

@@ -78,7 +78,10 @@ OBSERVED = {
     "listPixKeys.token": {"": [{"text": "required"}]},
     "listAccounts.token": {"": [{"text": "not required"}]},
     "executePix.status.transitions": {"a transfer prepared by createPix": [{"text": "PREPARED"}]},
-    "general.identifierFormat": {"accountId": [{"text": "digits"}]},
+    "general.identifierFormat": {
+        "accountId": [{"text": "digits alone"}],
+        "accountId, made by the service": [{"text": "a UUID"}],
+    },
     "general.otherTokens": {"createPix": [{"text": "required"}], "transferP2p": [{"text": "not required"}]},
     "general.deprecation": {"createPix": [{"text": "none"}]},
     "general.codeValues": {"": [{"text": "1"}, {"text": "four digits"}]},

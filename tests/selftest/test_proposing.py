@@ -262,12 +262,12 @@ def test_what_is_about_one_place_is_said_there(requirement_id):
 
 
 def test_what_is_about_a_path_parameter_or_several_operations_is_said_there():
-    """The situation is its name."""
+    """The situation begins with its name, and the sentence has it, too."""
     document = extended()
     create, p2p = (document["paths"][path]["post"] for path in ("/v1/pix", "/v1/transfer/p2p"))
 
     assert document["components"]["parameters"]["accountId"]["description"] == (
-        f"Its format is not shown. {SAYS}digits."
+        f"Its format is not shown. {SAYS}accountId: digits alone; accountId, made by the service: a UUID."
     )
     assert create["description"] == (
         f"{SAYS}a valid request: {value_of(OBSERVED['createPix.shape'][''][0])}; access token: required; deprecation: none."
