@@ -24,7 +24,7 @@ NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 def test_shape_of_an_answer(operation, traffic):
     """An operation whose answer is not documented answers with this status, media type and shape."""
     answers = visit_to_the_end(operation, traffic)
-    supplied(answers, no_answer(operation, traffic.profile))
+    supplied(answers, no_answer(operation, traffic))
 
     observe(values_of(answers), *answers[:3])
 

@@ -126,13 +126,12 @@ class AnswersOtherwise(Sandbox):
 
 
 def test_other_answers():
-    """What is no JSON has no shape, and a valid request that is always refused shows the refusal."""
+    """What is no JSON has no shape, and how a valid request is refused is none: a limit may be reached today."""
     found = shapes_of(AnswersOtherwise(), *ONLY_SHAPES)
-    refused = [answer for name in PREPARING for answer in found[f"{name}.shape"]]
 
     assert found["listEntries.shape"] == [{"status": 204}]
     assert found["listAccounts.shape"] == [{"status": 200, "media_type": "text/html"}]
-    assert {answer["status"] for answer in refused} == {422}
+    assert not found.keys() & {f"{name}.shape" for name in PREPARING}
 
 
 GRANTED = answer("listEntries", {"entries": []})
@@ -158,7 +157,7 @@ def shown_by(*exchanges):
 def test_what_shows_no_shape(other):
     """Generated traffic, other requests, and answers that may be other ones in a minute."""
     assert shown_by(other) == []
-    assert shown_by(other, REFUSED) == [REFUSED]
+    assert shown_by(other, REFUSED) == []
     assert shown_by(other, REFUSED, GRANTED) == [GRANTED]
 
 

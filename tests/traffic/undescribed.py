@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from environments.profiles.profile import Profile
 from reports.observations.behaviour import Value, merged_values
 from spec.answers import succeeded
 from spec.exchange import Exchange
@@ -27,11 +26,14 @@ def visit_to_the_end(operation: str, traffic: Traffic) -> list[Exchange]:
 
 
 def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
-    """Every success of the operation so far, without generated traffic. Where there is none: how valid requests were
-    refused."""
+    """Every success of the operation so far, without generated traffic. How a valid request is refused is left out: it
+    is for its time, a limit or an account."""
+    return [seen for seen in _valid(operation, traffic) if succeeded(seen)]
+
+
+def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
     sent = [seen for seen in traffic.client.door.exchanges if (seen.operation, seen.part) == (operation, "")]
-    valid = [seen for seen in sent if seen.expects_success and counts(seen)]
-    return [seen for seen in valid if succeeded(seen)] or valid
+    return [seen for seen in sent if seen.expects_success and counts(seen)]
 
 
 def values_of(answers: Collection[Exchange]) -> dict[str, Collection[Value]]:
@@ -48,10 +50,15 @@ def by_situation(seen: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def no_answer(operation: str, profile: Profile) -> str:
-    """Why no answer of the operation shows its shape."""
-    missing = operation in PREPARING and operation not in profile.requests
-    return f"no valid request was answered: supply requests.{operation}" if missing else "no valid request was answered"
+def no_answer(operation: str, traffic: Traffic) -> str:
+    """Why no answer of the operation shows its shape, and what to supply."""
+    supply = "accounts that the token may read" if operation in READS else f"requests.{operation}"
+    refused = _valid(operation, traffic)
+    if not refused:
+        return f"no valid request was answered: supply {supply}"
+    if not traffic.profile.accounts:
+        supply = "accounts"
+    return f"no valid request was granted ({refused[0].summary}): supply {supply}"
 
 
 def _send_what_changes_accounts(traffic: Traffic) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from environments.sandbox import Refusal, Request, Response, Service
-from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.registry import lawful, rows_of, variant
 from tests.selftest.proof.variants.lawful_making import (
     READS,
     WRITES,
@@ -151,7 +151,7 @@ class TellsTheReasonApart(Service):
             raise Refusal(403, "Another token.")
 
 
-@variant("no token", hides=("getBalance.json", "getBalance.status", "getBalance.envelope.shape"))
+@variant("no token", hides=rows_of("getBalance", "json", "status", "envelope.shape", "shape"))
 class ReadsTellTheScopeWith401(Service):
     """The token is not for the balance, which is told with 401."""
 

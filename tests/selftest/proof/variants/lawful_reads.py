@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response, Service
-from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.registry import lawful, rows_of, variant
 from tests.selftest.proof.variants.lawful_making import READS, WRITES, Finishes, as_json, empty, page, text
 
+_REFUSED = ("json", "status", "envelope.*", "shape")
 ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
     "AnEmptyArray": (lambda: as_json(200, []), ()),
     "AnArray": (lambda: as_json(200, [{"id": "1", "status": "DONE"}, {"id": "2"}]), ()),
@@ -20,12 +21,12 @@ ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
     "An201": (lambda: as_json(201, {"code": 0, "data": {}}), ()),
     "An202": (lambda: as_json(202, {"code": 0, "data": {"status": "RECEIVED"}}), ()),
     "A206": (lambda: as_json(206, {"code": 0, "data": {}}), ()),
-    "ACode": (lambda: as_json(200, {"code": 5, "data": {}}), ("json", "status", "envelope.shape")),
-    "A302": (lambda: empty(302, (("Location", "/v2"),)), ("json", "status", "envelope.shape")),
-    "A400": (lambda: as_json(400, {"error": "a parameter is missing"}), ("json", "status", "envelope.shape")),
-    "A404OfItsOwn": (lambda: as_json(404, {"error": "nothing here today"}), ("json", "status", "envelope.shape")),
-    "A409": (lambda: text(409, "not now"), ("json", "status", "envelope.shape")),
-    "A422": (lambda: as_json(422, {"errors": [{"field": "value"}]}), ("json", "status", "envelope.shape")),
+    "ACode": (lambda: as_json(200, {"code": 5, "data": {}}), _REFUSED),
+    "A302": (lambda: empty(302, (("Location", "/v2"),)), _REFUSED),
+    "A400": (lambda: as_json(400, {"error": "a parameter is missing"}), _REFUSED),
+    "A404OfItsOwn": (lambda: as_json(404, {"error": "nothing here today"}), _REFUSED),
+    "A409": (lambda: text(409, "not now"), _REFUSED),
+    "A422": (lambda: as_json(422, {"errors": [{"field": "value"}]}), _REFUSED),
 }
 
 
@@ -42,7 +43,10 @@ for _name, (_answer, _rows) in ANSWERS.items():
     lawful(
         "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
         answer=lambda self, _answer=_answer: _answer(),
-        hides=tuple(f"{_operation}.{_row}" for _operation in (*READS, *WRITES) for _row in _rows),
+        hides=(
+            *(f"{_operation}.{_row}" for _operation in (*READS, *WRITES) for _row in _rows),
+            *(("executePix.status.transitions",) if _rows == _REFUSED else ()),
+        ),
     )  # fmt: skip
 
 
@@ -55,7 +59,7 @@ class UnknownAccountsAreEmpty(Service):
         return as_json(200, {"code": 0, "data": {}}) if unknown else response
 
 
-@variant("undescribed answer", hides=("listEntries.status", "listEntries.json", "listEntries.envelope.shape"))
+@variant("undescribed answer", hides=rows_of("listEntries", *_REFUSED))
 class EntriesNeedADate(Service):
     """Entries are listed for a day, and the day is a query that the document does not show: 400 without it."""
 
@@ -65,7 +69,7 @@ class EntriesNeedADate(Service):
         return super().list_entries(request, account_id)
 
 
-@variant("undescribed answer", hides=("listAccounts.status", "listAccounts.json", "listAccounts.envelope.shape"))
+@variant("undescribed answer", hides=rows_of("listAccounts", *_REFUSED))
 class AccountsHaveASlashAtTheEnd(Finishes):
     """GET /v1/accounts is moved permanently to the same path with a slash at its end."""
 
@@ -76,7 +80,8 @@ class AccountsHaveASlashAtTheEnd(Finishes):
 
 
 @variant(
-    "undescribed answer", hides=tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.*"))
+    "undescribed answer",
+    hides=(*(f"{write}.{row}" for write in WRITES for row in _REFUSED), "executePix.status.transitions"),
 )
 class PreparesNothing(Service):
     """createPix and the transfers refuse every body with 422."""

@@ -3,7 +3,7 @@
 import uuid
 
 from environments.sandbox import Data, Headers, Refusal, Request, Response, Service
-from tests.selftest.proof.registry import lawful, variant
+from tests.selftest.proof.registry import lawful, rows_of, variant
 from tests.selftest.proof.variants.lawful_making import (
     Refuses,
     Verbatim,
@@ -119,7 +119,13 @@ class RefusalsComeFromAProxy(Refuses):
         return page(refusal.status, f"Request blocked, reference {uuid.uuid4()}", self.HEADERS)
 
 
-@variant("refusal status", hides=("createPix.json", "createPix.json.*", "createPix.envelope.*", "createPix.status"))
+@variant(
+    "refusal status",
+    hides=(
+        *rows_of("createPix", "json", "json.*", "envelope.*", "status", "shape"),
+        "executePix.status.transitions",
+    ),
+)
 class UnknownPayeesGetNoSuchPath(Service):
     """A transaction for an unknown payee is refused like an unknown path; a body that is no JSON is not."""
 

@@ -98,9 +98,7 @@ class ExecutionsAreDown(Service):
         raise Refusal(504, "No answer from behind.")
 
 
-@variant(
-    "burst", slow=True, hides=("listEntries.json", "listEntries.status", "listEntries.envelope.*", "listEntries.exists")
-)
+@variant("burst", slow=True, hides=("listEntries.*",))
 class EntriesAreUnderMaintenance(Stumbles):
     """Entries are not to be had while the run lasts: 503."""
 
