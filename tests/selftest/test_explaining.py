@@ -24,6 +24,7 @@ from reports.observations.behaviour import Answer, Phrase
 from reports.page.html import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
+from spec.interface import READS, operations
 from spec.requirements import LEVELS, ledger
 from tests.harness.explaining import EXERCISES
 from tests.selftest.services.forking import ROOT, run_pytest
@@ -134,6 +135,32 @@ def test_permissions_are_those_of_the_tests_and_the_operations(exercises):
         "beside it, GET /v1/pix/keys/{accountId}: needs read in allow",
     )
     assert explained.facts == ("with fuzz in allow: A registration needs each of the body fields, or does not.",)
+
+
+@pytest.mark.parametrize("operation", ["createPix", "deletePixKey", "transferP2p"])
+def test_what_only_malformed_requests_show_needs_fuzz(operation, exercises):
+    """A run sends no others that these operations refuse; a read is also sent without the token."""
+    explained, read = (
+        explanation_of(ledger()[id], exercises[id], ()).facts for id in (f"{operation}.refusal", "getBalance.refusal")
+    )
+
+    assert explained == ("with fuzz in allow: Requests are refused in these ways.",)
+    assert read == ("Requests are refused in these ways.",)
+
+
+def test_what_shows_a_requirement_comes_first(exercises):
+    """For a requirement of no operation, too: the reads show only that the token is valid."""
+    requests = explanation_of(ledger()["general.otherTokens"], exercises["general.otherTokens"], ()).requests
+
+    assert requests[:2] == (
+        "DELETE /v1/pix/keys/{accountId}: needs delete-keys in allow",
+        "POST /v1/pix: needs create-pix in allow; it moves money, or may do so",
+    )
+    assert requests[5:] == tuple(f"beside it, {line}" for line in _reads())
+
+
+def _reads():
+    return (f"GET {operations()[name].path}: needs read in allow" for name in READS)
 
 
 def test_generated_traffic_exercises_rules(exercises):

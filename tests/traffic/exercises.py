@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +12,7 @@ from environments.profiles.profile import Profile
 from reports.explaining.explanation import Exercise, Exercised
 from spec.requirements import Requirement, ledger
 from spec.rules import RULES
-from tests.traffic.reach import OF_NO_OPERATION, prerequisites, subjects_of
+from tests.traffic.reach import NEED_FUZZ, OF_NO_OPERATION, prerequisites, subjects_of
 
 Marks = list[Any]
 
@@ -29,8 +30,13 @@ def _exercised(requirement: Requirement, tests: list[Exercise], profile: Profile
     if requirement.untestable:
         return Exercised()
     asked = subjects_of(requirement.id, profile) or OF_NO_OPERATION[0]
-    beside = [name for name in dict.fromkeys(prerequisites(requirement.id, profile)) if name not in asked]
-    return Exercised(asked, tuple(beside), tuple(sorted(dict.fromkeys(tests), key=lambda test: len(test.needs))))
+    needed = tuple(dict.fromkeys(prerequisites(requirement.id, profile)))
+    if requirement.operation is None and needed:  # they show it; reads show that the token is valid
+        asked, needed = needed, asked
+    beside = tuple(name for name in needed if name not in asked)
+    more = ("fuzz",) if requirement.id in NEED_FUZZ else ()
+    shown = (replace(test, needs=(*test.needs, *more)) for test in dict.fromkeys(tests))
+    return Exercised(asked, beside, tuple(sorted(shown, key=lambda test: len(test.needs))))
 
 
 def _of_a_module(module: ModuleType) -> Iterator[tuple[str, Exercise]]:

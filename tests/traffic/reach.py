@@ -41,6 +41,10 @@ SURVEYS = ("serverError", "stackTrace", "connection", "refusal", "codeValues", "
 NEED_INVALID_BODIES = ("registerPixKey.body.required", "registerPixKey.account.relation")
 
 
+NEED_FUZZ = tuple(f"{name}.refusal" for name in MAY_BE_OPEN)
+"""Requirements that nothing shows without `fuzz`: only malformed requests, and those without a valid token, are refused."""
+
+
 @dataclass(frozen=True)
 class Reach:
     """What the selected requirements need: operations that the profile permits, and those that it does not.
