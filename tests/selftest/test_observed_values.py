@@ -24,7 +24,7 @@ from tests.traffic.settled import answered_in_the_same_words
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 QUICK = (
-    "executePix.refusal", "listAccounts.token", "executePix.unknownCode", "registerPixKey.repeated",
+    "executePix.refusal", "createPix.refusal", "listAccounts.token", "executePix.unknownCode", "registerPixKey.repeated",
     "registerPixKey.pixKeyType.numeric", "general.codeValues",
 )  # fmt: skip
 """Requirements that a quick run tries."""

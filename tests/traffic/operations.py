@@ -38,7 +38,7 @@ class Traffic:
         self.beside = beside or Beside(client)
         self.prepare_once, self.execute_once = Part(self._prepare), Part(self._execute)
         self.register_once, self.send_incomplete_registrations = Part(self._register), Part(self._send_incomplete)
-        self.send_unauthorized = Part(self._send_unauthorized)
+        self._unauthorized = {operation: Part(partial(self._send_unauthorized, operation)) for operation in MAY_BE_OPEN}
         self._visits = {operation: Part(partial(self._visited, operation)) for operation in (*READS, *PREPARING)}
 
     def permitted(self, operation: str) -> bool:
@@ -108,9 +108,17 @@ class Traffic:
         self.delete_synthetic_keys()
         return sent
 
-    def _send_unauthorized(self) -> dict[str, Exchange]:
+    def send_unauthorized(self) -> dict[str, Exchange]:
         """Requests without a token that can do nothing, to the operations of which it is not shown whether they want it."""
-        return {name: unauthorized(name).send(self.client) for name in MAY_BE_OPEN if self.permitted(name)}
+        return {name: send() for name, send in self._unauthorized.items() if self.permitted(name)}
+
+    def send_unauthorized_to(self, operation: str) -> Exchange | None:
+        """The one to this operation, if the profile permits it."""
+        permitted = operation in self._unauthorized and self.permitted(operation) and "fuzz" in self.profile.allow
+        return self._unauthorized[operation]() if permitted else None
+
+    def _send_unauthorized(self, operation: str) -> Exchange:
+        return unauthorized(operation).send(self.client)
 
     def delete_synthetic_keys(self) -> None:
         """Delete the synthetic keys that invalid requests registered after all."""

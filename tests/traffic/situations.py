@@ -102,8 +102,13 @@ def _unauthorized(operation: str, endpoints: Endpoints) -> Iterable[Exchange | N
         return found.unknown_without_a_token, found.unknown_unauthorized
     if operation == _REGISTER:
         return endpoints.traffic.register_once().tried[Attempted.WITHOUT_A_TOKEN]
+    if (
+        operation not in READS
+    ):  # an open operation refuses the body: whether it wants the token, another requirement shows
+        seen = endpoints.traffic.send_unauthorized_to(operation)
+        return (seen,) if seen and wants_the_token(seen) == REQUIRED else ()
     with suppress(NotExercised):  # an account is missing: the test of its shape says so
-        return endpoints.traffic.visit(operation)[1:] if operation in READS else ()
+        return endpoints.traffic.visit(operation)[1:]
     return ()
 
 

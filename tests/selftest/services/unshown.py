@@ -46,6 +46,20 @@ for _operation in dict.fromkeys(route[2] for route in Service.ROUTES):
     otherwise(f"{_operation}.refusal")(type(_name, (RefusesOtherwise,), {"OPERATION": _operation}))
 
 
+class ForbidsWithoutAToken(Service):
+    """The sandbox, which refuses requests to one operation without a token with 403."""
+
+    OPERATION = ""
+
+    def finish(self, request, operation, response):
+        return replace(response, status=403) if (operation, response.status) == (self.OPERATION, 401) else response
+
+
+for _operation in ("deletePixKey", "createPix", "transferExternal", "transferInternal", "transferP2p"):
+    _name = f"Forbids{_operation[0].upper()}{_operation[1:]}"
+    otherwise(f"{_operation}.refusal")(type(_name, (ForbidsWithoutAToken,), {"OPERATION": _operation}))
+
+
 @otherwise("getBalance.refusal")
 class RefusesBalancesAsProblems(Service):
     """A refused balance is an object of problem+json (RFC 9457), without an envelope."""
