@@ -24,7 +24,7 @@ Values = dict[str, list[Answer | str]]
 """By situation, what was seen in it."""
 ANOTHER_TEXT = "another text"
 _WORD = re.compile(r"[A-Za-z][A-Za-z_ -]{0,29}")
-_MOST_SHOWN = 999
+_MOST_SHOWN, _MOST_OF_CODES = 999, 9_999
 
 # -- fields of the execution result -------------------------------------------------------------------------------
 
@@ -84,10 +84,10 @@ def word_of(value: object) -> str:
     return value if _WORD.fullmatch(value) and is_plain(value) else ANOTHER_TEXT
 
 
-def _number(value: object) -> str:
+def _number(value: object, most: int = _MOST_SHOWN) -> str:
     if not is_integer(value) or not isinstance(value, Decimal):
         return "no integer"
-    return str(int(value)) if abs(value) <= _MOST_SHOWN else f"a number of {value.adjusted() + 1} digits"
+    return str(int(value)) if abs(value) <= most else f"a number of {value.adjusted() + 1} digits"
 
 
 # -- states, identifiers and keys ---------------------------------------------------------------------------------
@@ -152,19 +152,17 @@ def format_of(text: str) -> str:
 # -- limits, codes and versions -----------------------------------------------------------------------------------
 
 NOT_FOR_ITS_SIZE = "not refused for its size"
-_HTTP_STATUSES = range(400, 600)
-AN_HTTP_STATUS = "an HTTP status"
 
 
 def codes_of(sent: Iterable[Sent]) -> Values:
-    """By what requests are refused for, the values of `code` other than 0. Which HTTP status it is, refusals show."""
+    """By operation and what its requests are refused for, the values of `code`."""
     found: Values = {}
     for one in sent:
         code = code_of(one.exchange.response) if one.exchange.response else None
-        if code:
-            word = AN_HTTP_STATUS if code in _HTTP_STATUSES else _number(Decimal(code))
-            found.setdefault(one.sort.value, []).append(word)
-    return found or {"": ["none but 0"]}
+        if code is not None:
+            value = _number(Decimal(code), _MOST_OF_CODES)
+            found.setdefault(f"{one.exchange.operation}, {one.situation}", []).append(value)
+    return found or {"": ["no code"]}
 
 
 def sizes_of(sent: Mapping[Name, Exchange]) -> Values:

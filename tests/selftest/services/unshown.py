@@ -5,6 +5,7 @@ import json
 import threading
 import uuid
 from dataclasses import replace
+from urllib.parse import unquote
 
 from environments.sandbox import Refusal, Response, Service
 
@@ -91,12 +92,11 @@ class NamesNoScheme(Service):
 
 @otherwise("executePix.refusal")
 class RefusesStrangeCodes(Service):
-    """A code with a quotation mark is refused before it is looked up."""
+    """A code with a quotation mark is refused with another status."""
 
-    def execute_pix(self, request, transaction_id):
-        if "'" in transaction_id:
-            raise Refusal(400, "That is no code.")
-        return super().execute_pix(request, transaction_id)
+    def finish(self, request, operation, response):
+        strange = operation == "executePix" and response.status == 404 and "'" in unquote(request.path)
+        return replace(response, status=400) if strange else response
 
 
 @otherwise("registerPixKey.refusal")
@@ -272,6 +272,15 @@ class HasOneCode(Service):
 
     def envelope(self, operation, data, code=0):
         return super().envelope(operation, data, int(bool(code)))
+
+
+@otherwise("general.codeValues")
+class HasAnotherCode(Service):
+    """A refusal of accounts without a valid token has the code 403."""
+
+    def finish(self, request, operation, response):
+        refused = operation == "listAccounts" and response.status == 401
+        return as_json(401, {"code": 403, "data": {"error": "no"}}, response.headers[1:]) if refused else response
 
 
 @otherwise("general.codeValues")
