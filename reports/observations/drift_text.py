@@ -9,6 +9,7 @@ from typing import Any
 from environments.profiles.profile import FAIL
 from reports.moments import day, read_moment
 from reports.observations.drift import where
+from reports.observations.record import Record
 from reports.wording import counted
 
 MOST_LINES = 10
@@ -48,3 +49,13 @@ def unknown_in_words(count: int) -> str:
     """What is said of entries of a record that are of no requirement."""
     gone = f"the record has {counted(count, 'requirement')} that this version of the suite does not have"
     return f"{gone}: the next pytest --accept drops {'it' if count == 1 else 'them'}"
+
+
+def odd_in_words(record: Record, environment: str, today: date) -> Iterator[str]:
+    """What is said of a record that may not be the right one for a run of the environment."""
+    if record.environment != environment:
+        yield "the record is that of another environment: check that it is meant for this one"
+    if record.accepted > today:
+        yield "the record was accepted in the future: check the clock of the machine that wrote it"
+    if record.unknown:
+        yield unknown_in_words(record.unknown)

@@ -11,7 +11,7 @@ from environments.profiles.profile import Profile, shown, today
 from reports.handover import Note, NoteKind
 from reports.observations.behaviour import redacted_behaviour
 from reports.observations.drift import drifts
-from reports.observations.drift_text import unknown_in_words
+from reports.observations.drift_text import odd_in_words
 from reports.observations.record import Record, RecordError, read_record, write_record
 from reports.provenance import VERSION
 from reports.run import Run
@@ -56,8 +56,8 @@ class BesideProfile:
         elif self._record is not None:
             run.record = self._record.redacted(self._redact)
             run.drift = drifts(run.record.behaviour, redacted_behaviour(run.behaviour, self._redact))
-            if self._record.unknown:
-                run.said.append(Note(NoteKind.RECORD, unknown_in_words(self._record.unknown)))
+            odd = odd_in_words(self._record, run.profile.name, today())
+            run.said += [Note(NoteKind.RECORD, said) for said in odd]
         return True
 
     def _accepted(self, run: Run) -> str:

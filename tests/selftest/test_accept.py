@@ -212,9 +212,32 @@ def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(name, options, tmp_
     assert why in said[0]
 
 
+OWN = TEXT.replace("environment: staging", "environment: profile")
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        (OWN, []),
+        (TEXT, ["the record is that of another environment: check that it is meant for this one"]),
+        (
+            OWN.replace("accepted: 20", "accepted: 30"),
+            ["the record was accepted in the future: check the clock of the machine that wrote it"],
+        ),
+    ],
+    ids=["its own", "another environment", "the future"],
+)
+def test_a_record_that_may_be_the_wrong_one_is_a_note(text, notes, ended, record):
+    """It is compared all the same, and what the record says is not repeated."""
+    record.write_text(text)
+    result = ended(*SHAPES)
+
+    assert (result.notes, result.status) == (notes, 0)
+
+
 def test_entries_of_no_requirement_are_a_note(ended, record):
     """Of a record that another version of the suite wrote; --accept drops them."""
-    record.write_text(TEXT.replace("executePix.status.values", "executePix.gone"))
+    record.write_text(OWN.replace("executePix.status.values", "executePix.gone"))
     notes = ended(*SHAPES).notes
     ended(*SHAPES, "--accept")
 

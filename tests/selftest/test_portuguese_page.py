@@ -22,7 +22,7 @@ from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.languages.values import is_value
 from reports.observations.behaviour import Answer, Phrase
 from reports.observations.drift import Drift
-from reports.observations.drift_text import unknown_in_words
+from reports.observations.drift_text import odd_in_words, unknown_in_words
 from reports.observations.record import Record
 from reports.page.html import summary_html
 from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
@@ -207,8 +207,10 @@ def test_drift_is_told_in_portuguese():
         Drift("executePix.unknownCode", "", "", "404 application/json {detail: string}", "410 text/html"),
         Drift("executePix.repeated", "the answer", "", "the same result", "another result"),
     ]
-    run.said = [Note(NoteKind.RECORD, unknown_in_words(1)), Note(NoteKind.RECORD, unknown_in_words(2))]
+    odd = (*odd_in_words(run.record, "sandbox", date(2026, 11, 19)), unknown_in_words(1), unknown_in_words(2))
+    run.said = [Note(NoteKind.RECORD, said) for said in odd]
 
+    assert len(odd) == 4
     assert left_in_english(run) == [run.drift[0].was]
     assert {"Mudança de comportamento", "o mesmo resultado"} <= set(page_of(run, PORTUGUESE).texts)
 
