@@ -73,9 +73,10 @@ def test_codes(endpoints):
 @requirement("general.rateLimit")
 def test_rate_limits(endpoints, profile, pytestconfig):
     """The service limits the rate of requests in this way, or does not limit it."""
-    exchanges = endpoints.send_everything()
+    endpoints.send_everything()
+    whole, alone = selection(pytestconfig).text is None, not hasattr(pytestconfig, "workerinput")
 
-    observe(rate_limits_of(exchanges, profile, whole=selection(pytestconfig).text is None))
+    observe(rate_limits_of(endpoints.traffic.client.door.exchanges, profile, whole=whole, alone=alone))
 
 
 @requirement("general.sizeLimit")

@@ -2,7 +2,9 @@
 
 import json
 import os
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,8 +18,14 @@ from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.profiles import INCONCLUSIVE
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import environment
-from tests.selftest.services.unshown import SEEN_OTHERWISE, Stumbles
-from tests.traffic.observations import account_types_of, formats_of_identifiers, states_before, statuses_of
+from tests.selftest.services.unshown import SEEN_OTHERWISE, LimitsTheRate, Stumbles
+from tests.traffic.observations import (
+    account_types_of,
+    formats_of_identifiers,
+    rate_limits_of,
+    states_before,
+    statuses_of,
+)
 from tests.traffic.registrar import Registrations
 from tests.traffic.registration_values import numeric_values
 from tests.traffic.settled import answered_in_the_same_words
@@ -75,7 +83,7 @@ def _stable(seen):
 
 
 def as_text(seen):
-    """To be the same, byte for byte. How many requests may be on the wire is a situation of the rate limit."""
+    """To be the same, byte for byte. How many requests are let in within a second depends on the speed of the run."""
     told = {name: situations for name, situations in _stable(seen).items() if name != "general.rateLimit"}
     return json.dumps(data_of_behaviour(told), indent=1)
 
@@ -196,3 +204,37 @@ def test_what_another_operation_prepares_is_another_situation():
         "a transfer prepared by createPix": ["OPEN"],
         "a transfer prepared by transferP2p": ["no status"],
     }
+
+
+def test_a_429_is_seen_and_changes_nothing_else():
+    """What is over a limit is sent again: nothing else is observed otherwise."""
+    seen = observed(LimitsTheRate(), *TARGETED)
+
+    assert "a 429" in seen["general.rateLimit"]
+    assert differing(sandbox(*TARGETED), seen) - {"general.rateLimit"} == set()
+
+
+def rates(per_second, limit, *, alone=True, seconds=2):
+    """What is observed where so many requests are sent in a second, and so many are let in."""
+    sent = [
+        replace(
+            answer("listAccounts", {}, status=200 if at < limit else 429),
+            number=at + second * 1000,
+            started=second + at / 1000,
+        )
+        for second in range(seconds)
+        for at in range(per_second)
+    ]
+    found = rate_limits_of(sent, SimpleNamespace(allow=["read"]), whole=True, alone=alone)
+    return {situation.removeprefix("read; ").partition(" ")[0]: values[0] for situation, values in found.items()}
+
+
+def test_a_rate_limit_is_seen_at_any_speed():
+    """A limit of 20 a second contradicts none, and no speed contradicts another one."""
+    fast, slow, unlimited = rates(200, 20), rates(10, 20), rates(200, 1000)
+
+    assert {name: said for name, said in fast.items() if name != "a"} == {"4": "let in", "16": "let in", "64": "429"}
+    assert slow == {"4": "let in"}
+    assert unlimited == {"4": "let in", "16": "let in", "64": "let in"}
+    assert "64" not in rates(200, 20, alone=False)
+    assert rates(1, 20) == {"": "no 429"}

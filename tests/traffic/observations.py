@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -174,15 +175,33 @@ def sizes_of(sent: Mapping[Name, Exchange]) -> Values:
     return {LARGE[what]: [answer_of(answered[what]) if is_size[what] else NOT_FOR_ITS_SIZE] for what in answered}
 
 
-def rate_limits_of(exchanges: Iterable[Exchange], profile: Profile, *, whole: bool) -> Values:
-    """How the service limits the rate of requests. What is limited where more is sent, need not be where less is: so the
-    situation says what was sent."""
-    limits = profile.limits
-    rate = f", {limits.rate:g} a second" if limits.rate else ""
-    part = "" if whole else "a part of "
-    situation = f"{part}{', '.join(sorted(profile.allow))}; {limits.parallel} at once{rate}"
+_RATES = (4, 16, 64, 256)
+
+
+def rate_limits_of(exchanges: Collection[Exchange], profile: Profile, *, whole: bool, alone: bool) -> Values:
+    """How the service limits the rate of requests: what a 429 looks like, how many requests in a second are let in, and
+    how many are surely too many. Some operations may have a limit: so the situation says what was sent. `alone`: no other
+    process sends beside this one."""
     limited = [seen for seen in exchanges if seen.response and refusal_kind(seen.response) is RefusalKind.RATE_LIMIT]
-    return {situation: [*map(answer_of, limited)] or ["no 429"]}
+    numbers = {seen.number for seen in limited}
+    peak = _most_in_a_second(seen.started for seen in exchanges if seen.response and seen.number not in numbers)
+    sent = f"{'' if whole else 'a part of '}{', '.join(sorted(profile.allow))}"
+    found: Values = {_at_a_rate(sent, rate): ["let in"] for rate in _RATES if rate <= peak}
+    too_many = next((rate for rate in _RATES if rate >= 2 * peak), None)
+    if limited and alone and too_many:
+        found[_at_a_rate(sent, too_many)] = ["429"]
+    if answers := [answer_of(seen) for seen in limited if not seen.part]:
+        found["a 429"] = [*answers]
+    return found or {"": ["no 429"]}
+
+
+def _at_a_rate(sent: str, rate: int) -> str:
+    return f"{sent}; {rate} requests in a second"
+
+
+def _most_in_a_second(times: Iterable[float]) -> int:
+    moments = sorted(times)
+    return max((bisect_left(moments, moment + 1) - at for at, moment in enumerate(moments)), default=0)
 
 
 _OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-API-Version", "Api-Supported-Versions")

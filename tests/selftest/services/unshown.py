@@ -318,7 +318,17 @@ class IsDeprecated(Service):
         return replace(response, headers=(*response.headers, *headers)) if operation == "listAccounts" else response
 
 
-@otherwise("general.rateLimit")
+@otherwise("general.identifierFormat")
+class MakesNumbers(Service):
+    """A transaction code is a number."""
+
+    def new_code(self):
+        return str(uuid.uuid4().int)
+
+
+# -- the same service ---------------------------------------------------------------------------------------------
+
+
 class LimitsTheRate(Service):
     """Every twentieth request is one too many."""
 
@@ -332,17 +342,6 @@ class LimitsTheRate(Service):
         if not too_many:
             return super().respond(request)
         return as_json(429, {"code": 429, "data": {}}, [("Retry-After", "0"), ("RateLimit-Limit", "20")])
-
-
-@otherwise("general.identifierFormat")
-class MakesNumbers(Service):
-    """A transaction code is a number."""
-
-    def new_code(self):
-        return str(uuid.uuid4().int)
-
-
-# -- the same service ---------------------------------------------------------------------------------------------
 
 
 class Stumbles(Service):
