@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from reports.observations.behaviour import Answer
 from spec.exchange import Exchange, Response, kept_beside, named_media_type
+from spec.json_text import leaves_of
 from spec.shapes import Shape, shape_of
 
 _SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
@@ -37,11 +39,22 @@ _OF_A_LIMIT = (
 _OVER_A_LIMIT = 429
 
 
-def answer_of(exchange: Exchange) -> Answer:
-    """How the request was answered. There is an answer."""
+def answer_of(exchange: Exchange, known: Container[str] = ()) -> Answer:
+    """How the request was answered. There is an answer. A text that is `known` has no format in the shape."""
     response = exchange.response
     assert response is not None
+    text = response.json
+    if known and text.readable and any(isinstance(item, str) and item in known for _, item in leaves_of(text.value)):
+        return replace(head_of(response), shape=shape_of(_without(text.value, known)))
     return replace(head_of(response), shape=_shape_in(response))
+
+
+def _without(value: Any, known: Container[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(inner, known) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without(inner, known) for inner in value]
+    return "" if isinstance(value, str) and value in known else value
 
 
 def head_of(response: Response) -> Answer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from environments.door.preparing import code_in
+from environments.secrets import ACCOUNT, CODE, KEY
 from reports.observations.behaviour import Value, merged_values
 from spec.answers import succeeded
 from spec.exchange import Exchange
@@ -36,10 +38,19 @@ def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
     return [seen for seen in sent if seen.expects_success and counts(seen)]
 
 
-def values_of(answers: Collection[Exchange]) -> dict[str, Collection[Value]]:
-    """What the answers look like, merged. Equal ones are looked at once."""
+def identifiers_of(traffic: Traffic) -> frozenset[str]:
+    """The accounts, keys and codes that the run knows, also of transfers that it does not execute. What format they have,
+    other requirements show."""
+    plan, sent = traffic.profile.transactions.prepare, traffic.client.door.exchanges
+    codes = [code_in(seen, plan.code_at) for seen in sent if seen.operation in PREPARING] if plan else []
+    known = [one.value for one in traffic.client.door.secrets.known if one.name in (ACCOUNT, KEY, CODE)]
+    return frozenset(filter(None, (*codes, *known)))
+
+
+def values_of(answers: Collection[Exchange], known: Collection[str] = ()) -> dict[str, Collection[Value]]:
+    """What the answers look like, merged. Equal ones are looked at once. Texts that are `known` have no format."""
     different = {(head_of(seen.response).identity, seen.response.kept): seen for seen in answers if seen.response}
-    return {"": merged_values(map(answer_of, different.values()))}
+    return {"": merged_values(answer_of(seen, known) for seen in different.values())}
 
 
 def by_situation(seen: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

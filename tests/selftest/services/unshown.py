@@ -319,6 +319,14 @@ class IsDeprecated(Service):
 
 
 @otherwise("general.identifierFormat")
+class MakesUuids(Service):
+    """A transaction code is a UUID."""
+
+    def new_code(self):
+        return str(uuid.uuid4())
+
+
+@otherwise("general.identifierFormat")
 class MakesNumbers(Service):
     """A transaction code is a number."""
 
