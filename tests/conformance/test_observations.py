@@ -84,7 +84,7 @@ def test_rate_limits(endpoints, profile, pytestconfig):
 def test_size_limits(endpoints):
     """Large requests are refused for their size in this way, or are not."""
     sent = send_large(endpoints)
-    supplied(sent, "no large request was sent")
+    supplied(sent, "no large request was sent: add read or register-keys to allow")
 
     observe(sizes_of(sent), *sent.values())
 

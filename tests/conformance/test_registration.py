@@ -33,7 +33,15 @@ OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (
     "Success.type", "Success.text", "Success.letterCase", "Message.type", "Key.type", "DocumentNumber.type",
 )  # fmt: skip
-DELETIONS_NEEDED = "not tried, as the key could not be deleted: supply requests.deletePixKey"
+
+
+def deletions_needed(profile):
+    """Why a registration was not tried that may be accepted, and all that it needs."""
+    body = "supply requests.deletePixKey"
+    if "delete-keys" in profile.allow:
+        return f"not tried, as the key could not be deleted: {body}"
+    missing = "" if "deletePixKey" in profile.requests else f" and {body}"
+    return f"not tried, as the key could not be deleted: add delete-keys to allow{missing}"
 
 
 @pytest.mark.parametrize(
@@ -88,10 +96,10 @@ def test_a_valid_token_is_accepted(endpoints, registrations):
 
 
 @requirement("registerPixKey.token.scheme")
-def test_the_token_is_accepted_as_a_bearer_only(registrations):
+def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
     """The token bare or under another scheme does not register a key."""
     tried = registrations.tried[Attempted.OTHER_SCHEME]
-    supplied(tried, DELETIONS_NEEDED)
+    supplied(tried, deletions_needed(profile))
 
     assert_found(none_granted(tried, "accepted: {credentials}"))
 
@@ -124,10 +132,10 @@ def test_another_name_of_random_is_not_registered(registrations):
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
-def test_key_type_in_lower_case(registrations):
+def test_key_type_in_lower_case(registrations, profile):
     """A key type in lower-case letters is not registered."""
     tried = registrations.tried[Attempted.LOWER_CASE]
-    supplied(tried, DELETIONS_NEEDED)
+    supplied(tried, deletions_needed(profile))
 
     assert_found(none_granted(tried, "a type in lower-case letters is registered"))
 
@@ -161,7 +169,7 @@ def test_numeric_key_types(registrations, profile):
     """Digits are accepted as key types, or refused."""
     tried = registrations.tried[Attempted.NUMERIC]
     seen = numeric_values(registrations, tried, profile.pix_keys)
-    supplied(seen, DELETIONS_NEEDED)
+    supplied(seen, deletions_needed(profile))
 
     observe(seen, *tried)
 

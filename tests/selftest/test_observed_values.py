@@ -12,6 +12,7 @@ from environments.profiles.profile import PixKey
 from environments.sandbox import Server, Service
 from reports.observations.behaviour import behaviour_of, data_of_behaviour
 from reports.observations.drift import drifts
+from tests.conformance.test_registration import deletions_needed
 from tests.selftest.exchanges import EXECUTION, answer, execution, registration
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import profile
@@ -238,3 +239,16 @@ def test_a_rate_limit_is_seen_at_any_speed():
     assert unlimited == {"4": "let in", "16": "let in", "64": "let in"}
     assert "64" not in rates(200, 20, alone=False)
     assert rates(1, 20) == {"": "no 429"}
+
+
+@pytest.mark.parametrize(
+    ("allow", "requests", "says"),
+    [
+        ({"register-keys"}, {"deletePixKey"}, "add delete-keys to allow"),
+        ({"register-keys"}, {}, "add delete-keys to allow and supply requests.deletePixKey"),
+        ({"register-keys", "delete-keys"}, {}, "supply requests.deletePixKey"),
+    ],
+)
+def test_what_a_trial_with_a_key_needs_is_said_at_once(allow, requests, says):
+    """The permission, the body, or both."""
+    assert deletions_needed(SimpleNamespace(allow=allow, requests=requests)).endswith(f"deleted: {says}")
