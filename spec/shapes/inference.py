@@ -95,8 +95,8 @@ def _members(value: dict[str, Any], inner: Callable[[Any], Any]) -> dict[str, An
 
 
 def _format_of(text: str) -> str:
-    """The name of the format that a text has, or the empty string."""
-    if len(text) > _LONGEST_FORMATTED or text.isalnum():
+    """The name of the format that a text has, or the empty string. Each of the formats is of ASCII characters."""
+    if len(text) > _LONGEST_FORMATTED or not text.isascii() or text.isalnum():
         return ""
     found = next((name for name, validator in _VALIDATORS.items() if validator.is_valid(text)), "")
     return "" if found == "uri" and "://" not in text and not text.startswith("urn:") else found

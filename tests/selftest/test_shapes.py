@@ -125,9 +125,9 @@ def test_formats(name):
     assert text([FORMATTED[name], "x"]) == "[string]"
 
 
-@pytest.mark.parametrize("value", ["2026-02-30", "31/01/2026", "pix:1", "12345678909", "+5511955500101", ""])
+@pytest.mark.parametrize("value", ["2026-02-30", "31/01/2026", "pix:1", "12345678909", "+5511955500101", "", "\ud83d"])
 def test_texts_of_no_format(value):
-    """A wrong date, an identifier, a tax number and an empty text have no format."""
+    """A wrong date, an identifier, a tax number, an empty text and half of a surrogate pair have no format."""
     assert text([value]) == "[string]"
 
 

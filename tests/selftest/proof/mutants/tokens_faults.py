@@ -80,10 +80,10 @@ WAYS = {
         "The token is checked in the first request to the operation.", lambda self, request, sent: self.served.issuperset(self.OPERATIONS),
     ),
     "ForgetsEverySecondTime": (
-        "The token is checked one time in two.", lambda self, request, sent: self.calls % 2 == 0,
+        "A bearer token is checked one time in two.", lambda self, request, sent: bool(_bearer(sent)) and self.calls % 2 == 0,
     ),
     "ForgetsEveryThirdTime": (
-        "The token is not checked one time in three.", lambda self, request, sent: self.calls % 3 == 0,
+        "A bearer token is not checked one time in three.", lambda self, request, sent: bool(_bearer(sent)) and self.calls % 3 == 0,
     ),
 }  # fmt: skip
 _TAKE_A_WRONG_TOKEN = (
@@ -91,10 +91,10 @@ _TAKE_A_WRONG_TOKEN = (
 )  # fmt: skip
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
 _TAKE_ANOTHER_SCHEME = {
-    "executePix": ("ForgetsEverySecondTime", "ForgetsEveryThirdTime"),
+    "executePix": ("ChecksItsFirstRequestOnly",),
     "registerPixKey": (
         "IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "ChecksItsFirstRequestOnly",
-        "ForgetsEverySecondTime", "ForgetsEveryThirdTime", "OfPHONENeedsNoToken",
+        "OfPHONENeedsNoToken",
     ),
 }  # fmt: skip
 
