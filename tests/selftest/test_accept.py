@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import stat
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -159,9 +160,10 @@ def test_nothing_observed_is_not_accepted(ended, record):
 
 def test_a_target_that_is_gone_is_not_accepted(tmp_path, record):
     """Of what does not answer nothing is known."""
-    with Raw() as raw:
-        gone = raw.base_url
-    result = run(write_profile(tmp_path, gone), *SHAPES, "--accept")
+    with socket.socket() as taken:  # nobody else can listen there
+        taken.bind(("127.0.0.1", 0))
+        gone = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        result = run(write_profile(tmp_path, gone), *SHAPES, "--accept")
 
     assert "\nnot accepted: the target could not be reached; " in result.output
     assert (result.status, record.exists()) == (7, False)

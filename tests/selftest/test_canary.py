@@ -114,7 +114,7 @@ def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
     assert leaks(result, tmp_path) == []
     assert result.document["traffic"]["requests"] > 50
     assert (tmp_path / "summary.md").exists()
-    assert (tmp_path / "profile.observed.yaml").exists()
+    assert (tmp_path / "profile.observed.yaml").exists() == bool(result.document["granted"])
     assert {path.name for path in result.folder.iterdir()} == {*OUTPUTS, PAGE, SUMS}
 
 
