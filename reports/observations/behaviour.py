@@ -16,6 +16,7 @@ from reports.redaction.masks import is_word
 from reports.wording import listed
 from spec.requirements import ledger
 from spec.shapes import Shape, filled, merged, text_of, without_doubtful_names
+from spec.shapes.schema_parts import changed_inside
 
 Data = dict[str, Any]
 """Plain data, as it is in conformance.json and in a record."""
@@ -201,12 +202,8 @@ def redacted_value(value: Value, redact: Callable[[str], str]) -> Value:
 
 def redacted_shape(shape: Shape, redact: Callable[[str], str]) -> Shape:
     """The shape, in which a name that the redaction knows to be data is any name."""
-    whole = dict(shape)
-    for word in {"items", "additionalProperties"} & whole.keys():
-        whole[word] = redacted_shape(whole[word], redact)
-    if "anyOf" in whole:
-        whole["anyOf"] = [redacted_shape(one, redact) for one in whole["anyOf"]]
-    members = {name: redacted_shape(member, redact) for name, member in shape.get("properties", {}).items()}
+    whole = changed_inside(shape, lambda inner: redacted_shape(inner, redact))
+    members = dict(whole.get("properties", {}))
     others = [members.pop(name) for name in list(members) if redact(name) != name]
     if members or others:
         whole["properties"] = members

@@ -16,7 +16,7 @@ from typing import Any
 
 from spec.interface import openapi
 from spec.shapes.inference import gathered
-from spec.shapes.schema_parts import Shape, ordered
+from spec.shapes.schema_parts import Shape, changed_inside, ordered
 
 IsWord = Callable[[str], bool]
 """Whether a text is a word that names nobody."""
@@ -42,12 +42,8 @@ def is_doubtful(name: str, is_word: IsWord) -> bool:
 
 
 def _settled(shape: Shape, is_word: IsWord) -> Shape:
-    whole = dict(shape)
-    for word in {"items", "additionalProperties"} & whole.keys():
-        whole[word] = _settled(whole[word], is_word)
-    if "anyOf" in whole:
-        whole["anyOf"] = [_settled(one, is_word) for one in whole["anyOf"]]
-    members = {name: _settled(member, is_word) for name, member in whole.pop("properties", {}).items()}
+    whole = changed_inside(shape, lambda inner: _settled(inner, is_word))
+    members = whole.pop("properties", {})
     if not members or not all(is_doubtful(name, is_word) for name in members):
         return whole | ({"properties": members} if members else {})
     others, left = gathered(whole.get("additionalProperties", members[min(members)]), members)

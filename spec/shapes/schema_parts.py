@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Shape = dict[str, Any]
@@ -44,18 +44,25 @@ def _ordered(word: str, value: Any) -> Any:
     return ordered(value) if isinstance(value, dict) else value
 
 
+def changed_inside(shape: Shape, change: Callable[[Shape], Shape]) -> Shape:
+    """The same schema, with each schema right inside it changed."""
+    whole = dict(shape)
+    if "properties" in whole:
+        whole["properties"] = {name: change(inner) for name, inner in whole["properties"].items()}
+    for word in {"additionalProperties", "items"} & whole.keys():
+        whole[word] = change(whole[word])
+    if "anyOf" in whole:
+        whole["anyOf"] = [change(inner) for inner in whole["anyOf"]]
+    return whole
+
+
 def pruned(shape: Shape, depth: int) -> Shape:
     """The same schema, where nothing is known of what lies deeper than so many levels."""
     if depth < 0:
         return {}
-    kept = dict(shape)
-    if "properties" in kept:
-        kept["properties"] = {name: pruned(inner, depth - 1) for name, inner in kept["properties"].items()}
-    for word in {"additionalProperties", "items"} & kept.keys():
-        kept[word] = pruned(kept[word], depth - 1)
-    if "anyOf" in kept:
-        kept["anyOf"] = [pruned(inner, depth) for inner in kept["anyOf"]]
-    return kept
+    if "anyOf" in shape:  # alternatives lie no deeper
+        return changed_inside(shape, lambda inner: pruned(inner, depth))
+    return changed_inside(shape, lambda inner: pruned(inner, depth - 1))
 
 
 def places(shape: Shape) -> int:
