@@ -29,16 +29,16 @@ from tests.selftest.proof.trial import Trial, try_service
 
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
-"""Whether all services are tried; by default those that are alike are tried in a few examples."""
+"""Whether all services are tried; by default those that show something that no other one shows."""
 IN_FLIGHT = int(os.environ.get("PIX_PARALLEL", 0)) or None
 """How many requests may be in flight where that makes no difference; by default as the profile says."""
 NUMBERS = PARALLEL if EXHAUSTIVE else (4,)
 """How many requests may be in flight where a service is one of parallel requests."""
-ALIKE = {"mutants": 1, "variants": 2, "borderline": 1}
-CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, alike=ALIKE[name]) for name, kept in REGISTRIES.items()}
+BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
+BREAK_RULES = {specimen.name for specimen in BREAKS.values()}
+CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, first=BREAK_RULES) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
-BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 
 
 def each(registry: str) -> list[object]:

@@ -1,5 +1,7 @@
 """The proof covers the ledger and the rules: what is added to them needs a service that breaks it."""
 
+import pytest
+
 import tests.selftest.proof.borderline
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
@@ -48,6 +50,31 @@ def test_a_requirement_without_a_mutant_turns_the_gate_red():
     others = [one for one in MUTANTS.specimens.values() if "executePix.digit.present" not in one.fails]
 
     assert "executePix.digit.present" in requirements_without_a_mutant(others)
+
+
+@pytest.mark.parametrize("registry", REGISTRIES, ids=["mutants", "variants", "borderline"])
+def test_the_choice_leaves_out_what_is_alike_alone(registry):
+    """Of the services that are not slow, it has one of each operator, and one that breaks each requirement; a fault of
+    parallel requests does not stand for one that shows alone."""
+    chosen = registry.chosen(exhaustive=False)
+    others = [one for one in registry.specimens.values() if not one.slow]
+
+    for parallel in (False, True):
+        assert _broken_by(chosen, parallel) == _broken_by(others, parallel)
+    assert {one.operator for one in chosen} == {one.operator for one in others}
+    assert len(chosen) < len(others)
+
+
+def _broken_by(specimens, parallel):
+    return {requirement for one in specimens if one.parallel == parallel for requirement in one.fails | one.warns}
+
+
+def test_the_choice_has_the_specimens_that_break_rules():
+    """They are tried first, so that others that show no more are left out."""
+    names = {specimen.name for specimen in BREAKS.values()}
+    chosen = {one.name for registry in REGISTRIES for one in registry.chosen(exhaustive=False, first=names)}
+
+    assert names <= chosen
 
 
 def test_every_specimen_names_the_line_that_declares_it():

@@ -1,8 +1,7 @@
 """What the proof tries: mutants, variants and borderline services, each with the verdicts that are expected of it."""
 
 import sys
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -44,6 +43,14 @@ class Specimen:
         for name in ("fails", "warns"):
             object.__setattr__(self, name, frozenset(getattr(self, name)))
 
+    @property
+    def shows(self) -> set[object]:
+        """What the proof shows with it: that each requirement can be broken, and that its operator can break
+        requirements of these kinds, such as `type` or `exists`."""
+        declared = self.fails | self.warns
+        kinds = frozenset(one.rpartition(".")[2] for one in declared)
+        return {(self.operator, kinds), *((self.parallel, one) for one in declared)}
+
     def may_hide(self, requirement_id: str) -> bool:
         """Whether the service may keep the requirement from being exercised."""
         return any(fnmatchcase(requirement_id, pattern) for pattern in self.hides)
@@ -79,17 +86,17 @@ class Registry:
         made = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
         return self.declare(operator, *requirements, **expected)(made)
 
-    def chosen(self, *, exhaustive: bool, alike: int = 1) -> list[Specimen]:
-        """All specimens; or at most `alike` of those with the same operator and requirements, and no slow ones."""
+    def chosen(self, *, exhaustive: bool, first: Collection[str] = ()) -> list[Specimen]:
+        """All specimens; or, without the slow ones, those that show what none before them shows. `first` are the names
+        of those that come before all others."""
         if exhaustive:
             return list(self.specimens.values())
-        seen: Counter[object] = Counter()
+        shown: set[object] = set()
         chosen = []
-        for specimen in self.specimens.values():
-            key = (specimen.operator, specimen.fails | specimen.warns)
-            seen[key] += 1
-            if seen[key] <= alike and not specimen.slow:
+        for specimen in sorted(self.specimens.values(), key=lambda one: one.name not in first):
+            if not specimen.slow and not specimen.shows <= shown:
                 chosen.append(specimen)
+                shown |= specimen.shows
         return chosen
 
 
