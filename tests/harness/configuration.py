@@ -20,7 +20,7 @@ from reports.writing import RUNS
 from tests.harness.controller import open_controller
 from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
-from tests.harness.options import HELPING, SHOWING, is_any_given, language_of, refuse_options, refuse_to_accept
+from tests.harness.options import HELPING, SHOWING, language_of, options_given, refuse_options, refuse_to_accept
 from tests.harness.selection import ROOT, only_selftests, selection
 from tests.harness.session import SESSION
 from tests.harness.worker import open_worker
@@ -35,7 +35,7 @@ PlannedBy = Callable[[pytest.Config, Profile, Callable[[], Collection[str]]], Pl
 def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
     refuse_to_accept(config, only_selftests=only_selftests(config))
-    if is_any_given(config, HELPING) or (only_selftests(config) and not explains(config)):
+    if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
     refuse_options(config)
     try:
@@ -48,7 +48,7 @@ def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
             config.option.dist = "no"
             planner = Planner(profile, planned_by(config, profile, sent_before))
             config.pluginmanager.register(planner, "conformance-planner")
-        elif not is_any_given(config, SHOWING):
+        elif not options_given(config, SHOWING):
             _configure_run(config, profile, resend, planned_by(config, profile, frozenset))
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None

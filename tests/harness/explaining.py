@@ -23,6 +23,7 @@ from reports.redaction import redactor_of
 from reports.redaction.masks import printable
 from reports.wording import one_line
 from spec.requirements import Requirement, ledger
+from tests.harness.options import PRINTING, options_given
 from tests.harness.selection import selection
 from tests.harness.watcher import requirement_of
 
@@ -35,23 +36,16 @@ _NEAREST, _ALIKE, _LONGEST = 3, 0.8, 100
 _STYLES: Mapping[str, dict[str, bool]] = {HEADING: {"bold": True}, "fail": {"red": True}, "warn": {"yellow": True}}
 
 
-_OPTIONS = {"--explain": "explain", "--list": "list_requirements", "--plan": "plan"}
-
-
 def explains(config: pytest.Config) -> bool:
     """Whether the command line asks for --explain or --list."""
-    return not {"--explain", "--list"}.isdisjoint(_asked(config))
-
-
-def _asked(config: pytest.Config) -> list[str]:
-    return [option for option, name in _OPTIONS.items() if config.getoption(name) not in (None, False)]
+    return not {"--explain", "--list"}.isdisjoint(options_given(config, PRINTING))
 
 
 class Explainer:
     """UsageError, in one line, for an id that is not known."""
 
     def __init__(self, config: pytest.Config, profile: Profile) -> None:
-        if len(asked := _asked(config)) > 1:
+        if len(asked := options_given(config, PRINTING)) > 1:
             raise pytest.UsageError(f"{' and '.join(asked)} each print something; name one of them")
         self._named = None if config.getoption("list_requirements") else _named(config.getoption("explain"))
         self._profile, self._exercises = profile, config.stash[EXERCISES]

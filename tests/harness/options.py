@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import pytest
 
@@ -22,24 +23,18 @@ _NAMING = {"base_url": "--base-url", "report_dir": "--report-dir", "report_langu
 """Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""
 _TRACING = ("PYTEST_DEBUG", "EXECNET_DEBUG")
 """Variables with which pytest and execnet write down what passes through them, tokens and codes included."""
-HELPING = ("help", "markers")
-"""With these pytest collects no tests."""
-SHOWING = ("collectonly", "showfixtures", "show_fixtures_per_test", "cacheshow", "setupplan")
-"""With these it runs none: no target is opened, and nothing is written."""
-
-_OBSERVING_NOTHING = {
-    "--help": "help",
-    "--markers": "markers",
-    "--plan": "plan",
-    "--explain": "explain",
-    "--list": "list_requirements",
+HELPING = {"--help": "help", "--markers": "markers"}
+"""With these pytest collects no tests. As below: options by the name of their value."""
+PRINTING = {"--explain": "explain", "--list": "list_requirements", "--plan": "plan"}
+"""With these the suite prints something in place of a run."""
+SHOWING = {
     "--collect-only": "collectonly",
     "--setup-plan": "setupplan",
     "--fixtures": "showfixtures",
     "--fixtures-per-test": "show_fixtures_per_test",
     "--cache-show": "cacheshow",
 }
-"""With these nothing is sent."""
+"""With these pytest runs no test: no target is opened, and nothing is written."""
 
 
 def whole_number(text: str, option: str, *, least: int, most: int | None = None) -> int:
@@ -87,12 +82,12 @@ def refuse_to_accept(config: pytest.Config, *, only_selftests: bool) -> None:
     """UsageError for --accept where nothing is sent, so that nothing is observed."""
     if not config.getoption("accept"):
         return
-    given = [option for option, name in _OBSERVING_NOTHING.items() if is_any_given(config, (name,))]
+    given = options_given(config, HELPING | PRINTING | SHOWING)
     if given or only_selftests:
         what = "a run of self-tests alone" if only_selftests else given[0]
         raise pytest.UsageError(f"--accept: {what} observes nothing of an environment; leave out one of the two")
 
 
-def is_any_given(config: pytest.Config, options: tuple[str, ...]) -> bool:
-    """Whether one of the options is on the command line."""
-    return any(config.getoption(name, None) not in (None, False) for name in options)
+def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:
+    """Those of the options that are on the command line."""
+    return [option for option, name in options.items() if config.getoption(name, None) not in (None, False)]
