@@ -88,7 +88,7 @@ class Client:
         headers: Iterable[tuple[str, str]] = (),
     ) -> requests.PreparedRequest:
         if json is not NOTHING:
-            body = _json_text(json)
+            body = as_bytes(json)
         request = requests.Request(method, self.door.permission.base_url + path, data=body).prepare()
         request.headers.update(_HEADERS)
         if body is not None and content_type:
@@ -101,8 +101,8 @@ class Client:
         return request
 
 
-def _json_text(value: Any) -> bytes:
-    """The JSON text of a value, with escapes where a lone surrogate could not be written in UTF-8."""
+def as_bytes(value: Any) -> bytes:
+    """The JSON text of a value in UTF-8; what UTF-8 cannot hold (half a surrogate pair) is escaped."""
     try:
         return json_module.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

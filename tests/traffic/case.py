@@ -5,7 +5,6 @@ Identifiers that the suite makes up carry its mark, numbers are no account and n
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -109,14 +108,6 @@ def harmless(value: Any, name: str = "") -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value if name in _NO_IDENTIFIERS else -abs(value) - 1
     return value
-
-
-def as_bytes(value: Any) -> bytes:
-    """The JSON text of a value in UTF-8; what UTF-8 cannot hold (half a surrogate pair) is escaped."""
-    try:
-        return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value).encode()
 
 
 def form_of(operation: str, profile: Profile) -> Form | None:

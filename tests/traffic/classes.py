@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from environments.door.client import as_bytes
 from environments.door.permission import synthetic
 from environments.profiles.profile import Profile
 from spec.interface import READS, operations
 from tests.traffic import invalid
-from tests.traffic.case import NAMED_TYPES, Case, Form, as_bytes, form_of, places_of
+from tests.traffic.case import NAMED_TYPES, Case, Form, form_of, places_of
 
 _REGISTER = "registerPixKey"
 _PATH_PARAMETERS = (

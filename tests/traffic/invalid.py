@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from environments.door.authorization import INVALID_CREDENTIALS
+from environments.door.client import as_bytes
 from spec.interface import MARK, operations
-from tests.traffic.case import JSON, Case, Form, as_bytes, synthetic_bytes, synthetic_text
+from tests.traffic.case import JSON, Case, Form, synthetic_bytes, synthetic_text
 
 LONG, LONGER, LONGEST = 300, 5_000, 110_000
 """Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB and the 100 kB that some read of a body."""

@@ -24,8 +24,9 @@ from schemathesis.core.result import Ok
 from schemathesis.generation.feedback import NO_FEEDBACK
 from schemathesis.schemas import APIOperation
 
+from environments.door.client import as_bytes
 from spec.interface import OPENAPI, operations
-from tests.traffic.case import JSON, Case, as_bytes, harmless, synthetic_text
+from tests.traffic.case import JSON, Case, harmless, synthetic_text
 from tests.traffic.generation.tuning import tune
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
