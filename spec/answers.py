@@ -121,9 +121,14 @@ def code_of(response: Response) -> int | None:
     return int(member[1]) if isinstance(member[1], Decimal) else -1
 
 
+def is_granted(exchange: Exchange) -> bool:
+    """Whether there is an answer, and it is no refusal, whatever the request was."""
+    return exchange.response is not None and not is_refusal(exchange.response)
+
+
 def succeeded(exchange: Exchange) -> bool:
     """Whether a valid request was answered with no refusal."""
-    return exchange.expects_success and exchange.response is not None and not is_refusal(exchange.response)
+    return exchange.expects_success and is_granted(exchange)
 
 
 def is_judged_as_success(exchange: Exchange) -> bool:
@@ -167,7 +172,7 @@ def may_be_registered(exchange: Exchange) -> bool:
         return exchange.failure is not None and exchange.failure.kind in _OUTCOME_UNKNOWN
     if refusal_kind(exchange.response) is RefusalKind.GATEWAY:
         return True
-    return not is_refusal(exchange.response) and not exchange.response.json.readable
+    return is_granted(exchange) and not exchange.response.json.readable
 
 
 _OUTCOME_UNKNOWN = (FailureKind.TIMEOUT, FailureKind.DROPPED, FailureKind.NOT_HTTP, FailureKind.LIMIT)

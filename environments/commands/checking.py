@@ -18,7 +18,7 @@ from environments.door.preflight import check, skew_s, skewed
 from environments.door.preparing import code_in, prepare_one
 from environments.profiles.gaps import gaps, without_a_body
 from environments.profiles.profile import Prepare, Profile, ProfileError, shown
-from spec.answers import is_page, is_refusal
+from spec.answers import is_granted, is_page, is_refusal
 from spec.exchange import Exchange
 from spec.interface import READS, operations
 from spec.requirements import ledger
@@ -102,7 +102,7 @@ class _Token:
 
     def _is_granted(self, seen: Exchange) -> bool:
         """A page may be one to log in, unless the operation is refused without the token."""
-        if seen.response is None or is_refusal(seen.response):
+        if seen.response is None or not is_granted(seen):
             return False
         return seen.operation in self._refused_without or not is_page(seen.response)
 
@@ -143,7 +143,7 @@ def _clock(exchanges: list[Exchange]) -> Finding:
 
 def _prepared(exchange: Exchange, plan: Prepare, notes: list[str]) -> Finding:
     """The outcome; `notes` tell what the answer holds where the code is not found."""
-    if exchange.response is None or is_refusal(exchange.response):
+    if not is_granted(exchange):
         why = f"{exchange.summary} to {plan.operation}: check transactions.prepare.json"
         return Finding("prepared", f"no transfer: {why}", lacking=True)
     if code_in(exchange, plan.code_at):

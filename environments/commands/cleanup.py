@@ -13,7 +13,7 @@ from environments.door.client import Client
 from environments.door.key_record import DELETED, GONE, KeyRecord, Left
 from environments.door.key_states import name_of
 from environments.profiles.profile import PixKey, Profile, ProfileError, fill
-from spec.answers import is_refusal
+from spec.answers import is_granted
 from spec.exchange import Exchange
 from spec.key_list import Listing
 
@@ -89,7 +89,7 @@ class Cleanup:
         body = self._profile.requests["deletePixKey"].json
         filled = fill(body, account=entry.account, key=entry.key.key, type=entry.key.type)
         exchange = self._client.send("deletePixKey", entry.account, json=filled)
-        if exchange.response is None or is_refusal(exchange.response):
+        if not is_granted(exchange):
             self._say(f"not deleted: {entry.name} ({exchange.summary})")
             return False
         shown = False
@@ -107,6 +107,6 @@ class Cleanup:
         if not self._reads:
             return None
         listed = self._client.send("listPixKeys", account, valid=True)
-        if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
+        if listed.response is None or not is_granted(listed) or not listed.response.json.readable:
             raise NoListError(listed)
         return Listing(listed)

@@ -19,7 +19,7 @@ from environments.door.journal import (
 )
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared_transfers import Prepared
-from spec.answers import RefusalKind, grants_protected_result, is_refusal, refusal_kind, refuses_the_token
+from spec.answers import RefusalKind, grants_protected_result, is_granted, refusal_kind, refuses_the_token
 from spec.exchange import Exchange, FailureKind
 
 _GRANTED, _TOKEN_REFUSED = "granted to a bad credential", "token refused"
@@ -206,7 +206,7 @@ class ExecutionGuard:
     def _settle(self, sending: Sending, code: str, exchange: Exchange) -> None:
         """Remember what the answer says: granted, refused, or never sent."""
         executes, gives = sending.executes, grants_protected_result(exchange)
-        granted = gives or (executes and exchange.response is not None and not is_refusal(exchange.response))
+        granted = gives or (executes and is_granted(exchange))
         if granted:
             self.executed.append(exchange.number)
             self.prepared.settle(code, "")

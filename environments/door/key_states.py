@@ -14,7 +14,7 @@ from environments.door.outgoing import Sending
 from environments.door.overlaps import Overlaps, changes_a_key
 from environments.door.request_texts import member, names, texts_of
 from environments.profiles.profile import PixKey
-from spec.answers import is_refusal, may_be_registered, registered
+from spec.answers import is_granted, may_be_registered, registered
 from spec.exchange import Exchange, FailureKind, Request
 from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, Place
@@ -146,7 +146,7 @@ class Keys:
     def _take(self, exchange: Exchange, owned: RunKey | None) -> None:
         if exchange.operation == "registerPixKey":
             self._take_registration(exchange, owned)
-        elif exchange.response is None or is_refusal(exchange.response):
+        elif exchange.response is None or not is_granted(exchange):
             return
         elif exchange.operation == "deletePixKey":
             self._take_deletion(exchange)

@@ -13,7 +13,7 @@ from environments.door.door import Door
 from environments.door.request_texts import names
 from environments.door.retry_policy import http_date
 from environments.profiles.profile import Profile
-from spec.answers import RefusalKind, is_refusal, refusal_kind, turns_away
+from spec.answers import RefusalKind, is_granted, refusal_kind, turns_away
 from spec.exchange import Exchange, Failure, FailureKind, Response
 
 MOST_SKEW_S = 60
@@ -91,7 +91,7 @@ def skewed(listed: Exchange) -> Iterator[str]:
 def _unknown_accounts(client: Client, listed: Exchange, profile: Profile) -> Iterator[str]:
     """One line for each account that the list does not show and whose balance is refused. The shape of the list is not
     shown, so the list alone decides nothing."""
-    if listed.response is None or is_refusal(listed.response) or not listed.response.json.readable:
+    if listed.response is None or not is_granted(listed) or not listed.response.json.readable:
         return
     shown = listed.response.body.decode("utf-8", "replace")
     for place, account in enumerate(profile.accounts[:MOST_ACCOUNTS], 1):

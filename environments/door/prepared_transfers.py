@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from environments.door.request_texts import members
-from spec.answers import is_refusal
+from spec.answers import is_granted
 from spec.exchange import Exchange, FailureKind, Response
 from spec.interface import PREPARING
 from spec.json_text import folded
@@ -57,7 +57,7 @@ class Prepared:
 def may_have_prepared(exchange: Exchange) -> bool:
     """Whether a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
     if exchange.response is not None:
-        return not is_refusal(exchange.response)
+        return is_granted(exchange)
     kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
     return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
 

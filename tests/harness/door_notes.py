@@ -11,7 +11,7 @@ from environments.door.journal import REFUSED
 from environments.door.preflight import skewed
 from environments.door.token_monitor import MAY_HAVE_EXPIRED
 from reports.handover import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_refusal, refusal_kind
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kind, succeeded
 from spec.exchange import Exchange
 
 _MANY = 3
@@ -51,7 +51,7 @@ def _faults_of_the_set_up(door: Door) -> Iterator[str]:
     preflight = "read" in door.permission.allow
     yield from _certificate_refused(door.exchanges, said=preflight)
     yield from () if preflight else (line for seen in door.exchanges[:1] for line in skewed(seen))
-    if any(seen.response and not is_refusal(seen.response) for seen in mine):
+    if any(map(is_granted, mine)):
         yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
 
 
@@ -82,9 +82,7 @@ def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[str]:
     """The token was accepted for valid requests, and refused from some exchange to the end; no read showed why."""
     answered = [seen for seen in mine if seen.response]
     refused = list(takewhile(lambda seen: _kind(seen) is RefusalKind.TOKEN, answered[::-1]))
-    granted = {
-        seen.operation for seen in answered if seen.expects_success and seen.response and not is_refusal(seen.response)
-    }
+    granted = {seen.operation for seen in answered if succeeded(seen)}
     if len(refused) >= _MANY and any(seen.expects_success and seen.operation in granted for seen in refused):
         yield MAY_HAVE_EXPIRED.format(refused[-1].number)
 

@@ -14,7 +14,7 @@ from functools import partial
 from environments.door.authorization import VALID
 from environments.door.key_states import KeyState
 from environments.profiles.profile import PixKey
-from spec.answers import RefusalKind, refusal_kind, registered
+from spec.answers import RefusalKind, is_granted, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.key_list import Listing, Place, accepted_alike, is_unmarked
@@ -24,7 +24,7 @@ from tests.harness.reproduction import IN_COMPANY
 from tests.traffic.existence import indistinguishable
 from tests.traffic.made_keys import can_show_what_is_made, made_since
 from tests.traffic.refused_key_types import type_sent
-from tests.traffic.registrar import Registrar, Suspicion, is_refused
+from tests.traffic.registrar import Registrar, Suspicion
 
 REFUSALS = (
     RefusalKind.CONTENT,
@@ -126,9 +126,9 @@ def _delete(registrar: Registrar, suspected: list[Suspicion]) -> bool:
     """Delete the keys, where the profile says how. True where that was granted, and the list shows none of them."""
     if not suspected or not registrar.deletes:
         return False
-    refused = [seen for seen in suspected if is_refused(registrar.delete(seen.key, valid=False))]
+    granted = [is_granted(registrar.delete(seen.key, valid=False)) for seen in suspected]
     listing = registrar.look()
-    return not refused and listing is not None and not any(listing.shows(seen.key.key) for seen in suspected)
+    return all(granted) and listing is not None and not any(listing.shows(seen.key.key) for seen in suspected)
 
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:

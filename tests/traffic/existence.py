@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from environments.door.authorization import VALID
-from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_refusal, refusal_kind
+from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_granted, refusal_kind
 from spec.exchange import Exchange, Response
 from spec.interface import MARK
 from spec.key_list import VARYING
@@ -153,7 +153,7 @@ def is_passing(exchange: Exchange) -> bool:
 def granted(exchanges: Collection[Exchange]) -> Exchange | None:
     """The first that was granted, with JSON: it shows its endpoint by effect."""
     for seen in exchanges:
-        if seen.response is not None and not is_refusal(seen.response) and seen.response.json.readable:
+        if seen.response is not None and is_granted(seen) and seen.response.json.readable:
             return seen
     return None
 

@@ -17,8 +17,8 @@ from spec.answers import (
     RefusalKind,
     data_of,
     find,
+    is_granted,
     is_judged_as_success,
-    is_refusal,
     refusal_kind,
     registered,
     succeeded,
@@ -140,11 +140,11 @@ class Registrar:
             return self._undo_made(exchange)
         self.keys.learn_value(exchange, made.key)
         deletion = self.delete(made, valid=True)
-        while is_refused(deletion) and (wait_s := next(self._waits_s, None)):
+        while not is_granted(deletion) and (wait_s := next(self._waits_s, None)):
             time.sleep(wait_s)
             deletion = self.delete(made, valid=True)
         self.found.deletions.append(deletion)
-        return not is_refused(deletion)
+        return is_granted(deletion)
 
     def undo_all(self, sent: Sequence[tuple[Exchange, PixKey]]) -> None:
         """Delete at once what was registered, at the same time."""
@@ -159,7 +159,7 @@ class Registrar:
         if not value:
             return False
         self.keys.learn_value(exchange, value)
-        deleted = not is_refused(self.delete(PixKey("RANDOM", value), valid=False))
+        deleted = is_granted(self.delete(PixKey("RANDOM", value), valid=False))
         self.look()
         return deleted
 
@@ -224,11 +224,6 @@ def is_understood(exchange: Exchange) -> bool:
     if exchange.response is None:
         return False
     return refusal_kind(exchange.response) is RefusalKind.CONFLICT or succeeded(exchange)
-
-
-def is_refused(exchange: Exchange) -> bool:
-    """Whether it is refused, or without an answer."""
-    return exchange.response is None or is_refusal(exchange.response)
 
 
 _OUTRIGHT = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
 from reports.wording import counted
-from spec.answers import is_refusal, registered
+from spec.answers import is_granted, registered
 from spec.exchange import Exchange, Request
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
@@ -114,8 +114,7 @@ class Findings:
         return f"{at}{sign.message} ({counted(shown.times, 'time')}, smallest: exchange {shown.exchange.number})"
 
     def _count(self, exchange: Exchange) -> None:
-        response = exchange.response
-        if response is not None and not is_refusal(response):
+        if is_granted(exchange):
             self.accepted += 1
         else:
             self.refused[exchange.summary] = self.refused.get(exchange.summary, 0) + 1

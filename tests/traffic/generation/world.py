@@ -13,7 +13,7 @@ from environments.door.key_states import KeyState
 from environments.door.liveness import GONE, UnreachableError
 from environments.door.preparing import codes_of, prepare
 from environments.profiles.profile import PixKey, Profile
-from spec.answers import is_refusal, registered, succeeded
+from spec.answers import is_granted, registered, succeeded
 from spec.exchange import Exchange
 from tests.traffic.case import Case
 from tests.traffic.generation.balances import Numbers, Repeated, changes, numbers
@@ -203,7 +203,7 @@ class World:
         return {
             (account, *path): number
             for account, exchange in read.items()
-            if exchange is not None and exchange.response is not None and not is_refusal(exchange.response)
+            if exchange is not None and exchange.response is not None and is_granted(exchange)
             for path, number in numbers(exchange.response.json.value)
         }
 
