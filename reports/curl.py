@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from environments.secrets import ordinal
+
 LARGEST = 2_000
 """Characters of a body, long runs of one character apart, that a line shows."""
 
@@ -20,7 +22,6 @@ _COLON = re.compile(r"""("\s*:\s*"?)\Z""")
 personal member wherever the line is redacted once more."""
 _PLACE = re.compile(r"(?P<kind>.*?)(?: (?P<number>[0-9]+))?")
 _UNSAFE_IN_A_GUARD = re.compile(r"[^A-Za-z0-9 .,:;()/_-]")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PERCENT = "python3 -c 'import sys, urllib.parse as u; print(u.quote(sys.stdin.read(), safe=\"\"))'"
 _ESCAPED = "python3 -c 'import sys, json; print(json.dumps(sys.stdin.read(), ensure_ascii=False)[1:-1])'"
 ENCODERS = {"url": _PERCENT, "json": _ESCAPED}
@@ -81,8 +82,7 @@ class Shell:
     def _entry(self, kind: str, number: int) -> str:
         if number > self.supplied.get(kind, number):
             return f"a {kind} that the run prepared: prepare a new one"
-        ordinal = _ORDINALS[number - 1] if number <= len(_ORDINALS) else f"number {number}"
-        return f"the {ordinal} of {self.lists[kind]}"
+        return f"{ordinal(number)} of {self.lists[kind]}"
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,11 @@ from environments.door.outgoing import Sending
 from environments.door.overlaps import Overlaps, changes_a_key
 from environments.door.request_texts import member, names, texts_of
 from environments.profiles.profile import PixKey
+from environments.secrets import ordinal
 from spec.answers import is_granted, may_be_registered, registered
 from spec.exchange import Exchange, FailureKind, Request
 from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, Place
-
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 class KeyState(Enum):
@@ -241,8 +240,7 @@ class Keys:
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> str:
     """A key of the profile for people, without its value: `EMAIL, the second of pix_keys`."""
-    ordinal = f"the {_ORDINALS[place]}" if place < len(_ORDINALS) else f"number {place + 1}"
-    return f"{keys[place].type}, {ordinal} of pix_keys"
+    return f"{keys[place].type}, {ordinal(place + 1)} of pix_keys"
 
 
 def _made_in(number: int) -> str:

@@ -11,9 +11,10 @@ from itertools import pairwise
 from math import log2
 from typing import Any
 
+from spec.key_list import UUID
+
 LEAST_BITS = 64
 """With fewer random bits, a wrong token could be somebody's valid token."""
-UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TIME_BASED = "126"
 """Versions of a UUID that count the time and number the machine (RFC 9562 sections 5.1, 5.2 and 5.6)."""
 _OPENING = ("eyJ", "eyA", "ewo", "ew0")

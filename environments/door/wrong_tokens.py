@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from random import Random
 
-from environments.door.tokens import UUID, is_guessable, is_hexadecimal, signed_token
+from environments.door.tokens import is_guessable, is_hexadecimal, signed_token
 from spec.interface import MARK
+from spec.key_list import UUID
 
 _OWN = MARK + secrets.token_hex(16)
 """Stands for every wrong token where the right one is too easy to guess; it is random, so it is no token of anybody."""
