@@ -81,6 +81,28 @@ class Packed:
         vars(instance)[self._name] = (zlib.compress(value, 1), len(value)) if large else (value, 0)
 
 
+Read = TypeVar("Read")
+
+
+def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
+    """Keep what is read of a response beside it: it is asked for often, and a large body is slow to read again."""
+
+    @wraps(read)
+    def kept(response: Response) -> Read:
+        known = vars(response)
+        if read.__name__ not in known:
+            known[read.__name__] = read(response)
+        value: Read = known[read.__name__]
+        return value
+
+    return kept
+
+
+@kept_beside
+def _read_small(response: Response) -> JsonText:
+    return read_json(response.kept[0], cut=response.cut)
+
+
 @lru_cache(maxsize=_READ_AT_ONCE)
 def _read_large(kept: bytes, cut: str) -> JsonText:
     return read_json(zlib.decompress(kept), cut=cut)
@@ -129,29 +151,7 @@ class Response:
     def json(self) -> JsonText:
         """The body read as strict JSON. It is read once; the JSON of a large body is dropped again."""
         kept, large = self.kept
-        if large:
-            return _read_large(kept, self.cut)
-        if "_json" not in vars(self):
-            vars(self)["_json"] = read_json(kept, cut=self.cut)
-        text: JsonText = vars(self)["_json"]
-        return text
-
-
-Read = TypeVar("Read")
-
-
-def kept_beside(read: Callable[[Response], Read]) -> Callable[[Response], Read]:
-    """Keep what is read of a response beside it: it is asked for often, and a large body is slow to read again."""
-
-    @wraps(read)
-    def kept(response: Response) -> Read:
-        known = vars(response)
-        if read.__name__ not in known:
-            known[read.__name__] = read(response)
-        value: Read = known[read.__name__]
-        return value
-
-    return kept
+        return _read_large(kept, self.cut) if large else _read_small(self)
 
 
 @dataclass(frozen=True)
