@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from environments.door.client import Client
@@ -11,10 +10,10 @@ from environments.profiles.profile import PixKey, Prepare, Profile, fill
 from environments.secrets import CODE
 from spec.answers import refuses_the_token
 from spec.exchange import Exchange
+from spec.shapes import shape_of, text_of
 
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z_-]{0,29}")
-"""A name that says nothing of anybody: a service may write a key of somebody there."""
-_MOST_MEMBERS = 12
+_LONGEST_SHAPE = 300
+"""Characters that say what an answer holds where it has no code."""
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
@@ -78,26 +77,10 @@ def code_in(exchange: Exchange, pointer: str) -> str | None:
 def _without_a_code(exchange: Exchange, plan: Prepare) -> list[str]:
     if exchange.response is None or not may_have_prepared(exchange) or code_in(exchange, plan.code_at):
         return []
-    shape = shape_of(exchange.response.json.value) if exchange.response.json.readable else "no JSON"
+    text = exchange.response.json
+    shape = text_of(shape_of(text.value), _LONGEST_SHAPE) if text.readable else "no JSON"
     return [
         f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
         f"{plan.operation} (exchange {exchange.number}), which holds {shape}: correct code_at; the transfer is not "
         "executed"
     ]
-
-
-def shape_of(value: Any, depth: int = 4) -> str:
-    """Names of members and types of JSON, without any value: {code: number, data: {id: string}}."""
-    if isinstance(value, dict) and depth:
-        members = [f"{_name(name)}: {shape_of(item, depth - 1)}" for name, item in list(value.items())[:_MOST_MEMBERS]]
-        return "{" + ", ".join([*members, *["…"] * (len(value) > _MOST_MEMBERS)]) + "}"
-    if isinstance(value, list) and depth:
-        return "[" + shape_of(value[0], depth - 1) + "]" if value else "[]"
-    return _TYPES.get(type(value), "number")
-
-
-_TYPES = {str: "string", bool: "boolean", type(None): "null", dict: "object", list: "array"}
-
-
-def _name(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else "<redacted>"

@@ -211,8 +211,8 @@ def test_a_code_at_that_matches_nothing_is_said_first(service, tmp_path):
     number = next(iter(seen["number"] for seen in document["exchanges"] if seen["operation"] == "createPix"))
     assert document["notes"][0] == (
         "transactions.prepare.code_at (/data/id) matches no text and no number in the answer to createPix (exchange "
-        f"{number}), which holds {{code: number, data: {{transactionId: string, status: string, value: number, date: "
-        "number, name: string, document: string}}: correct code_at; the transfer is not executed"
+        f"{number}), which holds {{code: integer, data: {{date: integer, document: string, name: string, status: "
+        "string, transactionId: string, value: number}}: correct code_at; the transfer is not executed"
     )
     assert document["left_behind"] == [
         f"a transfer that createPix prepared (exchange {number}): not executed: transactions.prepare.code_at is wrong"
