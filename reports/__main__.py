@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 from environments.secrets import Secrets
 from reports.comparing import overview
-from reports.comparing.comparison import Outcome, compared
+from reports.comparing.comparison import Outcome, compared, outcome_of
 from reports.comparing.comparison_text import Comparison, markdown, text
 from reports.comparing.overview import Row, row_of
-from reports.comparing.reading import UnreadableError, outcome_read, read
+from reports.comparing.reading import UnreadableError, read
 from reports.formats.outputs import PAGE
 from reports.proposing.proposal import proposal_of
 from reports.redaction import Redactor
@@ -62,7 +62,7 @@ def _overview(options: argparse.Namespace, redactor: Redactor) -> int:
 
 def _propose(options: argparse.Namespace, redactor: Redactor) -> int:
     with _named(options.run, redactor):
-        proposal = proposal_of(read(Path(options.run)), redactor.text)
+        proposal = proposal_of(read(Path(options.run)), redactor.line)
     if options.output is None:
         _print(proposal.rstrip("\n"))
         return SAME
@@ -84,7 +84,7 @@ def _named(path: str, redactor: Redactor) -> Iterator[None]:
     try:
         yield
     except UnreadableError as error:
-        raise UnreadableError(f"{one_line(redactor.text(path))}: {error}") from None
+        raise UnreadableError(f"{redactor.line(path)}: {error}") from None
 
 
 _OVERVIEWS: dict[str, Callable[[Sequence[Row]], Iterable[str]]] = {"markdown": overview.markdown, "html": overview.html}
@@ -92,21 +92,17 @@ _OVERVIEWS: dict[str, Callable[[Sequence[Row]], Iterable[str]]] = {"markdown": o
 
 def _row(run: str, redactor: Redactor) -> Row:
     """The row of a run; of a folder without a readable report, why. A report of the same folder is linked to."""
-
-    def clean(text: str) -> str:
-        return one_line(redactor.text(text))
-
     path = Path(run)
     page = "./" + quote(f"{path.as_posix()}/{PAGE}")
     try:
-        return row_of(read(path), clean, page if not path.is_absolute() and (path / PAGE).is_file() else "")
+        return row_of(read(path), redactor.line, page if not path.is_absolute() and (path / PAGE).is_file() else "")
     except UnreadableError as error:
-        return Row(clean(path.name), why=str(error))
+        return Row(redactor.line(path.name), why=str(error))
 
 
 def _outcome(path: str, redactor: Redactor) -> Outcome:
     with _named(path, redactor):
-        return outcome_read(read(Path(path)), redactor.text)
+        return outcome_of(read(Path(path)), redactor.line)
 
 
 def _print(text: str) -> None:

@@ -15,7 +15,7 @@ def read_moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def in_words(text: str) -> str:
+def moment_in_words(text: str) -> str:
     """A moment of conformance.json for people, in English: `2026-11-20 09:30:00 UTC`."""
     return text.replace("T", " ").replace("Z", " UTC")
 

@@ -34,6 +34,11 @@ def one_line(text: str) -> str:
     return " ".join(text.replace("##", "# #").split())
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, and a sign for what is left out."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def by_level(levels: Iterable[str]) -> str:
     """Requirements counted level by level, never together: `2 documented and 1 implied requirements`."""
     tally = Counter(levels)

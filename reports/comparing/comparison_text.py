@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from reports.comparing.comparison import WORDS
-from reports.moments import in_words
+from reports.moments import moment_in_words
 from reports.observations.drift import where
 from spec.requirements import ledger
 
@@ -52,7 +52,7 @@ def _conclusion(comparison: Comparison) -> str:
 
 
 def _run(identity: Mapping[str, str]) -> str:
-    when = in_words(identity["started"])
+    when = moment_in_words(identity["started"])
     return f"{identity['environment']}, {when}, {identity['verdict']} (suite {identity['suite_version']})"
 
 

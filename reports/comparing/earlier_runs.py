@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from reports.comparing.comparison import Outcome
-from reports.comparing.reading import UnreadableError, outcome_read, read
+from reports.comparing.comparison import Outcome, outcome_of
+from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import FILE
 from reports.verdicts import ON_THE_SERVICE, RunVerdict
 
@@ -32,15 +32,16 @@ def runs_beside(folder: Path) -> list[Path]:
     return sorted((folder.with_name(name) for name in newest), key=_age, reverse=True)
 
 
-def last_comparable(folders: Iterable[Path], now: Outcome, redact: Callable[[str], str]) -> Outcome | None:
-    """The outcome of the first of these runs that is comparable with `now`; None where there is none."""
+def last_comparable(folders: Iterable[Path], now: Outcome, clean: Callable[[str], str]) -> Outcome | None:
+    """The outcome of the first of these runs that is comparable with `now`, its texts cleaned; None where there is
+    none."""
     left = MOST_BYTES
     for folder in folders:
         try:
             left -= (size := (folder / FILE).lstat().st_size)
             if left < 0:
                 return None
-            earlier = outcome_read(read(folder, size), redact)
+            earlier = outcome_of(read(folder, size), clean)
         except (OSError, UnreadableError):
             continue
         if earlier.verdict in BASES and earlier.scope == now.scope and earlier.started <= now.started:

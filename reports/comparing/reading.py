@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
 from errno import ELOOP
 from functools import cache
 from pathlib import Path
@@ -16,11 +15,9 @@ from typing import Any
 import jsonschema_rs
 
 from reports.bounded_files import OddFileError, content_of
-from reports.comparing.comparison import Outcome, outcome_of
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.moments import read_moment
 from reports.observations.behaviour import is_deeper
-from reports.wording import one_line
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
@@ -41,11 +38,6 @@ def read(path: Path, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
     """The conformance.json at `path`, or in that folder, as it is: nothing of it may be shown. Raises
     UnreadableError."""
     return _validated(_parsed(_content(path / FILE if os.path.isdir(path) else path, most_bytes)))
-
-
-def outcome_read(document: dict[str, Any], redact: Callable[[str], str]) -> Outcome:
-    """The outcome of a run that was read; what may be shown of it is redacted, and ends no line."""
-    return outcome_of(document, lambda text: one_line(redact(text)))
 
 
 def _content(path: Path, most_bytes: int) -> bytes:

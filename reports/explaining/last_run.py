@@ -12,10 +12,10 @@ from typing import Any
 from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.formats.outputs import PAGE
-from reports.moments import in_words
-from reports.observations.behaviour import value_of, values_in_words
+from reports.moments import moment_in_words
+from reports.observations.behaviour import in_words, value_of
 from reports.verdicts import Entry
-from reports.wording import one_line
+from reports.wording import shortened
 from reports.writing import RUNS
 
 _LONGEST = 2000
@@ -45,13 +45,13 @@ class LastRun:
 
 
 def last_run(environment: str, folder: Path | None, clean: Callable[[str], str]) -> LastRun:
-    """The run in `folder`, or else the last one of the environment. `clean` redacts what is shown of it."""
+    """The run in `folder`, or else the last one of the environment. `clean` is applied to what is shown of it."""
     place = folder or RUNS / environment / "latest"
     try:
         document = read(place)
     except UnreadableError as error:
         return LastRun(_missing(environment, place, str(error)))
-    return _told(document, place, lambda text: _cut(one_line(clean(text))))
+    return _told(document, place, lambda text: shortened(clean(text), _LONGEST))
 
 
 def _missing(environment: str, place: Path, why: str) -> str:
@@ -72,7 +72,7 @@ def _told(document: Mapping[str, Any], place: Path, clean: Callable[[str], str])
     environment = document["environment"]
     whom = clean(f"{environment['name']} at {environment['base_url']}")
     return LastRun(
-        f"{whom}, {in_words(document['started'])}: {document['verdict']}",
+        f"{whom}, {moment_in_words(document['started'])}: {document['verdict']}",
         str(place / PAGE),
         clean(document["selection"] or ""),
         {
@@ -80,10 +80,6 @@ def _told(document: Mapping[str, Any], place: Path, clean: Callable[[str], str])
             for entry in document["requirements"]
         },
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _lines(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
@@ -99,5 +95,4 @@ def _lines(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
 def _observed(requirement_id: str, document: Mapping[str, Any]) -> list[str]:
     """A line for each situation. A file of before version 1.1 has all of them in the message."""
     situations = document.get("observed", {}).get(requirement_id, {})
-    values = {situation: values_in_words(map(value_of, found)) for situation, found in situations.items()}
-    return [f"{situation}: {said}" if situation else said for situation, said in values.items()]
+    return [in_words({situation: tuple(map(value_of, found))}) for situation, found in situations.items()]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from reports.moments import in_words
+from reports.moments import moment_in_words
 
 LOCALE = Path(__file__).parents[1] / "locale"
 CATALOGUE = "LC_MESSAGES/report.po"
@@ -36,7 +36,7 @@ class Language:
 
     def moment(self, text: str) -> str:
         """A moment as conformance.json writes it, for people."""
-        return in_words(text)
+        return moment_in_words(text)
 
     def number(self, number: float) -> str:
         """A number for people."""

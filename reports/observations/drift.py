@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from reports.observations.behaviour import Answer, Behaviour, Value, values_in_words
+from reports.wording import shortened
 from spec.requirements import ledger
 from spec.shapes import differences
 
@@ -42,7 +43,7 @@ def where(drift: Mapping[str, str]) -> str:
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
     """Every place that drifts, in the order of the ledger. Requirements that are not in it are passed over."""
     return [
-        Drift(requirement_id, situation, place, _short(before), _short(after))
+        Drift(requirement_id, situation, place, shortened(before, _LONGEST), shortened(after, _LONGEST))
         for requirement_id in ledger()
         if requirement_id in was and requirement_id in now
         for situation, values in was[requirement_id].items()
@@ -65,7 +66,3 @@ def _told_apart(was: Iterable[Value], now: Iterable[Value]) -> tuple[str, str]:
     """Both in words: without shapes, where that tells them apart."""
     before, after = (values_in_words(value.head for value in values) for values in (was, now))
     return (before, after) if before != after else (values_in_words(was), values_in_words(now))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from reports.handover import Evidence
 from reports.page.json_lines import in_lines
 from reports.page.places import Place, places_of
+from reports.wording import shortened
 
 _AROUND = 2
 _MOST_LINES = 6
@@ -58,4 +59,4 @@ def _first(lines: list[str]) -> list[Shown]:
 
 
 def _line(text: str, marked: bool = False) -> Shown:
-    return Shown(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…", marked)
+    return Shown(shortened(text, _LONGEST), marked)

@@ -12,18 +12,14 @@ from reports.comparing.reading import UnreadableError
 from reports.observations.behaviour import behaviour_of, redacted_behaviour
 from reports.proposing.origin import Origin
 from reports.proposing.overlay import overlay_of
-from reports.wording import one_line
 
 _LETTER = re.compile(r"[^\W\d]")
 _NEVER = 2**31 - 1
 
 
-def proposal_of(document: Mapping[str, Any], redact: Callable[[str], str]) -> str:
-    """The overlay for what a run observed. Raises UnreadableError where there is nothing to propose."""
-
-    def clean(text: str) -> str:
-        return one_line(redact(text))
-
+def proposal_of(document: Mapping[str, Any], clean: Callable[[str], str]) -> str:
+    """The overlay for what a run observed, its texts cleaned. Raises UnreadableError where there is nothing to
+    propose."""
     if "observed" not in document:
         raise UnreadableError("observations in words alone (a format before 1.1); propose from a newer run")
     origin = Origin(clean(document["environment"]["name"]), document["started"][:10])

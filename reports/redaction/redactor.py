@@ -21,6 +21,7 @@ from reports.redaction.curl_parts import CurlParts
 from reports.redaction.engine import Engine, SecondEngine
 from reports.redaction.knowledge import Knowledge
 from reports.redaction.masks import mask_others
+from reports.wording import one_line
 from spec.exchange import LARGE
 from spec.interface import personal_fields
 
@@ -129,6 +130,10 @@ class Redactor:
     def text(self, text: str) -> str:
         """Free text; doing it twice changes nothing more."""
         return masks.printable(self._engine.redact(text))
+
+    def line(self, text: str) -> str:
+        """Free text in one line, in which no CI system finds a command of its own."""
+        return one_line(self.text(text))
 
     @_one_at_a_time
     def again(self, redacted: str) -> str:

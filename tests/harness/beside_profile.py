@@ -16,7 +16,7 @@ from reports.observations.record import Record, RecordError, read_record, write_
 from reports.provenance import VERSION
 from reports.run import Run
 from reports.verdicts import RunVerdict
-from reports.wording import counted, one_line
+from reports.wording import counted
 
 _NO_BEHAVIOUR = {
     RunVerdict.INTERRUPTED: "the run was interrupted",
@@ -38,11 +38,10 @@ def record_beside(profile: Profile, *, accepts: bool) -> Record | None:
 
 
 class BesideProfile:
-    """The record of the profile, which is shown once `redact` has gone over it; `accepts`: the run writes a new one."""
+    """The record of the profile; `clean` is applied to what is shown of it. `accepts`: the run writes a new one."""
 
-    def __init__(self, record: Record | None, redact: Callable[[str], str], *, accepts: bool) -> None:
-        self._record, self._accepts = record, accepts
-        self._redact = lambda text: one_line(redact(text))
+    def __init__(self, record: Record | None, clean: Callable[[str], str], *, accepts: bool) -> None:
+        self._record, self._clean, self._accepts = record, clean, accepts
 
     def __call__(self, run: Run) -> bool:
         """Compare the run with the record, or write what it observed: gives whether that could be written. The results
@@ -54,8 +53,8 @@ class BesideProfile:
                 run.accepted = f"not accepted: {shown(run.profile.record)} cannot be written: {error.strerror}"
                 return False
         elif self._record is not None:
-            run.record = self._record.redacted(self._redact)
-            run.drift = drifts(run.record.behaviour, redacted_behaviour(run.behaviour, self._redact))
+            run.record = self._record.redacted(self._clean)
+            run.drift = drifts(run.record.behaviour, redacted_behaviour(run.behaviour, self._clean))
             odd = odd_in_words(self._record, run.profile.name, today())
             run.said += [Note(NoteKind.RECORD, said) for said in odd]
         return True
@@ -66,8 +65,8 @@ class BesideProfile:
         name = shown(path)
         if why := _why_not(run):
             return f"not accepted: {why}; {name} is not written"
-        before = self._record.redacted(self._redact) if self._record else None
-        seen = redacted_behaviour(run.behaviour, self._redact)
+        before = self._record.redacted(self._clean) if self._record else None
+        seen = redacted_behaviour(run.behaviour, self._clean)
         record = Record(run.profile.name, today(), VERSION, before.accepting(seen) if before else seen)
         write_record(path, record)
         run.record = record

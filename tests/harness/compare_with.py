@@ -9,7 +9,7 @@ import pytest
 
 from reports.comparing.comparison import compared, outcome_of
 from reports.comparing.earlier_runs import BASES, last_comparable, runs_beside
-from reports.comparing.reading import UnreadableError, outcome_read, read
+from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import Document
 from reports.wording import one_line
 
@@ -32,19 +32,13 @@ def earlier_runs(config: pytest.Config, folder: Path | None) -> list[Path]:
     return [folder] if config.getoption("report_dir") else runs_beside(folder)
 
 
-class Comparing:
-    """`named` is the run that the user compares with; without one, the first comparable run of `earlier` is taken.
-    `redact` knows what must not be shown of it."""
-
-    def __init__(self, named: Document | None, earlier: Sequence[Path], redact: Callable[[str], str]) -> None:
-        self._named, self._earlier, self._redact = named, earlier, redact
-
-    def __call__(self, document: Document) -> Document | None:
-        """The comparison of the run that has this conformance.json; None where there is nothing to compare it with."""
-        now = outcome_of(document)
-        if self._named is not None:
-            return compared(outcome_read(self._named, self._redact), now)
-        if now.verdict not in BASES:
-            return None
-        earlier = last_comparable(self._earlier, now, self._redact)
-        return compared(earlier, now) if earlier else None
+def comparison_of(
+    document: Document, *, named: Document | None, earlier: Sequence[Path], clean: Callable[[str], str]
+) -> Document | None:
+    """The comparison of the run that has this conformance.json with the one that the user names, or else with the first
+    comparable run of `earlier`; None where there is none. `clean` is applied to what is shown of the other run."""
+    now = outcome_of(document)
+    if named is not None:
+        return compared(outcome_of(named, clean), now)
+    was = last_comparable(earlier, now, clean) if now.verdict in BASES else None
+    return compared(was, now) if was else None

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Container
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from reports.provenance import ci_job
 from reports.run import Run
 from reports.writing import make_folder, run_folder
 from tests.harness.beside_profile import BesideProfile, record_beside
-from tests.harness.compare_with import Comparing, earlier_runs, named_run
+from tests.harness.compare_with import comparison_of, earlier_runs, named_run
 from tests.harness.door_notes import unknown_to_all
 from tests.harness.interruption import Interruption, hear_signals, stop_parallel_run
 from tests.harness.options import examples_of
@@ -52,9 +53,9 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     interruption.stop_workers = lambda: _stop_workers(config, share)
     session = open_session(config, profile, target, share, interruption, seed=seed, resend=resend)
     run.ci_job = ci_job(os.environ, session.collector.redactor.text)
-    redact = session.collector.redactor.text
-    reporter.consult_record = BesideProfile(record, redact, accepts=accepts)
-    reporter.compare = Comparing(named, earlier_runs(config, folder), redact)
+    clean = session.collector.redactor.line
+    reporter.consult_record = BesideProfile(record, clean, accepts=accepts)
+    reporter.compare = partial(comparison_of, named=named, earlier=earlier_runs(config, folder), clean=clean)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
     return run
 

@@ -82,7 +82,7 @@ class Explainer:
     def _last_run(self, config: pytest.Config) -> LastRun:
         redactor = redactor_of(self._profile, listed_secrets(self._profile))
         folder = config.getoption("report_dir")
-        return last_run(self._profile.name, Path(folder) if folder else None, redactor.text)
+        return last_run(self._profile.name, Path(folder) if folder else None, redactor.line)
 
 
 def _named(name: str) -> frozenset[str]:

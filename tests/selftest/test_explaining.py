@@ -19,7 +19,7 @@ from reports.explaining.last_run import last_run
 from reports.formats.conformance_json import FILE, FORMAT, as_json, document_of
 from reports.handover import Observation
 from reports.languages.language import catalogues, language
-from reports.moments import in_words
+from reports.moments import moment_in_words
 from reports.observations.behaviour import Answer, Phrase
 from reports.page.html import summary_html
 from reports.run import Run
@@ -276,7 +276,7 @@ def test_a_requirement_is_explained(profile, tmp_path):
 
 def started(folder):
     """When the run in the folder started, for people."""
-    return in_words(json.loads((folder / "report" / FILE).read_text("utf-8"))["started"])
+    return moment_in_words(json.loads((folder / "report" / FILE).read_text("utf-8"))["started"])
 
 
 @pytest.mark.parametrize("options", [[], ["-n2"], ["-q"], ["-v"], ["--collect-only"], ["-m", "property"]], ids=" ".join)
