@@ -1,10 +1,20 @@
-"""Reads files that anybody may have written: regular ones, and no more of them than is expected."""
+"""Reads files that anybody may have written: regular ones, no more of them than is expected, and what a schema says."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+
+PUBLISHED = Path(__file__).with_name("conformance.schema.json")
+"""All of a conformance.json, of this version. Other schemas have its definitions, too."""
+MOST_LEVELS = 80
+"""Levels of nesting of plain data that is read: a shape of ten takes half of it."""
 
 
 class OddFileError(Exception):
@@ -25,3 +35,21 @@ def content_of(path: Path, most_bytes: int, *, flags: int = 0) -> bytes:
     if len(content) > most_bytes:
         raise OddFileError(f"larger than {most_bytes // 1_000_000} MB")
     return content
+
+
+def is_deeper(data: Any, levels: int = MOST_LEVELS) -> bool:
+    """Whether data that is read is nested deeper than that: what works with shapes would fail in the midst of it."""
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return not levels or any(is_deeper(one, levels - 1) for one in inner)
+
+
+def first_error(data: Any, schema: Path) -> jsonschema_rs.ValidationError | None:
+    """The first error by a schema; None where there is none. Raises ValueError for what is nested too deeply for the
+    validator, and UnicodeError, which is one, for half of a surrogate pair."""
+    return next(iter(_validator(schema).iter_errors(data)), None)
+
+
+@cache
+def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
+    own, published = (json.loads(file.read_text("utf-8")) for file in (schema, PUBLISHED))
+    return jsonschema_rs.Draft202012Validator(own | {"$defs": published["$defs"] | own.get("$defs", {})})

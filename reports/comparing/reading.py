@@ -8,24 +8,20 @@ import json
 import os
 import re
 from errno import ELOOP
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 
-from reports.bounded_files import OddFileError, content_of
+from reports.bounded_files import PUBLISHED, OddFileError, content_of, first_error, is_deeper
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.moments import read_moment
-from reports.observations.behaviour import is_deeper
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
 MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
 """What a comparison reads, of any version. Before 1.1 it has no `observed`."""
-PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
-"""All of a conformance.json, of this version."""
 _OBSERVED = "observed"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -98,7 +94,7 @@ def _validated(document: Any) -> dict[str, Any]:
 
 def _validate(document: Any, schema: Path) -> None:
     try:
-        error = next(iter(_validator(schema).iter_errors(document)), None)
+        error = first_error(document, schema)
     except UnicodeError:
         why = "half of a surrogate pair, which is no character"
         raise UnreadableError(f"{why}; expected the {FILE} of a run") from None
@@ -118,9 +114,3 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
     if missing := getattr(error.kind, "property", ""):
         return f"{'/'.join([*place, missing])} is missing"
     return f"{'/'.join(place) or 'the whole'} is not what a run writes"
-
-
-@cache
-def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
-    shared, own = (json.loads(file.read_text("utf-8")) for file in (PUBLISHED, schema))
-    return jsonschema_rs.Draft202012Validator(own | {"$defs": shared["$defs"] | own["$defs"]})

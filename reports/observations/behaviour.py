@@ -85,16 +85,6 @@ Behaviour = dict[str, Situations]
 """By requirement, in the order of the ledger; situations and values are sorted."""
 
 
-MOST_LEVELS = 80
-"""Levels of nesting of plain data that is read: a shape of ten takes half of it."""
-
-
-def is_deeper(data: Any, levels: int = MOST_LEVELS) -> bool:
-    """Whether data that is read is nested deeper than that: what works with shapes would fail in the midst of it."""
-    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return not levels or any(is_deeper(one, levels - 1) for one in inner)
-
-
 def value_of(data: Mapping[str, Any]) -> Value:
     """The value that plain data stands for."""
     return Phrase(data["text"]) if "text" in data else Answer(**data)

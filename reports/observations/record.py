@@ -6,26 +6,22 @@ strict, validated; no message repeats what it holds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from errno import EFBIG
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
 import yaml
 
 from environments.profiles.checked_yaml import parsed
 from environments.profiles.profile import ProfileError, shown
-from reports.bounded_files import OddFileError, content_of
+from reports.bounded_files import OddFileError, content_of, first_error, is_deeper
 from reports.observations.behaviour import (
     Behaviour,
     behaviour_of,
     data_of_behaviour,
-    is_deeper,
     redacted_behaviour,
     with_what_was_known,
 )
@@ -35,7 +31,6 @@ from spec.requirements import ledger
 FORMAT = 1
 MOST_BYTES = 1_000_000
 _SCHEMA = Path(__file__).with_name("record.schema.json")
-_PUBLISHED = Path(__file__).parents[1] / "conformance.schema.json"
 _WIDTH = 120
 _HEAD = """\
 # What was observed of this environment where the interface document does not show it: statuses, names and types, and
@@ -160,7 +155,7 @@ def _problem(data: Any) -> str:
     if is_deeper(data):
         return "nested too deeply"
     try:
-        error = next(iter(_validator().iter_errors(data)), None)
+        error = first_error(data, _SCHEMA)
     except ValueError:  # the limit of the validator
         return "nested too deeply"
     if error is not None:
@@ -170,9 +165,3 @@ def _problem(data: Any) -> str:
 
 
 _MEMBERS = ("environment", "accepted", "suite_version", "observations")
-
-
-@cache
-def _validator() -> jsonschema_rs.Draft202012Validator:
-    own, published = (json.loads(file.read_text("utf-8")) for file in (_SCHEMA, _PUBLISHED))
-    return jsonschema_rs.Draft202012Validator(own | {"$defs": published["$defs"]})
