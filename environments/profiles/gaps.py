@@ -25,11 +25,16 @@ def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
         yield NOTHING_TO_REGISTER.format("pix_keys")
     if "delete-keys" in allowed and "register-keys" not in allowed:
         yield NO_REGISTRATION
-    if "delete-keys" in allowed and "deletePixKey" not in profile.requests:
+    if "delete-keys" in allowed and not deletes_keys(profile):
         yield NO_DELETION
     codes = profile.transactions.codes
     if "execute" in allowed and not profile.transactions.prepare and not set(codes) - set(sent_before):
         yield SENT_BEFORE if codes else NO_CODE
+
+
+def deletes_keys(profile: Profile) -> bool:
+    """Whether the profile says how a key is deleted, and permits it."""
+    return "delete-keys" in profile.allow and "deletePixKey" in profile.requests
 
 
 def without_a_body(profile: Profile) -> list[str]:

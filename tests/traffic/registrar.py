@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from environments.door.client import NOTHING, Client
 from environments.door.key_states import KeyState
+from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile, fill
 from spec.answers import (
     ABOUT_THE_REQUEST,
@@ -81,11 +82,6 @@ class Suspicion:
     key: PixKey
     places: tuple[frozenset[Place], ...]
     made: bool = False
-
-
-def deletes_keys(profile: Profile) -> bool:
-    """Whether the profile says how a key is deleted, and permits it."""
-    return "delete-keys" in profile.allow and "deletePixKey" in profile.requests
 
 
 class Registrar:

@@ -12,7 +12,7 @@ from environments.door.authorization import VALID
 from environments.door.client import Client
 from environments.door.key_states import KeyState
 from environments.door.liveness import UnreachableError
-from environments.profiles.gaps import NOTHING_TO_REGISTER
+from environments.profiles.gaps import NOTHING_TO_REGISTER, deletes_keys
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
@@ -26,7 +26,6 @@ from tests.traffic.registrar import (
     RETRY_WAITS_S,
     Registrar,
     Registrations,
-    deletes_keys,
     is_refused_outright,
 )
 from tests.traffic.unusual_registrations import (

@@ -12,6 +12,7 @@ from environments.door.client import Client
 from environments.door.key_states import KeyState
 from environments.door.liveness import GONE, UnreachableError
 from environments.door.preparing import codes_of, prepare
+from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_granted, registered, succeeded
 from spec.exchange import Exchange
@@ -20,7 +21,7 @@ from tests.traffic.generation.balances import Numbers, Repeated, changes, number
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
 from tests.traffic.reach import Reach, may_execute_twice
-from tests.traffic.registrar import RETRY_WAITS_S, Registrar, deletes_keys
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar
 from tests.traffic.unusual_registrations import given
 
 MOST_TRANSFERS = 1
