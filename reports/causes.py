@@ -32,6 +32,11 @@ def findings(requirements: Iterable[Entry], inputs: Mapping[int, str]) -> list[d
     return sorted(found, key=lambda finding: (finding["verdict"] != Verdict.FAIL, "known_failure" in finding))
 
 
+def by_requirement(found: Iterable[Mapping[str, Any]], member: str) -> dict[str, str]:
+    """A member of the finding that each requirement belongs to."""
+    return {id: one[member] for one in found for id in (*one["requirements"], *one["follows"])}
+
+
 def _deviation(requirement: Entry, inputs: Mapping[int, str]) -> Deviation:
     labels = (inputs.get(number, "") for number in requirement["exchanges"])
     return Deviation(requirement, frozenset(filter(None, labels)))

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from environments.door.budget import Spending
+from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import Profile, is_loopback
 from reports.redaction import Redactor
-from spec.interface import KEY_TYPES, MARK, MONEY, operations
+from reports.wording import needed_for
+from spec.interface import KEY_TYPES, MARK, operations
 
 UNDOCUMENTED = ""
 """Stands for the paths beside the documented ones, which show what an unknown path looks like."""
@@ -85,7 +87,7 @@ def _written(plan: Plan, profile: Profile) -> Iterator[str]:
 def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
     if not plan.registers or not profile.accounts:
         return
-    deletes = "delete-keys" in profile.allow and "deletePixKey" in profile.requests
+    deletes = deletes_keys(profile)
     after = "deleted at once" if deletes else "not deleted: that needs delete-keys in allow and requests.deletePixKey"
     for key in profile.pix_keys:
         name = f"{key.type} {key.key}".strip()
@@ -133,8 +135,7 @@ def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:
     missing = [operation for operation in operations().values() if operation.id in plan.denied]
     yield "out of scope:" if missing else "out of scope: no operation"
     for operation in missing:
-        money = "; it moves money, or may do so" if operation.permission in MONEY else ""
-        yield f"  {operation.id:<17} {operation.method} {operation.path}: needs {operation.permission} in allow{money}"
+        yield f"  {operation.id:<17} {needed_for(operation)}"
     if plan.generates and "fuzz" not in profile.allow:
         yield "  generated and malformed requests: need fuzz in allow"
     absent = [name for name in KEY_TYPES if name not in {key.type for key in profile.pix_keys}]

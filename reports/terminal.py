@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from reports.causes import by_requirement
 from reports.handover import NoteKind
 from reports.headline import count_lines, headline, remedy, run_line
 from reports.observations.drift_text import drift_in_words, drift_lines
 from reports.run import Run
 from reports.verdicts import Incomplete, RequirementResult, Verdict
-from reports.wording import counted, first_few, grouped
+from reports.wording import counted, exchanges_in_words, first_few, grouped
 from spec.exchange import Exchange
 from spec.requirements import ledger
 
@@ -53,7 +54,7 @@ def _failure(finding: dict[str, Any]) -> Iterator[str]:
     if finding["requirements"][1:]:
         yield f"     also: {', '.join(finding['requirements'][1:])}"
     if numbers := finding["exchanges"]:
-        yield f"     exchange{'s' * (len(numbers) > 1)} {first_few(numbers)}"
+        yield f"     {exchanges_in_words(numbers)}"
     if finding["reproduce"]:
         first, *others = finding["reproduce"].splitlines()
         yield f"     reproduce: {first}"
@@ -130,7 +131,7 @@ class Once:
     """Chooses among failing reports, so that each cause is explained once."""
 
     def __init__(self, findings: Iterable[Mapping[str, Any]]) -> None:
-        self._cause = {id: one["cause"] for one in findings for id in (*one["requirements"], *one["follows"])}
+        self._cause = by_requirement(findings, "cause")
 
     def told(self, reports: Sequence[Any]) -> list[Any]:
         """The reports to show: each cause is explained by the test of its leading requirement, or else by the first.

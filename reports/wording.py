@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from spec.interface import MONEY, Operation
 from spec.requirements import LEVELS
 
 _MOST_NAMED = 3
@@ -37,6 +38,17 @@ def one_line(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """A text of at most so many characters, and a sign for what is left out."""
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def needed_for(operation: Operation) -> str:
+    """What a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
+    money = "; it moves money, or may do so" if operation.permission in MONEY else ""
+    return f"{operation.method} {operation.path}: needs {operation.permission} in allow{money}"
+
+
+def exchanges_in_words(numbers: Sequence[int]) -> str:
+    """The first few exchanges: `exchanges 7 and 9`."""
+    return f"exchange{'s' * (len(numbers) > 1)} {first_few(numbers)}"
 
 
 def by_level(levels: Iterable[str]) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from reports.explaining.fixes import fix_for
 from reports.verdicts import Verdict, deviation
-from reports.wording import listed
-from spec.interface import MONEY, operations
+from reports.wording import listed, needed_for
+from spec.interface import operations
 from spec.requirements import Requirement
 
 _LEVELS = {
@@ -90,14 +90,8 @@ def _meaning(requirement: Requirement, fail_on: Collection[str]) -> Iterator[str
 
 
 def _requests(exercised: Exercised) -> Iterator[str]:
-    yield from map(_request, exercised.operations)
-    yield from (f"beside it, {_request(operation)}" for operation in exercised.beside)
-
-
-def _request(operation_id: str) -> str:
-    operation = operations()[operation_id]
-    money = "; it moves money, or may do so" if operation.permission in MONEY else ""
-    return f"{operation.method} {operation.path}: needs {operation.permission} in allow{money}"
+    yield from (needed_for(operations()[name]) for name in exercised.operations)
+    yield from (f"beside it, {needed_for(operations()[name])}" for name in exercised.beside)
 
 
 def _fact(test: Exercise) -> str:

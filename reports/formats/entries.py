@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
 from reports.observations.behaviour import behaviour_of, in_words
 from reports.observations.drift_text import drift_in_words
 from reports.verdicts import Entry
-from reports.wording import counted, first_few
+from reports.wording import counted, exchanges_in_words
 
 
 def reproduced_by(document: Document) -> dict[str, str]:
     """By requirement, the lines that reproduce the finding that it belongs to."""
-    return {
-        requirement_id: finding["reproduce"]
-        for finding in document["findings"]
-        for requirement_id in (*finding["requirements"], *finding["follows"])
-    }
+    return by_requirement(document["findings"], "reproduce")
 
 
 def explanation(entry: Entry, reproduce: str = "") -> str:
@@ -32,14 +29,10 @@ def _lines(entry: Entry, reproduce: str) -> Iterator[str]:
         yield f"got: {entry['got']}"
     yield f"statement: {entry['text']} ({entry['section']})"
     if entry["exchanges"]:
-        yield _numbered(entry["exchanges"])
+        yield exchanges_in_words(entry["exchanges"])
     if reproduce:
         yield "reproduce:"
         yield reproduce
-
-
-def _numbered(numbers: Sequence[int]) -> str:
-    return f"exchange{'s' * (len(numbers) > 1)} {first_few(numbers)}"
 
 
 def observations_of(document: Document) -> dict[str, list[str]]:
@@ -48,7 +41,7 @@ def observations_of(document: Document) -> dict[str, list[str]]:
     return {
         requirement_id: [
             *(f"observed: {in_words({situation: values})}" for situation, values in situations.items()),
-            *([_numbered(shown[requirement_id])] if shown.get(requirement_id) else []),
+            *([exchanges_in_words(shown[requirement_id])] if shown.get(requirement_id) else []),
         ]
         for requirement_id, situations in behaviour_of(document["observed"]).items()
     }

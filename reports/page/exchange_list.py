@@ -8,6 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
 from reports.handover import Evidence
 from reports.page.header_sets import HeaderSets
@@ -53,11 +54,7 @@ def exchange_list(run: Run, document: Document) -> dict[str, Any]:
         "header_sets": sets.sets,
         "deviating": deviating,
         "citing": _citing((one for one in found if one not in deviates), LINKED),
-        "causes": {
-            requirement_id: finding["cause"]
-            for finding in document["findings"]
-            for requirement_id in (*finding["requirements"], *finding["follows"])
-        },
+        "causes": by_requirement(document["findings"], "cause"),
     }
 
 
