@@ -13,7 +13,6 @@ import pytest
 from environments.door.opening import codes_sent_before
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
-from environments.secrets import listed_secrets
 from reports.plan import Plan, plan_lines
 from reports.redaction import redactor_of
 from reports.writing import RUNS
@@ -98,7 +97,7 @@ class Planner:
         return True
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        redactor = redactor_of(self._profile, listed_secrets(self._profile))
+        redactor = redactor_of(self._profile)
         terminalreporter.section("plan")
         for line in plan_lines(self.plan, self._profile, redactor, selection(config).text):
             terminalreporter.write_line(line)

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from environments.profiles.profile import Profile
-from environments.secrets import listed_secrets
 from reports.explaining.explanation import Exercised, explanation_of
 from reports.explaining.explanation_text import HEADING, Line, explanation_lines, list_lines
 from reports.explaining.last_run import LastRun, last_run
@@ -80,7 +79,7 @@ class Explainer:
             )
 
     def _last_run(self, config: pytest.Config) -> LastRun:
-        redactor = redactor_of(self._profile, listed_secrets(self._profile))
+        redactor = redactor_of(self._profile)
         folder = config.getoption("report_dir")
         return last_run(self._profile.name, Path(folder) if folder else None, redactor.line)
 

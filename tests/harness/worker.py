@@ -6,6 +6,7 @@ import os
 from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -54,21 +55,16 @@ def open_worker(config: Any, profile: Profile, resend: Container[str]) -> None:
     config.option.loadgroup = given.loadgroup
     config.option.log_file = os.devnull  # it would not be known here what other workers learned
     target = target_of_worker(profile, given.base_url, given.token)
-    target.secrets.tell = Telling(config.workerinput[LEARNED])
+    target.secrets.tell = partial(_tell, config.workerinput[LEARNED])
     session = open_session(config, profile, target, share, interruption, seed=given.seed, resend=resend)
     config.pluginmanager.register(Worker(session, config.workeroutput))
 
 
-class Telling:
-    """Tells the process that the user started what this one learns, at once and in memory: it writes the files, and
+def _tell(channel: Any, known: Sequence[Known]) -> None:
+    """Tell the process that the user started what this one learns, at once and in memory: it writes the files, and
     prints. `channel` is one of execnet, a pipe; what is sent later arrives later."""
-
-    def __init__(self, channel: Any) -> None:
-        self._channel = channel
-
-    def __call__(self, known: Sequence[Known]) -> None:
-        with suppress(OSError):  # that process has ended, and writes nothing any more
-            self._channel.send(packed(tuple(known)))
+    with suppress(OSError):  # that process has ended, and writes nothing any more
+        channel.send(packed(tuple(known)))
 
 
 class Worker:

@@ -9,7 +9,7 @@ to vary, and other methods and headers are never sent.
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -26,12 +26,11 @@ from schemathesis.schemas import APIOperation
 
 from environments.door.client import as_bytes
 from spec.interface import OPENAPI, operations
-from tests.traffic.case import JSON, Case, harmless, synthetic_text
+from tests.traffic.case import JSON, Case, Form, harmless, synthetic_text
 from tests.traffic.generation.tuning import tune
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
-Form = Mapping[str, Any] | None
 
 
 @cache
@@ -44,7 +43,7 @@ def _operations() -> dict[str, APIOperation[Any, Any, Any, Any]]:
     return {operation.definition.raw["operationId"]: operation for operation in found}
 
 
-def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchStrategy[Case]:
+def fuzzing_cases(operation: str, places: Sequence[str], form: Form | None) -> SearchStrategy[Case]:
     """The fuzzing phase: positive data, and negative data where the schema can be broken."""
     source = _operations()[operation]
     modes = list(GenerationMode) if operation in NEGATIVE_IS_POSSIBLE else [GenerationMode.POSITIVE]
@@ -53,7 +52,7 @@ def fuzzing_cases(operation: str, places: Sequence[str], form: Form) -> SearchSt
     return st.builds(lambda case, where: _case(operation, case, where, form), drawn, path_parameter)
 
 
-def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form) -> Case:
+def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form | None) -> Case:
     if place is None and case.path_parameters:
         place = synthetic_text(unquote(str(next(iter(case.path_parameters.values())))))
     headers = {name.lower(): value for name, value in (case.headers or {}).items()}
@@ -64,7 +63,7 @@ def _case(operation: str, case: SchemaCase[Any], place: str | None, form: Form) 
     return Case(operation, where, "of the schema", place, _body(case.body), content_type)
 
 
-def _unusual(body: Any, form: Mapping[str, Any]) -> str:
+def _unusual(body: Any, form: Form) -> str:
     """The members that are missing, or of another type than in a valid body; else the body as a whole."""
     sent = body if isinstance(body, dict) else {}
     names = [name for name, valid in form.items() if name not in sent or type(sent[name]) is not type(valid)]
