@@ -25,8 +25,8 @@ TESTS = ROOT / "tests" / "conformance"
 UNSAID = LOCALE / "unsaid.txt"
 """Texts and modules that no report shows, and why."""
 _SPEAKING = (
-    "spec", "environments/door", "environments/profiles/credentials.py", "environments/profiles/gaps.py", "reports",
-    "tests/harness", "tests/traffic", "tests/conformance",
+    "spec", "environments/door", "environments/profiles/credentials.py", "environments/profiles/gaps.py",
+    "environments/secrets.py", "reports", "tests/harness", "tests/traffic", "tests/conformance",
 )  # fmt: skip
 """Folders and modules whose messages reach a report."""
 _SINGLE_WORDS = frozenset({"tests/traffic/invalid.py", "tests/traffic/classes.py"})
