@@ -20,9 +20,8 @@ from typing import Any
 
 import pytest
 
-from tests.harness.starting import starting
+from tests.harness.starting import SIGNALS, starting
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _NO_SIGNAL = 0
 _WORKERS_S = 3.0
 _PID, _STOPPED = ".pid", "stopped"
@@ -38,9 +37,9 @@ class Interruption:
         self.was_asked = self._was_raised = False
         self._before: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.getsignal(number) for number in _SIGNALS}
+            self._before = {number: signal.getsignal(number) for number in SIGNALS}
             self._listener = _Listener(self._stop_all)
-            for number in _SIGNALS:
+            for number in SIGNALS:
                 signal.signal(number, self._take)
 
     def ask(self) -> None:
@@ -69,7 +68,7 @@ class Interruption:
         if self._before:
             self._listener.close()
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: it is not Python's
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         """Without a lock: a second signal in the same thread would wait for it for ever."""
@@ -136,6 +135,6 @@ class _Listener:
     def _listen(self) -> None:
         told = False
         while (number := self._inside.recv(1)[0]) != _NO_SIGNAL:
-            if number in _SIGNALS and not told:
+            if number in SIGNALS and not told:
                 told = True
                 self._stop()

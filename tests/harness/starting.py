@@ -1,7 +1,8 @@
-"""SIGINT and SIGTERM before the session of a run exists: one line and exit status 2, as nothing was sent.
+"""The start of a run, before its session exists: SIGINT and SIGTERM are one line and exit status 2, as nothing was sent,
+and the garbage collector looks seldom at what is imported, and after the start never, as that stays.
 
 The first module that the root conftest.py imports: the others take a second. pytest's own start comes before, and is
-Python's: a traceback. What is imported stays, so the garbage collector looks at it seldom, and after the start never.
+Python's: a traceback.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SAID = "the run was stopped by a signal before it sent anything; there is no report"
 _INTERRUPTED = int(pytest.ExitCode.INTERRUPTED)
 
@@ -29,12 +30,14 @@ class Starting:
         self._before: dict[signal.Signals, Any] = {}
 
     def listen(self) -> None:
-        """Not in a worker of a parallel run, which the process that the user started stops."""
+        """Not in a worker of a parallel run, which the process that the user started stops; and no signal that is ignored,
+        or that something beside Python handles."""
         if threading.current_thread() is threading.main_thread() and "PYTEST_XDIST_WORKER" not in os.environ:
-            self._before = {number: signal.signal(number, self._take) for number in _SIGNALS}
+            heard = [number for number in SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+            self._before = {number: signal.signal(number, self._take) for number in heard}
 
     def end(self) -> None:
-        """The start is over: restore the handlers that were there before."""
+        """The start is over: restore the handlers that were there before; what is there stays."""
         if not gc.get_freeze_count():  # not again in a process that runs several sessions
             gc.freeze()
         for number, handler in self._before.items():
@@ -42,7 +45,7 @@ class Starting:
         self._before = {}
 
     def _take(self, number: int, frame: FrameType | None) -> NoReturn:
-        for one in _SIGNALS:
+        for one in self._before:
             signal.signal(one, signal.SIG_IGN)
         if self.configuring:
             pytest.exit(_SAID, returncode=_INTERRUPTED)

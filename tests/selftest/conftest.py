@@ -2,6 +2,7 @@
 user started."""
 
 import os
+import signal
 from types import ModuleType
 
 import pytest
@@ -24,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     matrix.pytest_configure(config)
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
         del os.environ[name]  # a run inside a self-test is no job of its own, and tells GitHub nothing
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, and so in all runs inside
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

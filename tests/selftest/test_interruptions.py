@@ -80,13 +80,35 @@ def test_a_signal_before_there_is_a_session_is_one_line(number, options, service
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_signal_while_modules_are_imported_is_one_line(number):
     """The module that handles it is the first one that conftest.py imports."""
+    ended = importing(number)
+
+    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (2, "", SAID)
+
+
+def test_a_signal_that_is_ignored_stays_ignored():
+    """As in the background of a shell, which a Ctrl-C is not for."""
+    ended = importing(signal.SIGINT, before="signal.signal(signal.SIGINT, signal.SIG_IGN)")
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "not stopped\n", "")
+
+
+def importing(number, before=""):
+    """A signal, after the first import of conftest.py; `before` comes before that."""
     first = next(
         line for line in (ROOT / "conftest.py").read_text().splitlines() if "import" in line and "tests" in line
     )
-    code = f"{first}\nimport signal\nsignal.raise_signal({int(number)})\nprint('not stopped')"
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
+    code = f"import signal\n{before}\n{first}\nsignal.raise_signal({int(number)})\nprint('not stopped')"
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
 
-    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (2, "", SAID)
+
+def test_a_handler_that_is_not_pythons(monkeypatch):
+    """Nobody can restore it; the end of the run does not fail for it."""
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    Interruption().restore()
+
+    monkeypatch.undo()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_signals_are_what_they_were_where_no_run_begins(tmp_path):
@@ -288,6 +310,8 @@ def test_a_full_disk_is_one_line(size, status, headline, service, tmp_path):
     assert "CONFORMANT" not in result.stdout
     said = [line for line in result.stdout.splitlines() if re.match("report: .* cannot be written", line)]
     assert len(said) == 1
+    verdicts = [json.loads(file.read_text())["verdict"] for file in (tmp_path / "report").glob("conformance.json")]
+    assert "conformant" not in verdicts
     assert "report.html" not in left or "</html>" in (tmp_path / "report" / "report.html").read_text()
     assert "Traceback" not in result.stdout + result.stderr
     assert "INTERNALERROR" not in result.stdout + result.stderr
