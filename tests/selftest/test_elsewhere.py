@@ -99,6 +99,38 @@ def test_no_process_is_started_for_less_than_it_takes(order, monkeypatch):
     assert Elsewhere(order)._process is None
 
 
+class Deaf(SimpleNamespace):
+    """A process that reads nothing and writes nothing."""
+
+    def __init__(self, *_, env, **__):
+        self.reads, writes = os.pipe()
+        super().__init__(env=env, stdin=os.fdopen(writes, "wb"), stdout=None, kill=lambda: os.close(self.reads))
+
+
+@pytest.fixture
+def deaf(in_a_process, monkeypatch):
+    """An order that no pipe holds, to a process that does not read it."""
+    monkeypatch.setattr(elsewhere, "Popen", Deaf)
+    monkeypatch.setenv("PIX_TOKEN", "a token")
+    made = []
+    making = threading.Thread(target=lambda: made.append(Elsewhere(Order(SETTINGS, searches() * 20_000))), daemon=True)
+    making.start()
+    making.join(60)
+    yield made
+    made[0].stop()
+
+
+def test_nobody_waits_for_a_process_that_does_not_read(deaf):
+    """It is still importing, or it has failed."""
+    assert len(deaf) == 1
+
+
+def test_the_process_gets_no_token(deaf):
+    """Of the variables, it gets what Python needs."""
+    assert "PIX_TOKEN" not in deaf[0]._process.env
+    assert deaf[0]._process.env["PATH"] == os.environ["PATH"]
+
+
 def test_a_run_imports_what_draws_where_it_draws():
     """Else it would wait for the imports, although another process draws."""
     asks = "import sys, tests.traffic.run_traffic; print({'hypothesis', 'schemathesis'} & set(sys.modules))"

@@ -7,6 +7,7 @@ request, over a pipe, and sends nothing; what it draws is the same as if it were
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import signal
 import sys
@@ -27,6 +28,9 @@ STEPS = "steps"
 _ROOT = Path(__file__).parents[3]
 _DRAWS = "schemathesis"
 """Where this module is imported already, drawing here takes less time than a process."""
+
+_NEEDED = ("PYTHON", "LC_", "LANG", "LD_LIBRARY_PATH", "HOME", "PATH", "TMPDIR")
+"""How the names begin of the variables that the process gets: others may be tokens."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,17 @@ class Elsewhere:
         if _DRAWS not in sys.modules and (order.searches or order.keys is not None):
             with suppress(OSError):  # no process: what it would have drawn is drawn here
                 self._process = Popen(
-                    [sys.executable, "-m", __name__], cwd=_ROOT, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
+                    [sys.executable, "-m", __name__],
+                    cwd=_ROOT,
+                    env={name: value for name, value in os.environ.items() if name.startswith(_NEEDED)},
+                    stdin=PIPE,
+                    stdout=PIPE,
+                    stderr=DEVNULL,
                 )
-                self._give(order)
+                threading.Thread(target=self._give, args=(order,), name="pix-order", daemon=True).start()
 
     def _give(self, order: Order) -> None:
+        """In a thread of its own: the process reads it once everything is imported, and may end before."""
         if self._process and self._process.stdin:
             with suppress(OSError), self._process.stdin as pipe:
                 pickle.dump(order, pipe)
