@@ -24,11 +24,11 @@ PERMISSIONS = {
 }
 """Every permission of a profile, as people say it."""
 _MOST_EXCEPTED = 2
-_UNWRITTEN = "a part of the report cannot be written; this is no verdict on the service"
+_NO_VERDICT_ON_IT = "; this is no verdict on the service"
 _NO_VERDICT = {
-    RunVerdict.UNREACHABLE: "the target could not be reached; this is no verdict on the service",
+    RunVerdict.UNREACHABLE: f"the target could not be reached{_NO_VERDICT_ON_IT}",
     RunVerdict.NOTHING_SELECTED: "no conformance test matches",
-    RunVerdict.INTERNAL_ERROR: "the suite failed; this is no verdict on the service",
+    RunVerdict.INTERNAL_ERROR: f"the suite failed{_NO_VERDICT_ON_IT}",
 }
 
 
@@ -45,11 +45,12 @@ class Headline:
 
 
 def headline(document: Mapping[str, Any]) -> Headline:
-    """The headline of a conformance.json; `unwritten` in it: the run would be conformant, and has no report."""
+    """The headline of a conformance.json."""
     verdict = document["verdict"]
     word = verdict.replace("-", " ").upper() if verdict != RunVerdict.NON_CONFORMANT else "NON-CONFORMANT"
     if verdict in _NO_VERDICT:
-        return Headline(word, "", _UNWRITTEN if document.get("unwritten") else _NO_VERDICT[verdict])
+        why = document["incomplete"] and document["incomplete"] + _NO_VERDICT_ON_IT
+        return Headline(word, "", why or _NO_VERDICT[verdict])
     known = known_failures(document)
     if verdict == RunVerdict.CONFORMANT and known:
         word += f" except {counted(known, 'known failure')}"

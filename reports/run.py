@@ -20,10 +20,12 @@ from reports.provenance import suite
 from reports.redaction.second_pass import redact_again
 from reports.verdicts import (
     NOTHING_TESTED,
+    UNWRITTEN,
     Incomplete,
     RequirementResult,
     Results,
     RunResult,
+    RunVerdict,
     Verdict,
     merged,
     run_result,
@@ -86,8 +88,8 @@ class Run:
         return Counter(result.verdict for result in found.values())
 
     def result(self) -> RunResult:
-        """The verdict, and why it is incomplete."""
-        return run_result(
+        """The verdict, and why it is incomplete. Without a part of its report, a run is not green."""
+        result = run_result(
             self.requirements(),
             fail_on=self.profile.fail_on,
             unreachable=self.unreachable,
@@ -97,6 +99,8 @@ class Run:
             min_coverage=self.profile.min_coverage,
             drifted=bool(self.drift) and self.profile.drift == FAIL,
         )
+        is_lost = bool(self.unwritten) and result.verdict is RunVerdict.CONFORMANT
+        return RunResult(RunVerdict.INTERNAL_ERROR, UNWRITTEN) if is_lost else result
 
     def notes(self) -> tuple[Note, ...]:
         """What is said of the run as a whole: each note once, by kind."""

@@ -15,6 +15,7 @@ from spec.requirements import LEVELS, Requirement
 from spec.rules import joined
 
 NOTHING_TESTED = "nothing was tested"
+UNWRITTEN = "a part of the report cannot be written"
 Entry = Mapping[str, Any]
 """A requirement or a finding of conformance.json."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from reports.handover import unpacked
 from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.terminal import Once, shorten, summary
-from reports.verdicts import RunVerdict
 from reports.wording import first_few
 from reports.writing import point_latest
 from tests.harness.github_actions import GitHubActions
@@ -84,11 +84,14 @@ class Reporter:
         unwritten = 0 if self.consult_record(self.run) else 3
         if exitstatus in (0, 1, 6, 7):
             session.exitstatus = self.run.result().verdict.exit_status or unwritten
+        self._conclude()
+        self._write_files(session)
+        self._tell_each_cause_once(session)
+
+    def _conclude(self) -> None:
         document = document_of(self.run)
         self.run.comparison = self.compare(document)
         self._document = document | {"comparison": self.run.comparison}
-        self._write_files(session)
-        self._tell_each_cause_once(session)
 
     def _write_files(self, session: pytest.Session) -> None:
         if self.folder is None:
@@ -107,7 +110,9 @@ class Reporter:
         does."""
         result = yield
         self._write_sums(session)
+        self._say_what_is_missing()
         self._write_summary(session)
+        self._say_what_is_missing()
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
             terminal.ensure_newline()
@@ -121,14 +126,18 @@ class Reporter:
             self._tell_unwritten(session, {SUMS: str(error.strerror)})
 
     def _write_summary(self, session: pytest.Session) -> None:
-        if self.folder and self._document and (why := self._github.write_summary(self._told)):
+        if self.folder and self._document and (why := self._github.write_summary(self._document)):
             self._tell_unwritten(session, {"the summary of the job": why})
 
-    @property
-    def _told(self) -> Document:
-        """The document as it is told: without its report, a run is not green."""
-        is_lost = self.run.unwritten and self._document["verdict"] == RunVerdict.CONFORMANT
-        return self._document | ({"verdict": RunVerdict.INTERNAL_ERROR, "unwritten": True} if is_lost else {})
+    def _say_what_is_missing(self) -> None:
+        """Where a part of the report could not be written, and the others were written before that was known: write them
+        once more, with a verdict that is not green."""
+        if self._document and self._document["verdict"] != self.run.result().verdict:
+            self._conclude()
+            if self.folder:
+                write_outputs(self.folder, self._document)
+                with suppress(OSError):
+                    self._sums = write_sums(self.folder)
 
     def _tell_unwritten(self, session: pytest.Session, failed: dict[str, str]) -> None:
         """One line for the files that failed, with the reason of the first; the run is not green."""
@@ -150,6 +159,6 @@ class Reporter:
             shorten(self._failed)
             terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self._told, self.run, report, self._sums):
+        for line in summary(self._document, self.run, report, self._sums):
             terminalreporter.write_line(line)
-        self._github.annotate(terminalreporter, self._told)
+        self._github.annotate(terminalreporter, self._document)

@@ -226,7 +226,7 @@ def test_a_summary_that_cannot_be_written(job, tmp_path):
 
     assert result.status == 3
     assert result.output.count("the summary of the job cannot be written") == 1
-    assert json.loads((result.folder / "conformance.json").read_text())["verdict"] == "conformant"
+    assert json.loads((result.folder / "conformance.json").read_text())["verdict"] == "internal-error"
 
 
 def test_elsewhere_there_are_no_commands(tmp_path):
