@@ -1,5 +1,5 @@
-"""Runs of pytest that start with everything imported: each is forked from a process that has collected the conformance
-tests before. A run of its own process would import the same modules again, for a second of CPU time."""
+"""Runs of pytest that start with everything imported: each is forked from a process that has run the conformance tests
+before. A run of its own process would import the same modules again, for a second of CPU time."""
 
 import atexit
 import contextlib
@@ -51,8 +51,9 @@ def _server(thread: int) -> Popen[str]:
 
 def serve() -> None:
     """Fork a process for each line of stdin, and answer with its exit status and its peak memory in KiB."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", str(ROOT / "tests" / "conformance")])
+    with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
+        once = ["-m", "not property", "--parallel=1", f"--report-dir={folder}", "-p", "no:cacheprovider"]
+        pytest.main([*once, str(ROOT / "tests" / "conformance")])
     importlib.import_module("tests.traffic.generation.strategies")  # a run that has it draws without another process
     gc.collect()
     gc.freeze()
