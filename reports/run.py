@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,6 +31,7 @@ from reports.verdicts import (
     run_result,
     with_known_failures,
 )
+from reports.wording import listed
 from spec.interface import operations
 from spec.requirements import Requirement, ledger
 
@@ -197,9 +198,11 @@ class Run:
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)
 
 
-def missing_permission(requirement: Requirement, allow: Collection[str]) -> str:
-    """Why the profile keeps a requirement out of scope, with what would have been sent; empty where it does not."""
+def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[str] = ()) -> str:
+    """Why the profile keeps a requirement out of scope, with what would have been sent; empty where it does not. `more`
+    is needed in allow beyond the permission of its operation, and is not there."""
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
-        return ""
-    return f"would have sent {operation.method} {operation.path}; needs {operation.permission} in allow"
+        return f"needs {listed(more)} in allow" if more else ""
+    needed = listed([operation.permission, *more])
+    return f"would have sent {operation.method} {operation.path}; needs {needed} in allow"

@@ -7,16 +7,16 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from reports.formats.conformance_json import Document
+from reports.headline import PERMISSIONS
 from reports.verdicts import Verdict
 from reports.wording import counted
-from spec.interface import operations
 
 _ANCHOR = {
     Verdict.NOT_EXERCISED: "not-tested",
     Verdict.OUT_OF_SCOPE: "out-of-scope",
     Verdict.UNTESTABLE: "requirements",
 }
-_NEEDED = re.compile(r"needs ([a-z-]+) in allow")
+_NEEDED = re.compile(r"needs (.*) in allow")
 
 
 def left_out(document: Document) -> list[dict[str, Any]]:
@@ -34,7 +34,7 @@ def _why(verdict: Verdict, entries: list[dict[str, Any]], allow: Collection[str]
     if verdict is Verdict.UNTESTABLE:
         yield "no exchange can show them"
         return
-    if needed := dict.fromkeys(permission for one in entries if (permission := _missing(one, allow))):
+    if needed := dict.fromkeys(permission for one in entries for permission in _missing(one, allow)):
         yield f"not in allow: {', '.join(needed)}"
     if others := list(dict.fromkeys(one["message"] for one in entries if not _missing(one, allow))):
         yield others[0]
@@ -42,9 +42,7 @@ def _why(verdict: Verdict, entries: list[dict[str, Any]], allow: Collection[str]
             yield counted(more, "more reason")
 
 
-def _missing(entry: dict[str, Any], allow: Collection[str]) -> str:
-    """The permission that the requirement needs and the profile does not give: that of its operation, or `fuzz`."""
-    if told := _NEEDED.fullmatch(entry["message"] or ""):
-        return told[1]
-    operation = operations().get(entry["operation"] or "")
-    return operation.permission if operation and operation.permission not in allow else ""
+def _missing(entry: dict[str, Any], allow: Collection[str]) -> list[str]:
+    """The permissions that the requirement needs and the profile does not give."""
+    told = _NEEDED.search(entry["message"] or "")
+    return [name for name in PERMISSIONS if told and name not in allow and re.search(rf"\b{name}\b", told[1])]

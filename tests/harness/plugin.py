@@ -13,7 +13,7 @@ from tests.harness.watcher import requirement_of
 
 MARKERS = (
     "requirement(id): the requirement that a conformance test answers for",
-    "needs(permission): a permission beyond that of the requirement's operation",
+    "needs(permission, ...): a permission, or one of these, beyond that of the requirement's operation",
     "property: generated traffic",
     "every_rule: judges by every rule of the operation of its requirement",
     "judged_last: judges what the whole run showed",

@@ -13,6 +13,7 @@ from reports.handover import packed
 from reports.run import missing_permission
 from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
+from reports.wording import listed
 from spec.requirements import Requirement, ledger
 from spec.rules import Contrast
 from tests.harness.collector import Collector
@@ -33,11 +34,11 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
 
 
 def permission_missing_for(item: pytest.Item, requirement: Requirement, profile: Profile) -> str:
-    """What a test needs in allow that is not there; empty where it may run."""
-    if missing := missing_permission(requirement, profile.allow):
-        return missing
-    needed = (marker.args[0] for marker in item.iter_markers("needs"))
-    return next((f"needs {name} in allow" for name in needed if name not in profile.allow), "")
+    """All that a test needs in allow and is not there; empty where it may run."""
+    marks = [marker.args for marker in item.iter_markers("needs")]
+    missing = [names for names in marks if not profile.allow.intersection(names)]
+    more = [f"one of {listed(names)}" if len(names) > 1 else names[0] for names in missing]
+    return missing_permission(requirement, profile.allow, more)
 
 
 def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:

@@ -252,3 +252,19 @@ def test_a_rate_limit_is_seen_at_any_speed():
 def test_what_a_trial_with_a_key_needs_is_said_at_once(allow, requests, says):
     """The permission, the body, or both."""
     assert deletions_needed(SimpleNamespace(allow=allow, requests=requests)).endswith(f"deleted: {says}")
+
+
+def test_all_that_an_observation_needs_in_allow_is_said_at_once():
+    """The permission of the operation, and what else its test needs."""
+    ids = ("executePix.repeated", "general.otherTokens", "registerPixKey.body.required")
+    with Server(Service()) as server:
+        os.environ |= {"PIX_SANDBOX_TOKEN": server.service.token, "PIX_TOKEN": server.service.token}
+        target = (f"--base-url={server.base_url}", f"--environment={profile('read_only')}")
+        run = run_of("--no-report", *target, "-k", " or ".join(ids))[1]
+    needed = {one.id: one.message.removesuffix(" in allow").rpartition("needs ")[2] for one in run.results}
+
+    assert {name: needed[name] for name in ids} == {
+        "executePix.repeated": "execute and fuzz",
+        "general.otherTokens": "fuzz and one of delete-keys, create-pix and transfer",
+        "registerPixKey.body.required": "register-keys and fuzz",
+    }

@@ -45,7 +45,7 @@ def _of_a_module(module: ModuleType) -> Iterator[tuple[str, Exercise]]:
         if not name.startswith("test_"):
             continue
         for marks in _cases([*getattr(module, "pytestmark", []), *getattr(test, "pytestmark", [])]):
-            needs = tuple(mark.args[0] for mark in marks if mark.name == "needs")
+            needs = tuple(mark.args[0] for mark in marks if mark.name == "needs" and len(mark.args) == 1)
             fact = " ".join((test.__doc__ or "").split())
             yield from ((requirement_id, Exercise(fact, needs)) for requirement_id in _requirements(marks))
 
