@@ -21,6 +21,7 @@ from tests.traffic.findings import find_out_whether_the_token_is_accepted, none_
 from tests.traffic.refused_credentials import of_a_guessable_token
 from tests.traffic.registration_values import (
     formats_of_granted,
+    formats_of_synthetic,
     numeric_values,
     relation_values,
     repeated_values,
@@ -189,11 +190,11 @@ def test_required_fields(endpoints):
 @pytest.mark.needs("fuzz")
 def test_another_account_in_the_body(endpoints):
     """A registration whose body names another account than its path is accepted, or is refused."""
-    other = send_one(OTHER_ACCOUNT, endpoints)
-    seen = relation_values(other, send_one(COMPLETE, endpoints))
+    other, random = send_one(OTHER_ACCOUNT, endpoints), endpoints.traffic.register_once().of_another_account
+    seen = relation_values(other, send_one(COMPLETE, endpoints), random)
     supplied(seen, "no answer that could show it")
 
-    observe(seen, other)
+    observe(seen, *filter(None, (other, random)))
 
 
 @requirement("registerPixKey.pixKey.format")
@@ -203,3 +204,14 @@ def test_formats_of_keys(registrations):
     supplied(formats, "no key was registered")
 
     observe(formats, *registrations.accepted[:5])
+
+
+@requirement("registerPixKey.pixKey.format")
+@pytest.mark.needs("fuzz")
+def test_a_text_that_is_no_key(endpoints):
+    """A text that is no key of its type is accepted, or is refused."""
+    synthetic = send_one(COMPLETE, endpoints)
+    seen = formats_of_synthetic(synthetic)
+    supplied(seen, "no answer that could show it")
+
+    observe(seen, synthetic)

@@ -19,7 +19,14 @@ from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.profiles import INCONCLUSIVE
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import environment
-from tests.selftest.services.unshown import SEEN_OTHERWISE, LimitsTheRate, Stumbles
+from tests.selftest.services.unshown import (
+    SEEN_OTHERWISE,
+    LimitsTheRate,
+    LooksAtTheKeyAlone,
+    LooksAtTheKeyFirst,
+    Stumbles,
+    TakesAnyText,
+)
 from tests.traffic.observations import (
     account_types_of,
     formats_of_identifiers,
@@ -95,6 +102,20 @@ def test_a_service_that_differs_in_one_thing_is_seen_to_differ_in_that_alone(req
     seen = observed(service(), *TARGETED)
 
     assert differing(sandbox(*TARGETED), seen) == drifting(sandbox(*TARGETED), seen) == {requirement}
+
+
+def test_a_relation_is_seen_behind_the_format_of_a_key():
+    """A service that looks at the key first is seen to want the account of the path, or any."""
+    one, other = observed(LooksAtTheKeyFirst(), *TARGETED), observed(LooksAtTheKeyAlone(), *TARGETED)
+
+    assert differing(one, other) == drifting(one, other) == {"registerPixKey.account.relation"}
+
+
+def test_a_service_that_takes_any_text_is_observed_alike():
+    """No registration of a synthetic key meets another one, at any speed and in any order."""
+    fast, slow = (observed(TakesAnyText(), *TARGETED, *more) for more in ((), ("--parallel=1", *BACKWARDS)))
+
+    assert as_text(fast) == as_text(slow)
 
 
 BACKWARDS = ("-p", "tests.selftest.services.backwards")

@@ -12,7 +12,7 @@ from typing import Any
 
 from environments.door.authorization import VALID
 from environments.door.client import Client
-from environments.profiles.profile import Profile
+from environments.profiles.profile import Profile, fill
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK, READS, operations
 
@@ -37,7 +37,7 @@ Form = Mapping[str, Any]
 _TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": 1, "date": 1767225600000}
 FORMS: Mapping[str, Form] = {
     "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
-    "deletePixKey": {"pixKey": f"{MARK}key"},
+    "deletePixKey": {"pixKey": f"{MARK}unknown"},
     "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": 1, "message": f"{MARK}message"},
     "transferExternal": _TRANSFER,
     "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
@@ -118,7 +118,10 @@ def form_of(operation: str, profile: Profile) -> Form | None:
     if operation == "registerPixKey":
         account = profile.accounts[0] if profile.accounts else synthetic_text("account")
         return {**FORMS[operation], "account": account}
-    return harmless(given.json) if given and isinstance(given.json, dict) else FORMS[operation]
+    if given is None or not isinstance(given.json, dict):
+        return FORMS[operation]
+    form: Form = harmless(fill(given.json, account=f"{MARK}account", key=f"{MARK}unknown", type=NAMED_TYPES[0]))
+    return form
 
 
 def places_of(operation: str, profile: Profile) -> list[str]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from environments.door.client import as_bytes
 from environments.door.permission import synthetic
-from environments.profiles.profile import Profile
-from spec.interface import READS, operations
+from environments.door.wrong_tokens import ANOTHER
+from environments.profiles.profile import Profile, fill
+from spec.interface import MARK, READS, operations
 from tests.traffic import invalid
-from tests.traffic.case import NAMED_TYPES, Case, Form, form_of, places_of
+from tests.traffic.case import FORMS, NAMED_TYPES, Case, Form, form_of, places_of
 
 _REGISTER = "registerPixKey"
 _PATH_PARAMETERS = (
@@ -19,6 +20,7 @@ _PATH_PARAMETERS = (
 )  # fmt: skip
 _TEXTS = ("cut short", "empty", "an array", "a text", "null", "an empty object", "deeply nested", "no UTF-8")
 _LONG_TEXT = "long, and cut short"
+_CONTENT_TYPES = ("a form",)
 _STRINGS = ("a long text", "text outside the basic plane", "text with NUL")
 
 
@@ -34,16 +36,41 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
     elif documented.path_parameter and documented.method == "GET":
         yield from invalid.with_parameter(Case(operation), ("unknown", "with an encoded slash"))
     elif operation == _REGISTER:
-        yield from _registrations(profile)
+        yield from map(_with_its_own_key, _registrations(profile))
     elif documented.method == "DELETE":
-        yield from invalid.with_each(
-            Case(operation, path_parameter=synthetic()), "body", "body", invalid.TEXTS, _TEXTS[:4]
-        )
+        yield from _deletions(Case(operation, path_parameter=synthetic()), profile)
     elif documented.method == "POST":
-        yield from invalid.with_each(Case(operation), "body", "body", invalid.TEXTS, _TEXTS[:2])
-        yield from invalid.with_member(
-            Case(operation), form_of(operation, profile) or {}, "value", invalid.VALUES, ("text",)
-        )
+        yield from _orders(Case(operation), profile)
+    if operation in READS:
+        place = next(iter(places_of(operation, profile)), None)
+        yield Case(operation, "Authorization", ANOTHER, place, credential=ANOTHER)
+
+
+def _deletions(case: Case, profile: Profile) -> Iterator[Case]:
+    """Those of a synthetic account, and of a synthetic key of the account of the profile: as the operator deletes keys,
+    so that nothing else is wrong with them."""
+    yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS[:4])
+    given = profile.requests.get(case.operation)
+    if given is None:
+        return
+    whole = replace(case, body=as_bytes(form_of(case.operation, profile)))
+    yield from invalid.with_each(whole, "Content-Type", "content_type", invalid.CONTENT_TYPES, _CONTENT_TYPES)
+    yield from invalid.with_parameter(whole, ("unknown",))
+    if profile.accounts and "{key}" in str(given.json):
+        account, key = profile.accounts[0], f"{MARK}unknown"
+        body = as_bytes(fill(given.json, account=account, key=key, type=NAMED_TYPES[0]))
+        yield replace(whole, where="pixKey", what="unknown", path_parameter=account, body=body)
+
+
+def _orders(case: Case, profile: Profile) -> Iterator[Case]:
+    """Those of transfers, and of what prepares them; as the operator does that, but for nobody."""
+    form, is_given = form_of(case.operation, profile) or {}, case.operation in profile.requests
+    yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS[:2])
+    yield from invalid.with_member(case, form, "value", invalid.VALUES, ("text", "a number") if is_given else ("text",))
+    if is_given:
+        whole = replace(case, body=as_bytes(form))
+        yield from invalid.with_each(whole, "Content-Type", "content_type", invalid.CONTENT_TYPES, _CONTENT_TYPES)
+        yield replace(whole, where="body", what="with unknown identifiers")
 
 
 def _registrations(profile: Profile) -> Iterator[Case]:
@@ -54,19 +81,27 @@ def _registrations(profile: Profile) -> Iterator[Case]:
         yield from invalid.with_other_type(case, form, name, ("null", "a number"))
     yield from invalid.with_member(case, form, "account", invalid.VALUES, ("an object", "text"))
     yield from invalid.with_member(case, form, "pixKey", invalid.STRINGS, _STRINGS)
-    yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, ("a form",))
+    yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, _CONTENT_TYPES)
     yield replace(case, where="accountId", what="unknown", path_parameter=synthetic())
+    yield replace(case, where="pixKey", what="a synthetic text")
 
 
-def unauthorized(operation: str) -> Case:
-    """A request without a token that can do nothing, even where the operation is open: its body cannot be read."""
+def _with_its_own_key(case: Case) -> Case:
+    """The case with a synthetic key that no other one has: one that is registered already may be refused for that."""
+    common = as_bytes(FORMS[_REGISTER]["pixKey"])
+    return replace(case, body=case.body and case.body.replace(common, as_bytes(synthetic())))
+
+
+def unauthorized(operation: str, credential: str) -> Case:
+    """A request without a valid token that can do nothing, even where the operation is open: its body cannot be read."""
     place = synthetic() if operations()[operation].path_parameter else None
-    return Case(operation, path_parameter=place, body=invalid.TEXTS["cut short"], credential="no header")
+    return Case(operation, path_parameter=place, body=invalid.TEXTS["cut short"], credential=credential)
 
 
 def incomplete(profile: Profile, account: str) -> Iterator[Case]:
     """Registrations of a synthetic key, each without one of the documented members."""
-    return invalid.without_each_member(Case(_REGISTER, path_parameter=account), form_of(_REGISTER, profile) or {})
+    case = Case(_REGISTER, path_parameter=account)
+    return map(_with_its_own_key, invalid.without_each_member(case, form_of(_REGISTER, profile) or {}))
 
 
 # -- generated traffic -------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from spec.interface import operations
 from spec.json_text import is_integer, is_number
 from spec.key_list import UUID
 from tests.traffic.answered import answer_of
+from tests.traffic.settled import is_refused
 from tests.traffic.situations import LARGE, Name, Sent
 
 Values = dict[str, list[Answer | str]]
@@ -158,7 +159,7 @@ NOT_FOR_ITS_SIZE = "not refused for its size"
 def codes_of(sent: Iterable[Sent]) -> Values:
     """By operation and what its requests are refused for, the values of `code`."""
     found: Values = {}
-    for one in sent:
+    for one in (one for one in sent if is_refused(one.exchange)):
         code = code_of(one.exchange.response) if one.exchange.response else None
         if code is not None:
             value = _number(Decimal(code), _MOST_OF_CODES)

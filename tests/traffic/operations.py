@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from environments.door.budget import Spending
 from environments.door.client import Client
 from environments.door.preparing import codes_of, filled, prepare, prepare_one
+from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.gaps import NO_ACCOUNT, NO_REGISTRATION
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions
 from spec.exchange import Exchange
@@ -25,6 +26,8 @@ from tests.traffic.registrations import register_all
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 """What may change the answers of reads: then each read is sent once more."""
+UNAUTHORIZED = ("no header", ANOTHER)
+"""The credentials of requests that can do nothing even where an operation wants none."""
 
 
 class Traffic:
@@ -38,7 +41,11 @@ class Traffic:
         self.beside = beside or Beside(client)
         self.prepare_once, self.execute_once = Part(self._prepare), Part(self._execute)
         self.register_once, self.send_incomplete_registrations = Part(self._register), Part(self._send_incomplete)
-        self._unauthorized = {operation: Part(partial(self._send_unauthorized, operation)) for operation in MAY_BE_OPEN}
+        self._unauthorized = {
+            (operation, credential): Part(partial(self._send_unauthorized, operation, credential))
+            for operation in MAY_BE_OPEN
+            for credential in UNAUTHORIZED
+        }
         self._visits = {operation: Part(partial(self._visited, operation)) for operation in (*READS, *PREPARING)}
 
     def permitted(self, operation: str) -> bool:
@@ -110,15 +117,15 @@ class Traffic:
 
     def send_unauthorized(self) -> dict[str, Exchange]:
         """Requests without a token that can do nothing, to the operations of which it is not shown whether they want it."""
-        return {name: send() for name, send in self._unauthorized.items() if self.permitted(name)}
+        return {name: self._unauthorized[name, UNAUTHORIZED[0]]() for name in MAY_BE_OPEN if self.permitted(name)}
 
-    def send_unauthorized_to(self, operation: str) -> Exchange | None:
-        """The one to this operation, if the profile permits it."""
-        permitted = operation in self._unauthorized and self.permitted(operation) and "fuzz" in self.profile.allow
-        return self._unauthorized[operation]() if permitted else None
+    def send_unauthorized_to(self, operation: str) -> list[Exchange]:
+        """The one to this operation, and one with a wrong token, if the profile permits it."""
+        permitted = operation in MAY_BE_OPEN and self.permitted(operation) and "fuzz" in self.profile.allow
+        return [self._unauthorized[operation, name]() for name in UNAUTHORIZED] if permitted else []
 
-    def _send_unauthorized(self, operation: str) -> Exchange:
-        return unauthorized(operation).send(self.client)
+    def _send_unauthorized(self, operation: str, credential: str) -> Exchange:
+        return unauthorized(operation, credential).send(self.client)
 
     def delete_synthetic_keys(self) -> None:
         """Delete the synthetic keys that invalid requests registered after all."""
@@ -134,7 +141,7 @@ def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Count
     reads = 3 if reach.operations & CHANGE_ACCOUNTS else 2
     counts = Counter(dict.fromkeys(READS, reads) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
     counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
-    return counts + Counter(MAY_BE_OPEN if "fuzz" in profile.allow else ())
+    return counts + Counter(MAY_BE_OPEN * len(UNAUTHORIZED) if "fuzz" in profile.allow else ())
 
 
 def valid_bodies(profile: Profile, reach: Reach, spent: Spending | None) -> dict[str, int]:

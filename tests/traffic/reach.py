@@ -38,7 +38,7 @@ OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", 
 money may move."""
 SURVEYS = ("serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit")
 """What looks at everything that is sent to an operation, by the last part of its name."""
-NEED_INVALID_BODIES = ("registerPixKey.body.required", "registerPixKey.account.relation")
+NEED_INVALID_BODIES = tuple(f"registerPixKey.{what}" for what in ("body.required", "account.relation", "pixKey.format"))
 
 
 NEED_FUZZ = tuple(f"{name}.refusal" for name in MAY_BE_OPEN)

@@ -56,6 +56,8 @@ class Registrations:
     lost: list[Exchange] = field(default_factory=list)
     taken_as: dict[int, str] = field(default_factory=dict)
     read_beside: list[Exchange] = field(default_factory=list)
+    random: Exchange | None = None
+    of_another_account: Exchange | None = None
     missing: str = ""
 
     @property
@@ -97,7 +99,7 @@ class Registrar:
         self.explained = 0
         self.helped: set[str] = set()
         self._waits_s = iter(RETRY_WAITS_S)  # several threads may take from it
-        self.may_list = "read" in profile.allow
+        self.may_list, self.may_try = "read" in profile.allow, "fuzz" in profile.allow
         self._deletion = profile.requests["deletePixKey"].json if deletes_keys(profile) else None
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from environments.profiles.profile import PixKey
 from reports.observations.behaviour import Answer
-from spec.answers import data_of, find, registered
+from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of, read_json
@@ -19,9 +19,9 @@ from tests.traffic.registrar import Registrations
 from tests.traffic.settled import answered_in_the_same_words, counts
 from tests.traffic.situations import NOT_REQUIRED, REQUIRED
 
-REFUSED = "refused"
+ACCEPTED, REFUSED = "accepted", "refused"
 LIKE_COMPLETE = "answered like a complete registration"
-"""Which is refused, too: the service looks at something else first."""
+"""Accepted, as any key is, or refused: then the service looks at something else first."""
 _SUCCESSES = ("true", "false", "True", "False")
 
 
@@ -79,21 +79,36 @@ def required_values(without: Mapping[str, Exchange], complete: Exchange | None) 
 
 
 def _needed(seen: Exchange, complete: Exchange | None) -> str:
-    if registered(seen):
-        return NOT_REQUIRED
+    """What a service that looks at the key first refuses, one that takes any key accepts: both answer it like a complete
+    one."""
     if complete is None:
-        return ""
-    return LIKE_COMPLETE if answered_in_the_same_words(seen, complete) else REQUIRED
+        return NOT_REQUIRED if registered(seen) else ""
+    is_alike = registered(seen) and registered(complete)
+    if is_alike or answered_in_the_same_words(seen, complete):
+        return LIKE_COMPLETE
+    return NOT_REQUIRED if registered(seen) else REQUIRED
 
 
-def relation_values(seen: Exchange | None, complete: Exchange | None) -> Values:
-    """Whether the body may name another account than the path."""
-    value = _needed(seen, complete) if seen else ""
-    told = {NOT_REQUIRED: "accepted", REQUIRED: REFUSED}.get(value, value)
-    return {"an unknown account in the body": [told]} if told else {}
+def relation_values(seen: Exchange | None, complete: Exchange | None, random: Exchange | None) -> Values:
+    """Whether the body may name another account than the path. A RANDOM key has no format to look at first."""
+    told = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED}
+    found: Values = {}
+    if value := _needed(seen, complete) if seen else "":
+        found["an unknown account in the body"] = [told.get(value, value)]
+    if random is not None and counts(random):
+        found["an unknown account in the body, with a RANDOM key"] = [ACCEPTED if registered(random) else REFUSED]
+    return found
 
 
 def formats_of_granted(registrations: Registrations) -> Values:
     """By key type, the formats of the keys of valid registrations that were granted."""
     granted = [read_json(seen.request.body).value for seen in registrations.accepted]
     return formats_of_keys((body["pixKeyType"], body.get("pixKey")) for body in granted)
+
+
+def formats_of_synthetic(seen: Exchange | None) -> Values:
+    """Whether a synthetic text is accepted as a key: it has the format of none."""
+    if seen is None or seen.response is None or refusal_kind(seen.response) in ABOUT_THE_CALLER:
+        return {}
+    sent = read_json(seen.request.body).value["pixKeyType"]
+    return {f"{sent}, a text that is no such key": [ACCEPTED if registered(seen) else REFUSED]}

@@ -19,14 +19,13 @@ from spec.exchange import Exchange
 from spec.rules import inconclusive
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.effects import decide_suspicions, look_for_effect, look_for_lost
-from tests.traffic.extras import forms_of_random, registration
+from tests.traffic.random_keys import most_random, register_random, try_another_account
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
 from tests.traffic.refused_key_types import explain, most_explained
 from tests.traffic.registrar import (
     RETRY_WAITS_S,
     Registrar,
     Registrations,
-    is_refused_outright,
 )
 from tests.traffic.unusual_registrations import (
     NUMERIC_TYPES,
@@ -85,7 +84,7 @@ def most_registrations(profile: Profile, *, to_delete: bool, parallel: bool) -> 
     if not profile.accounts or not keys:
         return Counter()
     own = len(given(keys))
-    made = (len(keys) - own) * len(list(forms_of_random({})))
+    made = most_random(len(keys) - own)
     sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes, parallel=parallel)
     sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
     deletions = (sent + len(keys) * ROUNDS + len(RETRY_WAITS_S)) * deletes
@@ -117,7 +116,8 @@ def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> Non
     if registrar.deletes:
         send(registrar, spellings(keys))
     with registrar.client.door.in_flight.alone():  # nobody else changes the list meanwhile
-        _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
+        register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
+        try_another_account(registrar)
         decide_suspicions(registrar)
 
 
@@ -125,7 +125,7 @@ def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
     free = given(keys)
     for _ in range(ROUNDS if registrar.deletes else 1):
         free = [key for key in free if _register_and_free(registrar, key)]
-    _register_random(registrar, keys)
+    register_random(registrar, keys)
 
 
 # -- what must be refused, or may be ------------------------------------------------------------------------------
@@ -230,16 +230,3 @@ def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
     exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
     return registrar.undo(exchange, key) and not registrar.keys.was_there_before(key.key)
-
-
-def _register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
-    for key in (key for key in keys if key.type == "RANDOM"):
-        for form in forms_of_random(registration(key, registrar.account)):
-            before = registrar.look()
-            exchange = registrar.register(key, json=form)
-            registrar.found.fresh.append(exchange)
-            made = replace(key, key=form.get("pixKey", ""))
-            registrar.undo(exchange, made)
-            look_for_effect(registrar, made, exchange, before)
-            if not is_refused_outright(exchange):
-                break

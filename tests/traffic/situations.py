@@ -13,7 +13,7 @@ from enum import Enum
 
 from environments.door.wrong_tokens import ANOTHER
 from reports.observations.behaviour import Answer
-from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, succeeded
+from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, registered, succeeded
 from spec.exchange import Exchange
 from spec.interface import READS, operations
 from tests.harness.judging import NotExercised
@@ -40,11 +40,11 @@ LARGE: Mapping[Name, str] = {
     (_REGISTER, "body", "long, and cut short"): "a body of 110,000 characters",
 }
 """Requests that show whether a service limits their size."""
-COMPLETE: Name = (_REGISTER, "pixKey", "text outside the basic plane")
+COMPLETE: Name = (_REGISTER, "pixKey", "a synthetic text")
 """A registration of a synthetic key with every field: what lacks one is compared with it."""
 OTHER_ACCOUNT: Name = (_REGISTER, "account", "text")
 """A registration whose body names another account than its path."""
-AS_UNKNOWN = "like an unknown code"
+AS_UNKNOWN, NOT_REFUSED = "like an unknown code", "not refused"
 REQUIRED, NOT_REQUIRED = "required", "not required"
 
 
@@ -66,11 +66,20 @@ class Sent:
 
 
 def refusals_of(operation: str, endpoints: Endpoints) -> list[Sent]:
-    """Send everything to an operation, and give what is refused."""
+    """Send everything to an operation, and give what is refused, and what is not although it is invalid."""
     exchanges = endpoints.send_everything()
     sent = [*_with_a_bad_credential(operation, endpoints), *_invalid(operation, endpoints)]
     settled = (Sent(one.situation, one.sort, settle(one.exchange, exchanges)) for one in sent)
-    return [one for one in settled if is_refused(one.exchange)]
+    return [one for one in settled if is_refused(one.exchange) or _is_taken(one)]
+
+
+def _is_taken(one: Sent) -> bool:
+    """Whether it is surely taken for valid. Whether a token is wanted, a code is unknown, and how a key or an account
+    looks, other requirements show."""
+    response = one.exchange.response
+    if response is None or one.sort is Sort.CREDENTIAL or one.exchange.operation in (_EXECUTE, _REGISTER):
+        return False
+    return refusal_kind(response) is None and not is_page(response)
 
 
 def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> dict[str, list[Answer | str]]:
@@ -79,7 +88,8 @@ def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> dict[str, 
     found: dict[str, list[Answer | str]] = {}
     for one in sent:
         is_unknown = unknown is not None and one.sort is Sort.IDENTIFIER and answered_alike(one.exchange, unknown)
-        found.setdefault(one.situation, []).append(AS_UNKNOWN if is_unknown else answer_of(one.exchange))
+        how = answer_of(one.exchange) if is_refused(one.exchange) else NOT_REFUSED
+        found.setdefault(one.situation, []).append(AS_UNKNOWN if is_unknown else how)
     return found
 
 
@@ -105,8 +115,8 @@ def _unauthorized(operation: str, endpoints: Endpoints) -> Iterable[Exchange | N
     if (
         operation not in READS
     ):  # an open operation refuses the body: whether it wants the token, another requirement shows
-        seen = endpoints.traffic.send_unauthorized_to(operation)
-        return (seen,) if seen and wants_the_token(seen) == REQUIRED else ()
+        sent = endpoints.traffic.send_unauthorized_to(operation)
+        return (seen for seen in sent if wants_the_token(seen) == REQUIRED)
     with suppress(NotExercised):  # an account is missing: the test of its shape says so
         return endpoints.traffic.visit(operation)[1:]
     return ()
@@ -114,12 +124,16 @@ def _unauthorized(operation: str, endpoints: Endpoints) -> Iterable[Exchange | N
 
 def _invalid(operation: str, endpoints: Endpoints) -> Iterator[Sent]:
     for case, seen in endpoints.send_malformed(operation):
-        if _name_of(case) not in (*LARGE, OTHER_ACCOUNT):
+        if case.credential in _CREDENTIALS:
+            yield Sent(_CREDENTIALS[case.credential], Sort.CREDENTIAL, seen)
+        elif _name_of(case) not in (*LARGE, OTHER_ACCOUNT):
             yield Sent(f"{case.where}: {case.what}", _sort_of(case), seen)
     if operation == _REGISTER:
         found = endpoints.traffic.register_once()
         for seen in (seen for what in OTHER_TYPES for seen in found.tried[what]):
             yield Sent("pixKeyType: another word", Sort.CONTENT, seen)
+        if found.of_another_account and not registered(found.of_another_account):
+            yield Sent("account: unknown, with a RANDOM key", Sort.CONTENT, found.of_another_account)
         yield from _incomplete(endpoints)
 
 

@@ -108,6 +108,53 @@ class RefusesTypesWithText(Service):
         return Response(400, b"unknown type", (("Content-Type", "text/plain"),)) if refused else response
 
 
+def _of(path=None, body=None, content_type="", token=""):
+    """Whether a request is the one that is answered otherwise, by a text of its parts."""
+    return lambda request: (
+        (path is None or path in request.path)
+        and (body is None or body in request.body)
+        and content_type in (request.header("Content-Type") or "")
+        and token in (request.header("Authorization") or "")
+    )
+
+
+ONE_THING = {
+    ("deletePixKey", "UnknownAccounts"): _of(path="pixconf-0"),
+    ("deletePixKey", "UnknownKeys"): _of(path="ac-0001", body=b"pixconf-unknown"),
+    **{(name, "Forms"): _of(content_type="form") for name in ("deletePixKey", "createPix", "transferP2p")},
+    **{(name, "UnknownPayers"): _of(body=b'-account"', content_type="json") for name in ("createPix", "transferP2p")},
+    ("createPix", "Amounts"): _of(body=b": -1"),
+    **{(name, "WrongTokens"): _of(token="Bearer ") for name in ("getBalance", "listAccounts", "transferExternal")},
+}
+"""By operation and what its name says, the refused requests that a service answers otherwise."""
+
+
+class RefusesOneThingOtherwise(Service):
+    """The sandbox, which refuses one sort of requests to one operation with another status."""
+
+    OPERATION, IS_IT = "", staticmethod(_of())
+    WAS = frozenset({400, 401, 404, 415})
+
+    def finish(self, request, operation, response):
+        is_it = operation == self.OPERATION and response.status in self.WAS and self.IS_IT(request)
+        return replace(response, status=406) if is_it else response
+
+
+for (_operation, _what), _is_it in ONE_THING.items():
+    _name = f"Refuses{_what}Of{_operation[0].upper()}{_operation[1:]}"
+    _members = {"OPERATION": _operation, "IS_IT": staticmethod(_is_it)}
+    otherwise(f"{_operation}.refusal")(type(_name, (RefusesOneThingOtherwise,), _members))
+
+
+@otherwise("listEntries.refusal")
+class HasNoEntriesOfUnknownAccounts(Service):
+    """The entries of an unknown account are an empty list."""
+
+    def finish(self, request, operation, response):
+        unknown = operation == "listEntries" and response.status == 404
+        return as_json(200, {"code": 0, "data": {"entries": []}}) if unknown else response
+
+
 # -- tokens -------------------------------------------------------------------------------------------------------
 
 
@@ -250,6 +297,28 @@ class LooksAtThePathAlone(Service):
     def check_body_account(self, body, account_id):
         if not isinstance(body.get("account", ""), str):
             super().check_body_account(body, account_id)
+
+
+class LooksAtTheKeyFirst(Service):
+    """Whether a key has the format of its type is looked at before the account of the body."""
+
+    def check_body_account(self, body, account_id):
+        self.requested_key(body, self.key_type(body))
+        super().check_body_account(body, account_id)
+
+
+class LooksAtTheKeyAlone(LooksAtTheKeyFirst):
+    """The same, and the account of the body may be another one."""
+
+    def check_body_account(self, body, account_id):
+        super().check_body_account(body | {"account": account_id}, account_id)
+
+
+@otherwise("registerPixKey.pixKey.format")
+class TakesAnyText(Service):
+    """Any text is a key of any type."""
+
+    KEY_FORMATS = dict.fromkeys(Service.KEY_FORMATS, lambda key: True)
 
 
 @otherwise("registerPixKey.pixKey.format")
