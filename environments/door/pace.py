@@ -8,6 +8,7 @@ The curve takes twice as long after each refusal: a limit that was found again i
 from __future__ import annotations
 
 from collections import deque
+from math import ceil, inf
 
 _LOOK_BACK_S = 1.0
 """The stretch of time whose answers show what the service lets in."""
@@ -19,7 +20,7 @@ _SLOWEST = 4.0
 """Below this many requests a second, only the pauses slow a run down."""
 _MOST_DROP, _LEAST_DROP = 0.8, 0.97
 _MARGIN = 0.05
-_FIRST_STRETCH_S, _LONGEST_STRETCH_S = 2.0, 8.0
+_FIRST_STRETCH_S, _LONGEST_STRETCH_S = 2.0, 10.0
 
 
 class Pace:
@@ -30,6 +31,7 @@ class Pace:
         self._limit: float | None = None
         self._stretch_s = _FIRST_STRETCH_S
         self._slowed_at = self._next = 0.0
+        self._refused_at = -inf
 
     def let_in(self, now: float) -> None:
         """A request was let in."""
@@ -41,11 +43,12 @@ class Pace:
         self._forget(now)
         seen, rate = float(len(self._let_in)), self.rate(now)
         if rate is None:
-            self._limit = max(seen, _FIRST_GUESS)
+            self._limit = max(seen * _LEAST_DROP, _FIRST_GUESS)
+            self._stretch_s = _FIRST_STRETCH_S * (2 if seen >= _FIRST_GUESS else 1)
         else:
-            self._limit = max(_SLOWEST, min(max(seen, rate * _MOST_DROP), rate * _LEAST_DROP))
+            self._limit = max(_SLOWEST, min(max(seen + 1, rate * _MOST_DROP), rate * _LEAST_DROP))
             self._stretch_s = min(2 * self._stretch_s, _LONGEST_STRETCH_S)
-        self._slowed_at = now
+        self._slowed_at = self._refused_at = now
 
     def stand_still(self, seconds: float, until: float) -> None:
         """Nothing leaves for so many seconds more: the curve waits, too, and the next turn comes after that."""
@@ -61,12 +64,18 @@ class Pace:
 
     def room(self, seconds: float, now: float) -> float:
         """How long nothing may leave, so that the next request finds room: `seconds`, as the service asked for, or
-        until the last second has a few requests fewer than the service has just let in."""
+        until a second has passed since a refusal, and the last second has a few requests fewer than the service has
+        just let in, and than the limit that was learned."""
         self._forget(now)
-        if seconds > _LOOK_BACK_S or now - self._slowed_at < _LOOK_BACK_S:
+        if seconds > _LOOK_BACK_S:
             return seconds
-        soon = list(self._let_in)[:_ROOM]
-        return min(seconds, soon[-1] + _LOOK_BACK_S - now) if soon else 0.0
+        if now - self._refused_at < _LOOK_BACK_S:
+            return min(seconds, self._refused_at + _LOOK_BACK_S - now)
+        seen = len(self._let_in)
+        if self._limit is None or seen < _ROOM:
+            return 0.0
+        last = self._let_in[min(seen, max(_ROOM, ceil(seen + _ROOM - self._limit))) - 1]
+        return min(seconds, last + _LOOK_BACK_S - now)
 
     def rate(self, now: float) -> float | None:
         """Requests a second; None where no limit was seen."""

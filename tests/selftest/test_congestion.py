@@ -256,29 +256,43 @@ def test_room_for_an_execution_takes_a_few_turns():
     ("let_in", "refused_at", "asked", "room"),
     [
         ([9.1, 9.3, 9.5, 9.6, 9.9], 5.0, 1.0, 0.6),
-        ([9.1, 9.3], 5.0, 1.0, 0.3),
+        ([9.1, 9.3, 9.5], 5.0, 1.0, 0.0),
         ([9.8, 9.8, 9.9, 9.9], 5.0, 0.5, 0.5),
         ([], 5.0, 1.0, 0.0),
-        ([9.1, 9.3], 9.2, 1.0, 1.0),
+        ([9.1, 9.3], 9.2, 1.0, 0.2),
+        ([9.8, 9.9], 9.7, 0.5, 0.5),
         ([9.1, 9.3], 5.0, 30.0, 30.0),
+        ([9.05 + 0.04 * number for number in range(22)], 5.0, 1.0, 0.41),
     ],
     ids=[
         "the fourth is a second old",
-        "all are",
+        "fewer were let in",
         "no longer than asked for",
         "nothing was let in",
+        "a second after a refusal",
         "just refused",
         "30 s",
+        "four fewer than the limit that was learned",
     ],
 )
 def test_room_is_there_when_a_few_are_a_second_old(let_in, refused_at, asked, room):
-    """Where the service was just at its limit, or counts longer than a second, it takes as long as it asked for."""
+    """Where the service counts longer than a second, it takes as long as the service asked for."""
     pace = Pace()
     pace.slow_down(refused_at)
     for at in let_in:
         pace.let_in(at)
 
     assert pace.room(asked, 10.0) == pytest.approx(room)
+
+
+def test_the_pause_after_a_refusal_makes_room():
+    """It lasted a second: an execution after it need not wait for another one."""
+    pace = Pace()
+    pace.let_in(8.9)
+    pace.slow_down(9.0)
+    pace.stand_still(1.0, 10.0)
+
+    assert pace.room(1.0, 10.0) == 0.0
 
 
 @pytest.mark.parametrize("parallel", [1, 4, 16])
