@@ -13,7 +13,7 @@ from environments.profiles.profile import FAIL, Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
-from reports.observations.behaviour import Behaviour, behaviour, in_words, settled
+from reports.observations.behaviour import Behaviour, behaviour, in_words
 from reports.observations.drift import Drift
 from reports.observations.record import Record
 from reports.provenance import suite
@@ -175,7 +175,7 @@ class Run:
     @cached_property
     def behaviour(self) -> Behaviour:
         """What was observed."""
-        return settled(behaviour((seen.id, seen.situation, seen.value) for seen in self.observations))
+        return behaviour((seen.id, seen.situation, seen.value) for seen in self.observations)
 
     def _merged(self) -> dict[str, RequirementResult]:
         found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)

@@ -12,10 +12,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from reports.redaction.masks import is_word
 from reports.wording import listed
 from spec.requirements import ledger
-from spec.shapes import Shape, filled, merged, text_of, without_doubtful_names
+from spec.shapes import Shape, filled, merged, text_of
+from spec.shapes.data_names import is_data
 from spec.shapes.schema_parts import changed_inside
 
 Data = dict[str, Any]
@@ -128,20 +128,6 @@ def merged_values(values: Iterable[Value]) -> tuple[Value, ...]:
     return tuple(_one_value(list(same)) for _, same in groupby(ordered, key=attrgetter("identity")))
 
 
-def settled(found: Behaviour) -> Behaviour:
-    """The behaviour of a whole run, without names of members that may be data: it takes all of a run to tell."""
-    return {
-        requirement_id: {situation: tuple(map(_settled, values)) for situation, values in situations.items()}
-        for requirement_id, situations in found.items()
-    }
-
-
-def _settled(value: Value) -> Value:
-    if isinstance(value, Phrase) or value.shape is None:
-        return value
-    return replace(value, shape=without_doubtful_names(value.shape, is_word))
-
-
 def with_what_was_known(now: Situations, was: Situations) -> Situations:
     """What is seen now in place of what was known, which stays in other situations, and in the shape of an answer where
     that says nothing: the items of an empty list."""
@@ -191,10 +177,10 @@ def redacted_value(value: Value, redact: Callable[[str], str]) -> Value:
 
 
 def redacted_shape(shape: Shape, redact: Callable[[str], str]) -> Shape:
-    """The shape, in which a name that the redaction knows to be data is any name."""
+    """The shape, in which a name that is data, or that the redaction knows to be data, is any name."""
     whole = changed_inside(shape, lambda inner: redacted_shape(inner, redact))
     members = dict(whole.get("properties", {}))
-    others = [members.pop(name) for name in list(members) if redact(name) != name]
+    others = [members.pop(name) for name in list(members) if is_data(name) or redact(name) != name]
     if members or others:
         whole["properties"] = members
     if not others:

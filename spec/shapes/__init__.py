@@ -2,15 +2,14 @@
 members, types and formats, and never a value.
 
 Source: interface document, Resources and their fields, last line. `inference` makes and merges shapes, `data_names`
-says which members are no names of a schema, `doubtful_names` which may be none, `shape_text` writes a shape on one
-line, `contradictions` compares two, `filling` keeps of one what another does not say.
+says which members are no names of a schema, with the words of `field_words`, `shape_text` writes a shape on one line,
+`contradictions` compares two, `filling` keeps of one what another does not say.
 """
 
 from spec.shapes.contradictions import Difference, differences
-from spec.shapes.doubtful_names import without_doubtful_names
 from spec.shapes.filling import filled
 from spec.shapes.inference import merged, shape_of
 from spec.shapes.schema_parts import Shape
 from spec.shapes.shape_text import text_of
 
-__all__ = ["Difference", "Shape", "differences", "filled", "merged", "shape_of", "text_of", "without_doubtful_names"]
+__all__ = ["Difference", "Shape", "differences", "filled", "merged", "shape_of", "text_of"]

@@ -1,5 +1,8 @@
 """Where two shapes contradict each other. What varies on one side contradicts nothing, and neither does what is not
-known: a place that is only ever null, the items of an empty array."""
+known: a place that is only ever null, the items of an empty array.
+
+A name of a member is part of the shape, and members of any name are others: no name is both. So an object that has
+fixed names contradicts one that is keyed by data, whatever the values are."""
 
 from __future__ import annotations
 
@@ -50,6 +53,9 @@ def _is_mixed_text(before: dict[str, Shape], after: dict[str, Shape]) -> bool:
 
 
 def _of_members(was: Shape, now: Shape, place: str) -> Iterator[Difference]:
+    if (_is_fixed(was) and _is_keyed(now)) or (_is_keyed(was) and _is_fixed(now)):
+        yield Difference(place, _short(was), _short(now))
+        return
     before, after = was.get("properties", {}), now.get("properties", {})
     for name in sorted({*before.keys() & after.keys(), *was.get("required", []), *now.get("required", [])}):
         old, new = _member(was, name), _member(now, name)
@@ -61,7 +67,26 @@ def _of_members(was: Shape, now: Shape, place: str) -> Iterator[Difference]:
         yield from _differences(was[ANY], now[ANY], f"{place}/{ANY_MEMBER}")
 
 
+def _is_fixed(shape: Shape) -> bool:
+    """Whether an object has a member that is always there, and none of any name."""
+    return bool(shape.get("required")) and ANY not in shape
+
+
+def _is_keyed(shape: Shape) -> bool:
+    """Whether an object has members of any name and no others."""
+    return ANY in shape and not shape.get("properties")
+
+
 def _member(shape: Shape, name: str) -> Shape | None:
-    """What is known of a member; it may be one of any name."""
-    found: Shape | None = shape.get("properties", {}).get(name, shape.get(ANY))
-    return found
+    """What is known of a member. Where the names vary, it may be one of them."""
+    found: Shape | None = shape.get("properties", {}).get(name)
+    return _of_varying_names(shape) if found is None else found
+
+
+def _of_varying_names(shape: Shape) -> Shape | None:
+    """What each member of an object is where their names vary: none is always there, and their values are alike. Such
+    words may be data, as in an object keyed by the category of an entry."""
+    members = [*shape.get("properties", {}).values(), *([shape[ANY]] if ANY in shape else [])]
+    if shape.get("required") or not shape.get("properties") or len(members) < 2:
+        return None
+    return None if any(differences(members[0], other) for other in members) else members[0]

@@ -14,7 +14,6 @@ from genson import SchemaBuilder
 from genson.schema.strategies import Object, String
 
 from spec.json_text import is_integer, is_number
-from spec.shapes.contradictions import differences
 from spec.shapes.data_names import is_data
 from spec.shapes.schema_parts import Shape, ordered, places, pruned
 
@@ -45,14 +44,6 @@ def merged(shapes: Iterable[Shape]) -> Shape:
     for shape in map(ordered, shapes):
         builder.add_schema(shape)
     return _bounded(builder.to_schema())
-
-
-def gathered(shape: Shape, members: dict[str, Shape]) -> tuple[Shape, dict[str, Shape]]:
-    """The shape with that of all members merged into it that do not contradict it, and the members that are left."""
-    left = dict(members)
-    while alike := [name for name, inner in left.items() if not differences(shape, inner)]:
-        shape = merged([shape, *(left.pop(name) for name in alike)])
-    return shape, left
 
 
 def _bounded(shape: Shape) -> Shape:
@@ -134,12 +125,9 @@ class _Members(Object):
     def __init__(self, node_class: type) -> None:
         super().__init__(node_class)
         self.others = _Builder()
-        self.in_all: set[str] | None = None
-        """The names that all objects have which have any."""
 
     def add_object(self, obj: dict[str, Any]) -> None:
         """Take the skeleton of an object."""
-        self._see(obj.keys() - {ANY_NAME})
         super().add_object({name: value for name, value in obj.items() if name != ANY_NAME})
         for value in obj.get(ANY_NAME, ()):
             self.others.add_object(value)
@@ -148,36 +136,20 @@ class _Members(Object):
         """Take the shape of objects. One without a type says nothing."""
         if "type" not in schema:
             return
-        self._see(schema.get("properties", {}).keys())
         super().add_schema({"required": [], **schema})
         if "additionalProperties" in schema:
             self.others.add_schema(schema["additionalProperties"])
 
     def to_schema(self) -> Shape:
-        """The shape of the objects. Names that change where the values have one shape are data."""
+        """The shape of the objects. Those with very many names that are not always there are keyed by data."""
         schema = super().to_schema()
         named, required = schema.get("properties", {}), schema.get("required", [])
-        others, left = self._gathered({name: inner for name, inner in named.items() if name not in required})
-        named = {name: named[name] for name in named if name in required or name in left}
-        found = {"properties": named, "required": required}
-        any_name = {} if others is None else {"additionalProperties": others}
-        return {"type": "object"} | {word: value for word, value in found.items() if value} | any_name
-
-    def _see(self, names: Iterable[str]) -> None:
-        if seen := set(names):
-            self.in_all = seen if self.in_all is None else self.in_all & seen
-
-    def _gathered(self, optional: dict[str, Shape]) -> tuple[Shape | None, dict[str, Shape]]:
-        """The shape of the members of any name, if there are any, and the optional members that are none of them."""
         others = [self.others.to_schema()] if len(self.others) else []
+        optional = [name for name in named if name not in required]
         if len(optional) > _MOST_NAMES:
-            return merged([*others, *optional.values()]), {}
-        if others:
-            return gathered(others[0], optional)
-        if len(optional) < 2 or self.in_all:
-            return None, optional
-        found, left = gathered(optional[min(optional)], optional)
-        return (None, optional) if left else (found, left)
+            others += [named.pop(name) for name in optional]
+        found = {"properties": named, "required": required, "additionalProperties": others and merged(others)}
+        return {"type": "object"} | {word: value for word, value in found.items() if value}
 
 
 class _Builder(SchemaBuilder):
