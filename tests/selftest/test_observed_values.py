@@ -33,6 +33,7 @@ from tests.traffic.observations import (
     rate_limits_of,
     states_before,
     statuses_of,
+    version_headers_of,
 )
 from tests.traffic.registrar import Registrations
 from tests.traffic.registration_values import numeric_values
@@ -248,7 +249,11 @@ def rates(per_second, limit, *, alone=True, seconds=2):
         for at in range(per_second)
     ]
     found = rate_limits_of(sent, SimpleNamespace(allow=["read"]), whole=True, alone=alone)
-    return {situation.removeprefix("read; ").partition(" ")[0]: values[0] for situation, values in found.items()}
+    return {
+        situation.removeprefix("read; ").partition(" ")[0]: values[0]
+        for situation, values in found.items()
+        if not situation.startswith("headers of")
+    }
 
 
 def test_a_rate_limit_is_seen_at_any_speed():
@@ -260,6 +265,41 @@ def test_a_rate_limit_is_seen_at_any_speed():
     assert unlimited == {"4": "let in", "16": "let in", "64": "let in"}
     assert "64" not in rates(200, 20, alone=False)
     assert rates(1, 20) == {"": "no 429"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ([], "none"),
+        ([("x-ratelimit-limit", "20"), ("X-RateLimit-Reset", "1")], "X-RateLimit-Limit, X-RateLimit-Reset"),
+        ([("RateLimit-Policy", '"default";q=20')], "RateLimit-Policy"),
+    ],
+)
+def test_published_limits_are_seen_without_a_429(headers, said):
+    """The names of the headers, by operation; a refusal does not count."""
+    sent = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
+
+    found = rate_limits_of(sent, SimpleNamespace(allow=["read"]), whole=True, alone=True)
+
+    assert {name: values for name, values in found.items() if name.startswith("headers")} == {
+        "headers of a granted listAccounts": [said]
+    }
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (("Deprecation", "@1735689600"), "Deprecation"),
+        (("Link", '</v2/accounts>; rel="successor-version"'), "Link successor-version"),
+        (("link", "</a>; rel=next, </b>; rel='sunset'"), "Link sunset"),
+        (("Link", '</v2>; rel="next"; title="deprecation"'), "none"),
+        (("Warning", '299 - "Deprecated API"'), "Warning"),
+        (("Warning", '110 - "Response is Stale"'), "none"),
+    ],
+)
+def test_headers_about_versions_are_known(header, said):
+    """Those of RFC 5829, RFC 8594 and RFC 9745, and the warning that came before them."""
+    assert version_headers_of([answer("listAccounts", {}, headers=[header])]) == {"listAccounts": [said]}
 
 
 @pytest.mark.parametrize(

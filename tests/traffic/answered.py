@@ -34,7 +34,8 @@ _HEADERS: Mapping[str, Callable[[str], str]] = {
 """Headers that say how a request is refused, and what is kept of them: of RFC 6750 the scheme and the error."""
 _OF_A_LIMIT = (
     "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
-    "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+    "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used",
+    "X-Rate-Limit-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset",
 )  # fmt: skip
 _OVER_A_LIMIT = 429
 
@@ -74,4 +75,9 @@ def _headers(response: Response) -> Iterator[tuple[str, str]]:
         if value := response.header(name):
             yield name, kept(value)
     if response.status == _OVER_A_LIMIT:
-        yield from ((name, PRESENT) for name in _OF_A_LIMIT if response.header(name))
+        yield from ((name, PRESENT) for name in limit_headers(response))
+
+
+def limit_headers(response: Response) -> list[str]:
+    """The headers that say how many requests are permitted."""
+    return [name for name in _OF_A_LIMIT if response.header(name)]

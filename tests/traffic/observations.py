@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -14,11 +14,11 @@ from reports.observations.behaviour import Answer
 from reports.redaction.masks import is_plain
 from reports.wording import counted
 from spec.answers import RefusalKind, code_of, data_of, find, is_judged_as_success, refusal_kind, succeeded
-from spec.exchange import Exchange
+from spec.exchange import Exchange, Response
 from spec.interface import operations
 from spec.json_text import is_integer, is_number
 from spec.key_list import UUID
-from tests.traffic.answered import answer_of
+from tests.traffic.answered import answer_of, limit_headers
 from tests.traffic.settled import is_refused
 from tests.traffic.situations import LARGE, Name, Sent
 
@@ -193,7 +193,7 @@ def rate_limits_of(exchanges: Collection[Exchange], profile: Profile, *, whole: 
         found[_at_a_rate(sent, too_many)] = ["429"]
     if answers := [answer_of(seen) for seen in limited if not seen.part]:
         found["a 429"] = [*answers]
-    return found or {"": ["no 429"]}
+    return (found or {"": ["no 429"]}) | _headers_of(exchanges, "headers of a granted {}", limit_headers)
 
 
 def _at_a_rate(sent: str, rate: int) -> str:
@@ -207,13 +207,32 @@ def _most_in_a_second(times: Iterable[float]) -> int:
 
 _OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-API-Version", "Api-Supported-Versions")
 """Headers that say which version answers, and until when: RFC 9745, RFC 8594, and common ones."""
+_LINK_OF_VERSIONS = re.compile(
+    r"""\brel\s*=\s*["']?(?:[\w-]+\s+)*(deprecation|sunset|successor-version|predecessor-version|latest-version)\b""",
+    re.I,
+)
+"""What a Link header relates to: RFC 5829, RFC 8594 and RFC 9745."""
+_DEPRECATED = re.compile(r"\bdeprecat", re.I)
 
 
 def version_headers_of(exchanges: Iterable[Exchange]) -> Values:
     """By operation, the headers about versions and deprecation. No value of them is kept."""
+    return _headers_of(exchanges, "{}", _version_headers)
+
+
+def _version_headers(response: Response) -> Iterator[str]:
+    yield from (name for name in _OF_VERSIONS if response.header(name))
+    links = ", ".join(value for name, value in response.headers if name.lower() == "link")
+    yield from sorted({f"Link {found[1].lower()}" for found in _LINK_OF_VERSIONS.finditer(links)})
+    if _DEPRECATED.search(response.header("Warning")):
+        yield "Warning"
+
+
+def _headers_of(exchanges: Iterable[Exchange], situation: str, named: Callable[[Response], Iterable[str]]) -> Values:
+    """By operation, which headers the answers to granted requests have."""
     found: dict[str, set[str]] = {}
     for seen in exchanges:
         if seen.operation and seen.response and seen.credential == VALID and refusal_kind(seen.response) is None:
-            names = [name for name in _OF_VERSIONS if seen.response.header(name)]
-            found.setdefault(seen.operation, set()).add(", ".join(names) or "none")
-    return {operation: list(texts) for operation, texts in sorted(found.items())}
+            names = ", ".join(named(seen.response)) or "none"
+            found.setdefault(situation.format(seen.operation), set()).add(names)
+    return {where: [*sorted(texts)] for where, texts in sorted(found.items())}
