@@ -30,7 +30,7 @@ class Preparation:
     code_at: str
 
 
-def reproduced(exchange: Exchange, redactor: Redactor, preparation: Preparation | None = None) -> str:
+def reproduced(exchange: Exchange, redactor: Redactor, preparation: Preparation | None) -> str:
     """The lines, redacted. The last one sends the request of the exchange."""
     request = exchange.request
     line = redactor.curl(request.method, request.url, request.headers, request.body, _meaning(exchange))

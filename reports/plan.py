@@ -49,7 +49,7 @@ class Plan:
         return sum(self.targeted.values()) + sum(self.generated.values())
 
 
-def plan_lines(plan: Plan, profile: Profile, redactor: Redactor, selected: str | None = None) -> Iterator[str]:
+def plan_lines(plan: Plan, profile: Profile, redactor: Redactor, selected: str | None) -> Iterator[str]:
     """The plan for people, redacted. `selected` is what the user narrowed the run to."""
     lines = (
         *_requests(plan, profile, f"only {selected}, " if selected else ""),

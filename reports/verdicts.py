@@ -154,12 +154,12 @@ def run_result(
     results: Results,
     *,
     fail_on: Collection[str],
-    unreachable: str = "",
-    interrupted: bool = False,
-    errors: int = 0,
-    ungranted: str = "",
-    min_coverage: float | None = None,
-    drifted: bool = False,
+    unreachable: str,
+    interrupted: bool,
+    errors: int,
+    ungranted: str,
+    min_coverage: float | None,
+    drifted: bool,
 ) -> RunResult:
     """The verdict of a run over its requirements. `ungranted` says which operations granted nothing, where the verdict
     then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested;

@@ -24,10 +24,10 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-def first_few(parts: Sequence[object], most: int = _MOST_NAMED) -> str:
+def first_few(parts: Sequence[object]) -> str:
     """`a, b, c and 2 more`."""
-    more = [f"{len(parts) - most} more"] if len(parts) > most else []
-    return listed([*map(str, parts[:most]), *more])
+    more = [f"{len(parts) - _MOST_NAMED} more"] if len(parts) > _MOST_NAMED else []
+    return listed([*map(str, parts[:_MOST_NAMED]), *more])
 
 
 def one_line(text: str) -> str:

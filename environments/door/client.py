@@ -65,7 +65,7 @@ class Client:
         request = self._request(method, path, credential=credential, **sent)
         return self.door.exchange(request, Intent(operation, credential, valid, alone, self._part))
 
-    def send_to_sibling(self, operation: str, path_parameter: str | None = None, **sent: Any) -> Exchange:
+    def send_to_sibling(self, operation: str, path_parameter: str | None, **sent: Any) -> Exchange:
         """Send the same request, alone, to an undocumented path beside the documented one."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]

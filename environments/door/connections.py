@@ -54,7 +54,7 @@ class Connections:
     are sent together change nothing here but in a single step. So what is known of them needs no lock.
     """
 
-    def __init__(self, settings: WireSettings, parallel: int = 1) -> None:
+    def __init__(self, settings: WireSettings, parallel: int) -> None:
         self._settings = settings
         self._memory = Memory()
         self._wire = Wire(settings, parallel)

@@ -155,7 +155,7 @@ class Journal(Record):
             yield
 
     @explained()
-    def refuse_if_sent_before(self, code: str, *, in_this_run: bool = False) -> None:
+    def refuse_if_sent_before(self, code: str, *, in_this_run: bool) -> None:
         """Raises AlreadySentError where an earlier run sent the code, or this one; JournalError."""
         if not self._path.exists() or not (self.across_runs or in_this_run):
             return

@@ -25,7 +25,7 @@ def example() -> str:
     return _file([_comment(SCHEMA["description"]), *map(_of_the_example, SCHEMA["properties"].values())])
 
 
-def profile_text(title: str, said: Mapping[str, Any], schema: str = SCHEMA_FILE) -> str:
+def profile_text(title: str, said: Mapping[str, Any], schema: str) -> str:
     """A profile with the keys that are said, each explained, and all permissions, switched on where they are said.
     `schema` is the path of the schema for editors, from the folder of the profile."""
     keys = {name: key for name, key in SCHEMA["properties"].items() if name in said}

@@ -41,7 +41,7 @@ def in_one_form(text: str) -> str:
     return (text[: origin.end()].lower() + text[origin.end() :] if origin else text).removesuffix("/")
 
 
-def address_problems(text: str, *, insecure: bool, exact: bool = False) -> Iterator[str]:
+def address_problems(text: str, *, insecure: bool, exact: bool) -> Iterator[str]:
     """What is wrong with an address. ``insecure`` permits http:// to other machines, ``exact`` a path that ends in /v1.
 
     A message repeats an address only if it holds no more than host, port and path, as the reports show it.

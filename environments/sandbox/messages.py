@@ -67,22 +67,22 @@ def text(body: Mapping[str, object], name: str, default: str | None = None) -> s
     return value
 
 
-def cents(body: Mapping[str, object], name: str = "value") -> int:
+def cents(body: Mapping[str, object]) -> int:
     """A positive amount in reais with at most two decimals, as cents."""
-    value = body.get(name)
+    value = body.get("value")
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_VALUE:
-        raise Refusal(400, f"The field {name} holds a positive number, at most {MAX_VALUE}.")
+        raise Refusal(400, f"The field value holds a positive number, at most {MAX_VALUE}.")
     amount = Decimal(str(value)) * 100
     if amount % 1:
-        raise Refusal(400, f"The field {name} has at most two decimals.")
+        raise Refusal(400, "The field value has at most two decimals.")
     return int(amount)
 
 
-def milliseconds(body: Mapping[str, object], name: str = "date") -> int:
+def milliseconds(body: Mapping[str, object]) -> int:
     """A point in time in milliseconds since 1970, as the execution result has it."""
-    value = body.get(name)
+    value = body.get("date")
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise Refusal(400, f"The field {name} holds milliseconds since 1970 as an integer.")
+        raise Refusal(400, "The field date holds milliseconds since 1970 as an integer.")
     return value
 
 

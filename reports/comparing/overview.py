@@ -55,7 +55,7 @@ class Row:
         return (self.environment, self.verdict, self.tested, *counts, self.changed or self.why, self.started)
 
 
-def row_of(document: Mapping[str, Any], clean: Callable[[str], str], page: str = "") -> Row:
+def row_of(document: Mapping[str, Any], clean: Callable[[str], str], page: str) -> Row:
     """The row of a run, by its conformance.json. `clean` is applied to its free texts."""
     entries = document["requirements"]
     documented = [one for one in entries if one["level"] == "documented" and one["verdict"] != Verdict.UNTESTABLE]

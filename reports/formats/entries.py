@@ -17,7 +17,7 @@ def reproduced_by(document: Document) -> dict[str, str]:
     return by_requirement(document["findings"], "reproduce")
 
 
-def explanation(entry: Entry, reproduce: str = "") -> str:
+def explanation(entry: Entry, reproduce: str) -> str:
     """What was found: the message first, then expected and got, the statement and its place, how to reproduce it."""
     return "\n".join(_lines(entry, reproduce))
 

@@ -32,12 +32,12 @@ def drifting(document: Mapping[str, Any]) -> str:
     return f"1 place drifts from {record}" if places == 1 else f"{places} places drift from {record}"
 
 
-def drift_lines(document: Mapping[str, Any], most: int = MOST_LINES) -> Iterator[str]:
+def drift_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Each place, was and is, and how many more there are."""
-    for one in document["drift"][:most]:
+    for one in document["drift"][:MOST_LINES]:
         yield f"{where(one)}: {one['was']} → {one['is']}"
-    if len(document["drift"]) > most:
-        yield f"and {len(document['drift']) - most} more"
+    if len(document["drift"]) > MOST_LINES:
+        yield f"and {len(document['drift']) - MOST_LINES} more"
 
 
 def fails_by_drift(document: Mapping[str, Any]) -> bool:

@@ -16,10 +16,8 @@ from markupsafe import Markup
 from reports.languages.language import ENGLISH, Language
 from reports.observations.behaviour import Answer, Value, value_of
 
-OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning", "deletePixKey.data"})
-"""Requirements of which values or names of the service are observed: they are in no language of ours."""
-NO_MEMBERS = "no members"
-"""What is observed where there are none."""
+OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
+"""Requirements of which values of the service are observed: they are in no language of ours."""
 _COMMENT = "# "
 
 
@@ -73,7 +71,7 @@ class Speaker:
     def _value(self, value: Value, requirement_id: str) -> str:
         if isinstance(value, Answer):
             return Markup('<span translate="no">{}</span>').format(str(value))
-        of_the_service = requirement_id in OF_THE_SERVICE and value.text != NO_MEMBERS
+        of_the_service = requirement_id in OF_THE_SERVICE
         return value.text if of_the_service else self.said(value.text)
 
     def behaviour(self, text: str) -> str:

@@ -23,6 +23,7 @@ Rule = Callable[[Exchange], str]
 Place = Callable[[Exchange], Mapping[str, Any]]
 FieldRule = Callable[[Place, Field, Exchange], str]
 RULES: dict[str, Rule] = {}
+_MOST_NAMED = 10
 
 
 class Contrast(str):
@@ -211,11 +212,11 @@ def type_of(value: object) -> str:
     return "an array" if isinstance(value, list) else "an object"
 
 
-def first_names(names: list[str], most: int = 10) -> str:
-    """Names of members for a message, at most `most` of them; the others are counted.
+def first_names(names: list[str]) -> str:
+    """Names of members for a message, the first few of them; the others are counted.
 
     A service may write anything there: only letters and a few signs are shown, and only short names.
     """
     plain = [name for name in names if re.fullmatch(r"[A-Za-z_][A-Za-z_ .$@-]{0,39}", name)]
-    rest = len(names) - len(plain[:most])
-    return " and ".join(filter(None, (", ".join(plain[:most]), f"{rest} more" if rest else "")))
+    rest = len(names) - len(plain[:_MOST_NAMED])
+    return " and ".join(filter(None, (", ".join(plain[:_MOST_NAMED]), f"{rest} more" if rest else "")))

@@ -25,9 +25,9 @@ class Difference(NamedTuple):
     now: str
 
 
-def differences(was: Shape, now: Shape, place: str = "") -> list[Difference]:
+def differences(was: Shape, now: Shape) -> list[Difference]:
     """The places where the values of two shapes have nothing in common, from the outside in."""
-    return list(_differences(was, now, place))
+    return list(_differences(was, now, ""))
 
 
 def _differences(was: Shape, now: Shape, place: str) -> Iterator[Difference]:

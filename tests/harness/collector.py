@@ -46,7 +46,7 @@ class Collector:
         self._held: list[Exchange] = []
         self._accounts: set[str] = set()
 
-    def handover(self, errors: Iterable[str] = ()) -> Handover:
+    def handover(self, errors: Iterable[str]) -> Handover:
         """What this process sent, when its tests are over. `errors` failed in the suite, and no test asked for them."""
         door, redact = self.door, self.redactor.text
         self._learn()

@@ -31,6 +31,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "account": ("accountId", "accountNumber", "conta"),
 }
 """What else a service might call the fields of the body."""
+_MOST_NAMED = 12
 _DIGITS = "012345"
 """The example of the interface document has a digit as key type, and does not say which type that is."""
 _NOT_TO_SET = frozenset(
@@ -126,11 +127,11 @@ def _spellings(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((name, name[0].upper() + name[1:], name.lower(), name.upper(), snake)))
 
 
-def _names_in(refusal: Exchange, most: int = 12) -> set[str]:
+def _names_in(refusal: Exchange) -> set[str]:
     """Words of a refusal that could name what the service asks for."""
     if refusal.response is None:
         return set()
     text = refusal.response.body[:2000].decode("utf-8", "replace")
     quoted = re.findall(r"['\"`<]([A-Za-z][\w-]{1,29})['\"`>]", text)
     words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text)
-    return set([*quoted[:most], *words][: 2 * most])
+    return set([*quoted[:_MOST_NAMED], *words][: 2 * _MOST_NAMED])

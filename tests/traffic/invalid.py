@@ -202,7 +202,7 @@ def with_other_type(case: Case, form: Form, member: str, names: Iterable[str]) -
     return with_member(case, form, member, VALUES, chosen)
 
 
-def with_other_shapes(case: Case, form: Form, names: Iterable[str] | None = None) -> Iterator[Case]:
+def with_other_shapes(case: Case, form: Form, names: Iterable[str] | None) -> Iterator[Case]:
     """The case with members that stand twice or that are not documented."""
     text = as_bytes(form)
     bodies = {

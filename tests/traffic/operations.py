@@ -34,11 +34,9 @@ class Traffic:
     """What one run sends, arranged by operation: each part once, when it is first asked for, and no operation that the
     selection does not reach."""
 
-    def __init__(
-        self, client: Client, profile: Profile, token: str, reach: Reach, beside: Beside | None = None
-    ) -> None:
+    def __init__(self, client: Client, profile: Profile, token: str, reach: Reach, beside: Beside) -> None:
         self.client, self.profile, self.token, self.reach = client, profile, token, reach
-        self.beside = beside or Beside(client)
+        self.beside = beside
         self.prepare_once, self.execute_once = Part(self._prepare), Part(self._execute)
         self.register_once, self.send_incomplete_registrations = Part(self._register), Part(self._send_incomplete)
         self._unauthorized = {

@@ -34,7 +34,7 @@ def planned(
     items: Sequence[pytest.Item],
     profile: Profile,
     settings: GenerationSettings,
-    sent_before: Callable[[], Collection[str]] = frozenset,
+    sent_before: Callable[[], Collection[str]],
 ) -> Plan:
     """What the selected tests would send. `sent_before` gives the codes that the journal keeps from being sent again;
     it is asked where a code would be sent."""

@@ -47,7 +47,7 @@ def try_each(
     name: str,
     seed: int,
     most: int,
-    kept: Path | None = None,
+    kept: Path | None,
 ) -> None:
     """Call `body` with what is drawn in these phases. `kept` has the choices of what failed before, under the name."""
     register_profile()
