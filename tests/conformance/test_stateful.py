@@ -6,8 +6,8 @@ import pytest
 
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.harness.session import Session
+from tests.traffic.answered import by_situation
 from tests.traffic.generation.world import World
-from tests.traffic.undescribed import by_situation
 
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,18 @@ from spec.shapes import Shape, shape_of
 _SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
 _TOKEN_ERROR = re.compile(r'\berror="?(invalid_request|invalid_token|insufficient_scope)\b')
 PRESENT = "present"
+
+
+Values = dict[str, list[Answer | str]]
+"""By situation, what was seen in it."""
+
+
+def by_situation(seen: Iterable[tuple[str, Answer | str]]) -> Values:
+    """What was seen in each situation, from pairs of both."""
+    found: Values = {}
+    for situation, value in seen:
+        found.setdefault(situation, []).append(value)
+    return found
 
 
 def _challenge(value: str) -> str:

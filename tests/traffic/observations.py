@@ -10,7 +10,6 @@ from typing import Any
 
 from environments.door.authorization import VALID
 from environments.profiles.profile import Profile
-from reports.observations.behaviour import Answer
 from reports.redaction.masks import is_plain
 from reports.wording import counted
 from spec.answers import RefusalKind, code_of, data_of, find, is_judged_as_success, refusal_kind, succeeded
@@ -18,12 +17,10 @@ from spec.exchange import Exchange, Response
 from spec.interface import operations
 from spec.json_text import is_integer, is_number
 from spec.key_list import UUID
-from tests.traffic.answered import answer_of, limit_headers
+from tests.traffic.answered import Values, answer_of, by_situation, limit_headers
 from tests.traffic.settled import is_refused
 from tests.traffic.situations import LARGE, Name, Sent
 
-Values = dict[str, list[Answer | str]]
-"""By situation, what was seen in it."""
 ANOTHER_TEXT = "another text"
 _WORD = re.compile(r"[A-Za-z][A-Za-z_ -]{0,29}")
 _MOST_SHOWN, _MOST_OF_CODES = 999, 9_999
@@ -52,13 +49,11 @@ def _by_transfer(
 ) -> Values:
     """The values of a field that depends on the transfer: by the operation that prepared it, from the numbers of
     executions. Other codes may be of other transfers in the next run: what is seen there is no more than seen."""
-    found: Values = {}
-    for number, data in _results(answers):
-        if name in data:
-            value, operation = value_of(data[name]), prepared.get(number)
-            situation = _prepared_by(operation) if operation else f"{value} for a supplied code"
-            found.setdefault(situation, []).append(value if operation else "seen")
-    return found
+    seen = [(prepared.get(number), value_of(data[name])) for number, data in _results(answers) if name in data]
+    return by_situation(
+        (_prepared_by(operation), value) if operation else (f"{value} for a supplied code", "seen")
+        for operation, value in seen
+    )
 
 
 def _unit_of(date: object) -> str:
@@ -97,25 +92,22 @@ def _number(value: object, most: int = _MOST_SHOWN) -> str:
 
 def states_before(preparations: Iterable[Exchange]) -> Values:
     """What answers to preparations have as a status of the transfer, which is not executed yet."""
-    found: Values = {}
-    for seen in preparations:
-        if seen.response and succeeded(seen):
-            member = find(data_of(seen.response) or {}, "status")
-            value = word_of(member[1]) if member else "no status"
-            found.setdefault(_prepared_by(seen.operation), []).append(value)
-    return found
+    granted = [(seen.operation, seen.response) for seen in preparations if seen.response and succeeded(seen)]
+    members = [(operation, find(data_of(response) or {}, "status")) for operation, response in granted]
+    return by_situation(
+        (_prepared_by(operation), word_of(member[1]) if member else "no status") for operation, member in members
+    )
 
 
 def formats_of_identifiers(exchanges: Iterable[Exchange], prepared: Container[int]) -> Values:
     """Of what kind the identifiers in the paths of granted requests are. `prepared` has the numbers of executions
     of transfers that the run prepared: the service made their codes."""
-    found: Values = {}
-    for seen in exchanges:
-        name = operations()[seen.operation].path_parameter if seen.operation else None
-        if name and succeeded(seen):
-            situation = f"{name}, made by the service" if seen.number in prepared else name
-            found.setdefault(situation, []).append(_kind_of(seen.request.last_segment))
-    return found
+    granted = ((operations()[seen.operation].path_parameter, seen) for seen in exchanges if succeeded(seen))
+    return by_situation(
+        (f"{name}, made by the service" if seen.number in prepared else name, _kind_of(seen.request.last_segment))
+        for name, seen in granted
+        if name
+    )
 
 
 def _kind_of(identifier: str) -> str:
@@ -126,10 +118,7 @@ def _kind_of(identifier: str) -> str:
 
 def formats_of_keys(registrations: Iterable[tuple[str, str | None]]) -> Values:
     """By key type, the formats of the keys that were registered; None stands for a key that was not sent."""
-    found: Values = {}
-    for key_type, key in registrations:
-        found.setdefault(key_type, []).append("left out" if key is None else format_of(key))
-    return found
+    return by_situation((name, "left out" if key is None else format_of(key)) for name, key in registrations)
 
 
 A_UUID, DIGITS = "the form of a UUID", "digits"
@@ -158,13 +147,13 @@ NOT_FOR_ITS_SIZE = "not refused for its size"
 
 def codes_of(sent: Iterable[Sent]) -> Values:
     """By operation and what its requests are refused for, the values of `code`."""
-    found: Values = {}
-    for one in (one for one in sent if is_refused(one.exchange)):
-        code = code_of(one.exchange.response) if one.exchange.response else None
-        if code is not None:
-            value = _number(Decimal(code), _MOST_OF_CODES)
-            found.setdefault(f"{one.exchange.operation}, {one.situation}", []).append(value)
-    return found or {"": ["no code"]}
+    refused = (one for one in sent if is_refused(one.exchange))
+    codes = ((one, code_of(one.exchange.response) if one.exchange.response else None) for one in refused)
+    return by_situation(
+        (f"{one.exchange.operation}, {one.situation}", _number(Decimal(code), _MOST_OF_CODES))
+        for one, code in codes
+        if code is not None
+    ) or {"": ["no code"]}
 
 
 def sizes_of(sent: Mapping[Name, Exchange]) -> Values:

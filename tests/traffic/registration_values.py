@@ -12,8 +12,8 @@ from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of, read_json
 from spec.shapes import Shape
-from tests.traffic.answered import answer_of
-from tests.traffic.observations import Values, formats_of_keys
+from tests.traffic.answered import Values, answer_of, by_situation
+from tests.traffic.observations import formats_of_keys
 from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registrar import Registrations
 from tests.traffic.settled import answered_in_the_same_words, counts
@@ -52,13 +52,15 @@ def numeric_values(registrations: Registrations, numeric: Iterable[Exchange], ke
     """Whether each digit is accepted as key type, and as which where the service reveals it. A service may look whether
     the key fits, and another profile has another key: so the situation says which type is right."""
     types = {key.key: key.type for key in keys}
-    found: Values = {}
-    for seen in filter(counts, numeric):
+
+    def situation(seen: Exchange) -> str:
+        return f"digit {type_sent(seen)} in place of {types[read_json(seen.request.body).value['pixKey']]}"
+
+    def value(seen: Exchange) -> str:
         taken = type_told(seen) or registrations.taken_as.get(seen.number, "")
-        value = (f"accepted as {taken}" if taken else "accepted") if registered(seen) else REFUSED
-        sent = types[read_json(seen.request.body).value["pixKey"]]
-        found.setdefault(f"digit {type_sent(seen)} in place of {sent}", []).append(value)
-    return found
+        return (f"accepted as {taken}" if taken else "accepted") if registered(seen) else REFUSED
+
+    return by_situation((situation(seen), value(seen)) for seen in filter(counts, numeric))
 
 
 def type_told(seen: Exchange) -> str:
@@ -71,11 +73,9 @@ def type_told(seen: Exchange) -> str:
 def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> Values:
     """Whether a registration needs each field: not where one without it is accepted, and surely where a complete one of
     the same key is answered otherwise."""
-    found: Values = {}
-    for name, seen in without.items():
-        if value := _needed(seen, complete):
-            found[f"without {name}"] = [value]
-    return found
+    return by_situation(
+        (f"without {name}", value) for name, seen in without.items() if (value := _needed(seen, complete))
+    )
 
 
 def _needed(seen: Exchange, complete: Exchange | None) -> str:

@@ -17,7 +17,7 @@ from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, re
 from spec.exchange import Exchange
 from spec.interface import READS, operations
 from tests.harness.judging import NotExercised
-from tests.traffic.answered import answer_of
+from tests.traffic.answered import Values, answer_of, by_situation
 from tests.traffic.case import Case
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.settled import answered_alike, answered_in_the_same_words, counts, is_refused, settle
@@ -82,15 +82,16 @@ def _is_taken(one: Sent) -> bool:
     return refusal_kind(response) is None and not is_page(response)
 
 
-def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> dict[str, list[Answer | str]]:
+def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> Values:
     """By situation, how requests are refused. The answer that an unknown code gets is named as that: another requirement
     shows it."""
-    found: dict[str, list[Answer | str]] = {}
-    for one in sent:
-        is_unknown = unknown is not None and one.sort is Sort.IDENTIFIER and answered_alike(one.exchange, unknown)
-        how = answer_of(one.exchange) if is_refused(one.exchange) else NOT_REFUSED
-        found.setdefault(one.situation, []).append(AS_UNKNOWN if is_unknown else how)
-    return found
+
+    def how(one: Sent) -> Answer | str:
+        if unknown is not None and one.sort is Sort.IDENTIFIER and answered_alike(one.exchange, unknown):
+            return AS_UNKNOWN
+        return answer_of(one.exchange) if is_refused(one.exchange) else NOT_REFUSED
+
+    return by_situation((one.situation, how(one)) for one in sent)
 
 
 def unknown_code(endpoints: Endpoints) -> Exchange | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from environments.door.preparing import code_in
@@ -51,14 +51,6 @@ def values_of(answers: Collection[Exchange], known: Collection[str] = ()) -> dic
     """What the answers look like, merged. Equal ones are looked at once. Texts that are `known` have no format."""
     different = {(head_of(seen.response).identity, seen.response.kept): seen for seen in answers if seen.response}
     return {"": merged_values(answer_of(seen, known) for seen in different.values())}
-
-
-def by_situation(seen: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """What was seen in each situation, from pairs of both."""
-    found: dict[str, list[str]] = {}
-    for situation, value in seen:
-        found.setdefault(situation, []).append(value)
-    return found
 
 
 def no_answer(operation: str, traffic: Traffic) -> str:
