@@ -80,6 +80,6 @@ def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
 def _told(exchange: Exchange, response: Response) -> Iterator[tuple[str, str]]:
     """Values with their names; where a transfer may have been prepared, those of an answer that is no JSON, too."""
     if response.json.readable or not may_have_prepared(exchange):
-        yield from members([response.json.value])
+        yield from members(response.json.value)
     else:
         yield from _NAMED.findall(response.start.decode("utf-8", "replace"))

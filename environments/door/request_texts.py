@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote_plus
 
+from spec.json_text import leaves_of
+
 
 def names(text: str, key: str) -> bool:
     """Whether the text names the key, and not a longer one that it is a part of."""
@@ -27,7 +29,7 @@ def member(body: bytes, name: str) -> str:
 def texts_of(body: bytes) -> Iterator[str]:
     """Every text and number of a body, and the values of a form."""
     try:
-        yield from (text for _, text in members([json.loads(body)]))
+        yield from (text for _, text in members(json.loads(body)))
     except (ValueError, RecursionError):
         for pair in body.decode("utf-8", "replace").split("&"):
             yield unquote_plus(pair.partition("=")[2])
@@ -35,8 +37,6 @@ def texts_of(body: bytes) -> Iterator[str]:
 
 def members(value: Any) -> Iterator[tuple[str, str]]:
     """Every text and number in a JSON value, at any depth, with the name of its member; "" in an array."""
-    for name, item in value.items() if isinstance(value, dict) else (("", item) for item in value):
-        if isinstance(item, dict | list):
-            yield from members(item)
-        elif item is not None and not isinstance(item, bool):
-            yield name, str(item)
+    for path, item in leaves_of(value):
+        if not isinstance(item, dict | list | bool | None):
+            yield path[-1] if path and isinstance(path[-1], str) else "", str(item)

@@ -50,6 +50,10 @@ class Traffic:
         """Whether the profile allows the operation, and the selection reaches it."""
         return operation in self.reach.operations
 
+    def targeted(self, operation: str) -> list[Exchange]:
+        """What was sent to the operation so far, without generated traffic."""
+        return [seen for seen in self.client.door.exchanges if (seen.operation, seen.part) == (operation, "")]
+
     @cached_property
     def account(self) -> str:
         """The first account of the profile. Raises NotExercised where there is none."""
@@ -93,8 +97,7 @@ class Traffic:
     def _visited(self, operation: str) -> list[Exchange]:
         if operation in READS:
             path_parameter = self.account if operations()[operation].path_parameter else None
-            sent = [seen for seen in self.client.door.exchanges if (seen.operation, seen.part) == (operation, "")]
-            known = [seen for seen in sent if seen.expects_success]
+            known = [seen for seen in self.targeted(operation) if seen.expects_success]
             valid = known[-1] if known else self.client.send(operation, path_parameter, valid=True)
             return [valid, self.client.send(operation, path_parameter, credential="no header")]
         prepared = [seen for seen in self.prepare_once() if seen.operation == operation]

@@ -34,8 +34,7 @@ def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
 
 
 def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
-    sent = [seen for seen in traffic.client.door.exchanges if (seen.operation, seen.part) == (operation, "")]
-    return [seen for seen in sent if seen.expects_success and counts(seen)]
+    return [seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen)]
 
 
 def identifiers_of(traffic: Traffic) -> frozenset[str]:
