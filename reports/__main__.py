@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from environments.secrets import Secrets
@@ -124,21 +124,27 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m reports")
     commands = parser.add_subparsers(required=True)
     said = "say what changed from run A to run B; exit status 1 where something got worse"
-    compare = commands.add_parser("compare", help=said, description=said)
+    compare = _command(commands, "compare", _compare, said)
     for name in ("a", "b"):
-        compare.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")
+        compare.add_argument(name, metavar=name.upper(), help=_RUN)
     compare.add_argument("--format", choices=_FORMATS, default="text", help="text (the default), markdown or json")
-    compare.set_defaults(command=_compare)
     said = "show several runs in one table, for the overview page of a pipeline; a run without a report is a row, too"
-    table = commands.add_parser("overview", help=said, description=said)
+    table = _command(commands, "overview", _overview, said)
     table.add_argument("runs", metavar="RUN", nargs="+", help="the folder of a run")
     table.add_argument("--format", choices=_OVERVIEWS, default="markdown", help="markdown (the default) or html")
-    table.set_defaults(command=_overview)
     said = "write what a run observed, and the interface document does not show, as an OpenAPI overlay"
-    propose = commands.add_parser("propose", help=said, description=said)
-    propose.add_argument("run", metavar="RUN", help="the conformance.json of a run, or its folder")
+    propose = _command(commands, "propose", _propose, said)
+    propose.add_argument("run", metavar="RUN", help=_RUN)
     propose.add_argument("--output", metavar="FILE", help="where to write it; default: the terminal")
-    propose.set_defaults(command=_propose)
+    return parser
+
+
+_RUN = "the conformance.json of a run, or its folder"
+
+
+def _command(commands: Any, name: str, run: Callable[..., int], said: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=said, description=said)
+    parser.set_defaults(command=run)
     return parser
 
 

@@ -165,9 +165,8 @@ def run_result(
     then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested;
     `drifted`: what was observed drifts, and the profile has that fail."""
     failed = {requirement.level for requirement, result in results if result.fails}
-    untested = "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
     missing = {
-        Incomplete.NOTHING_TESTED: untested,
+        Incomplete.NOTHING_TESTED: _untested(results),
         Incomplete.NOTHING_GRANTED: ungranted,
         Incomplete.NOT_EXERCISED: _not_exercised(results, fail_on),
         Incomplete.COVERAGE: _below(coverage(results).get("documented", {}), min_coverage),
@@ -187,6 +186,10 @@ def run_result(
     if reason is None or verdict not in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE):
         return RunResult(verdict)
     return RunResult(verdict, missing[reason], reason)
+
+
+def _untested(results: Results) -> str:
+    return "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
 
 
 def _not_exercised(results: Results, fail_on: Collection[str]) -> str:

@@ -40,18 +40,11 @@ def as_json(document: Document) -> str:
 
 
 def _set_up(run: Run) -> Document:
-    profile, result, finished = run.profile, run.result(), run.finished or datetime.now(UTC)
+    result, finished = run.result(), run.finished or datetime.now(UTC)
     return {
         "suite": {"version": VERSION, "proof": proof_line()},
         "provenance": _provenance(run, finished),
-        "environment": {
-            "name": profile.name,
-            "base_url": run.base_url,
-            "embedded": profile.base_url == EMBEDDED,
-            "allow": sorted(profile.allow),
-            "fail_on": sorted(profile.fail_on),
-            "drift": profile.drift,
-        },
+        "environment": _environment(run),
         "started": written(run.started),
         "duration_s": round((finished - run.started).total_seconds(), 2),
         "verdict": result.verdict,
@@ -59,6 +52,18 @@ def _set_up(run: Run) -> Document:
         "exit_status": result.verdict.exit_status,
         "selection": run.selection,
         "notes": [note.text for note in run.notes()],
+    }
+
+
+def _environment(run: Run) -> Document:
+    profile = run.profile
+    return {
+        "name": profile.name,
+        "base_url": run.base_url,
+        "embedded": profile.base_url == EMBEDDED,
+        "allow": sorted(profile.allow),
+        "fail_on": sorted(profile.fail_on),
+        "drift": profile.drift,
     }
 
 

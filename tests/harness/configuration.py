@@ -38,19 +38,22 @@ def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
         return
     refuse_options(config)
     try:
-        profile = _profile(config)
-        resend = _codes_to_resend(config, profile)
-        if explains(config):
-            config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
-        elif config.getoption("plan"):
-            sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
-            config.option.dist = "no"
-            planner = Planner(profile, planned_by(config, profile, sent_before))
-            config.pluginmanager.register(planner, "conformance-planner")
-        elif not options_given(config, SHOWING):
-            _configure_run(config, profile, resend, planned_by(config, profile, frozenset))
+        _configure(config, _profile(config), planned_by)
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _configure(config: pytest.Config, profile: Profile, planned_by: PlannedBy) -> None:
+    resend = _codes_to_resend(config, profile)
+    if explains(config):
+        config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
+    elif config.getoption("plan"):
+        sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
+        config.option.dist = "no"
+        planner = Planner(profile, planned_by(config, profile, sent_before))
+        config.pluginmanager.register(planner, "conformance-planner")
+    elif not options_given(config, SHOWING):
+        _configure_run(config, profile, resend, planned_by(config, profile, frozenset))
 
 
 def _profile(config: pytest.Config) -> Profile:

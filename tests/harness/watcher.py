@@ -101,6 +101,13 @@ class Watcher:
         if recording is None:
             return report
         self._take_outcome(recording, call)
+        self._explain(report, recording)
+        if report.when == "teardown":
+            report.conformance = packed(self._collector.found(recording))
+        return report
+
+    def _explain(self, report: Any, recording: Recording) -> None:
+        """Say why a test failed or was skipped, redacted."""
         if report.failed and report.when == "call" and recording.failing:
             report.explained = self._collector.explained(recording)
             report.longrepr = whole(report.explained)
@@ -109,9 +116,6 @@ class Watcher:
         elif report.skipped and isinstance(report.longrepr, tuple):
             report.longrepr = (*report.longrepr[:2], self._redact(report.longrepr[2]))
         report.sections = [(name, self._redact(text)) for name, text in report.sections]
-        if report.when == "teardown":
-            report.conformance = packed(self._collector.found(recording))
-        return report
 
     def _take_outcome(self, recording: Recording, call: pytest.CallInfo[None]) -> None:
         if call.excinfo is None:

@@ -14,6 +14,7 @@ from tests.selftest.exchanges import JSON, answer, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
 from tests.traffic import answered
+from tests.traffic.operations import Traffic
 from tests.traffic.undescribed import answers_to, values_of
 
 ORDER = "PIX_CONFORMANCE_SELFTEST_ORDER"
@@ -149,8 +150,9 @@ OTHERS = {
 
 def shown_by(*exchanges):
     """What shows how entries are listed."""
-    door = SimpleNamespace(exchanges=list(exchanges))
-    return answers_to("listEntries", SimpleNamespace(client=SimpleNamespace(door=door)))
+    traffic = Traffic.__new__(Traffic)
+    traffic.client = SimpleNamespace(door=SimpleNamespace(exchanges=list(exchanges)))
+    return answers_to("listEntries", traffic)
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
