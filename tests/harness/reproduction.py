@@ -38,9 +38,8 @@ class Robustness:
         self._alone = alone
         self._reproduced: set[int] = set()
         self._seen: dict[str, set[int]] = {}
-        self._shown_alone: set[str] = set()
+        self._seen_alone: dict[Outcome, set[str]] = {outcome: set() for outcome in Outcome}
         self._drops: Counter[str] = Counter()
-        self._held_alone: set[str] = set()
         self._guard = threading.Lock()
 
     def listen(self, sending: Sending) -> None:
@@ -51,7 +50,7 @@ class Robustness:
         if not sending.repeatable:
             self._count_drops(_dropped_alone(sending.exchange))
         broken = self._remember(sending.exchange, counts_at_once)
-        if broken or (sending.exchange.beside and _judged(sending.exchange, Outcome.DEVIATES)):
+        if broken or (sending.exchange.beside and Outcome.DEVIATES in _judged(sending.exchange).values()):
             with self._alone():
                 second = sending.reproduce()
             if second is not None:
@@ -84,18 +83,16 @@ class Robustness:
     def _shows_in_company(self, what: str, exchange: Exchange, *, is_robustness: bool = False) -> bool:
         """Whether it was seen in company, and not alone. A server error may stay away alone; all else has to hold."""
         with self._guard:
-            held = is_robustness or what in self._held_alone
-            return bool(exchange.beside) and held and what not in self._shown_alone
+            held = is_robustness or what in self._seen_alone[Outcome.HOLDS]
+            return bool(exchange.beside) and held and what not in self._seen_alone[Outcome.DEVIATES]
 
     def _remember(self, exchange: Exchange, counts_at_once: bool = False) -> bool:
         """Remember what an exchange keeps and breaks. False where it breaks no robustness rule."""
         broken = {id for id in robustness_of(exchange.operation) if judge(id, exchange).deviates}
-        is_alone = not exchange.beside
-        kept = _judged(exchange, Outcome.HOLDS) if is_alone else set()
-        shown = broken | _judged(exchange, Outcome.DEVIATES) if is_alone else set()
+        alone = {} if exchange.beside else _judged(exchange) | dict.fromkeys(broken, Outcome.DEVIATES)
         with self._guard:
-            self._held_alone |= kept
-            self._shown_alone |= shown
+            for what, outcome in alone.items():
+                self._seen_alone[outcome].add(what)
             for requirement_id in broken:
                 seen = self._seen.setdefault(requirement_id, set())
                 seen.add(exchange.number)
@@ -116,10 +113,10 @@ def _granted(exchange: Exchange) -> str:
     return f"{exchange.operation}: bad credential"
 
 
-def _judged(exchange: Exchange, outcome: Outcome) -> set[str]:
-    """What has this outcome in an exchange by itself, without the requirements of robustness."""
+def _judged(exchange: Exchange) -> dict[str, Outcome]:
+    """What an exchange shows by itself, without the requirements of robustness."""
     if exchange.credential != VALID:
         granted = Outcome.DEVIATES if grants_protected_result(exchange) else Outcome.HOLDS
-        return {_granted(exchange)} if exchange.response is not None and granted is outcome else set()
+        return {} if exchange.response is None else {_granted(exchange): granted}
     mine = (id for id in RULES if id.startswith(f"{exchange.operation}.")) if exchange.valid else ()
-    return {id for id in mine if id not in robustness_of(exchange.operation) and judge(id, exchange).outcome is outcome}
+    return {id: judge(id, exchange).outcome for id in mine if id not in robustness_of(exchange.operation)}
