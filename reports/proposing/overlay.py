@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reports.observations.behaviour import Answer, Behaviour
+from reports.observations.behaviour import REQUIRED, Answer, Behaviour
 from reports.proposing.origin import Origin, Seen, answers_in, phrases_in
 from reports.proposing.responses import responses_of, success_schema
 from reports.proposing.subjects import (
@@ -31,8 +31,6 @@ Answers = Sequence[Seen[Answer]]
 Phrases = Sequence[Seen[str]]
 EXTENDS = "spec/openapi.yaml"
 """The schema that the overlay is made for, as it is called from the root of this project."""
-REQUIRED = "required"
-"""What is said of a field without which nothing is registered, and of the token."""
 TOKENS = ("token", "otherTokens")
 """The topics of the requirements about the token."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from environments.profiles.profile import PixKey
-from reports.observations.behaviour import Answer
+from reports.observations.behaviour import NOT_REQUIRED, REQUIRED, Answer
 from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
@@ -17,7 +17,6 @@ from tests.traffic.observations import formats_of_keys
 from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registrar import Registrations
 from tests.traffic.settled import answered_in_the_same_words, counts
-from tests.traffic.situations import NOT_REQUIRED, REQUIRED
 
 ACCEPTED, REFUSED = "accepted", "refused"
 LIKE_COMPLETE = "answered like a complete registration"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from environments.door.wrong_tokens import ANOTHER
-from reports.observations.behaviour import Answer
+from reports.observations.behaviour import NOT_REQUIRED, REQUIRED, Answer
 from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, registered, succeeded
 from spec.exchange import Exchange
 from spec.interface import READS, operations
@@ -45,7 +45,6 @@ COMPLETE: Name = (_REGISTER, "pixKey", "a synthetic text")
 OTHER_ACCOUNT: Name = (_REGISTER, "account", "text")
 """A registration whose body names another account than its path."""
 AS_UNKNOWN, NOT_REFUSED = "like an unknown code", "not refused"
-REQUIRED, NOT_REQUIRED = "required", "not required"
 
 
 class Sort(Enum):
