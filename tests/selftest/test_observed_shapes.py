@@ -163,6 +163,22 @@ def test_what_shows_no_shape(other):
     assert shown_by(other, REFUSED, GRANTED) == [GRANTED]
 
 
+MADE = "8f14e45f-ceea-467f-9a36-dedd4bea2543"
+LISTED = {
+    "pix_key": ("qa@example.com", "+5511955500777", MADE),  # a usual name
+    "name": ("QA@EXAMPLE.COM", "qa@example.com", "+5511955500777"),  # a key that the run knows
+}
+
+
+@pytest.mark.parametrize("member", LISTED)
+def test_the_format_of_a_key_is_no_part_of_a_shape(member):
+    """Which keys there are depends on the profile: an e-mail address, a telephone number, or what the service made."""
+    lists = [answer("listPixKeys", {"keys": [{"id": MADE, member: key}]}) for key in LISTED[member]]
+    found = {text_of(values_of([each], ["qa@example.com"])[""][0].shape) for each in lists}
+
+    assert found == {f"{{keys: [{{id: uuid string, {member}: string}}]}}"}
+
+
 @pytest.mark.parametrize(
     ("order", "parallel"), [("listPixKeys.shape", 1), ("listPixKeys.shape", 16), ("listEntries.shape", 4)]
 )

@@ -9,8 +9,9 @@ from typing import Any
 
 from reports.observations.behaviour import Answer
 from spec.exchange import Exchange, Response, kept_beside, named_media_type
-from spec.json_text import leaves_of
+from spec.json_text import Path, folded, leaves_of
 from spec.shapes import Shape, shape_of
+from tests.traffic.extras import OTHER_NAMES
 
 _SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
 _TOKEN_ERROR = re.compile(r'\berror="?(invalid_request|invalid_token|insufficient_scope)\b')
@@ -52,22 +53,36 @@ _OF_A_LIMIT = (
 _OVER_A_LIMIT = 429
 
 
+_OF_A_KEY = frozenset(map(folded, ("pixKey", *OTHER_NAMES["pixKey"])))
+"""Names of members that may hold a PIX key: what format that has depends on which keys there are."""
+
+
 def answer_of(exchange: Exchange, known: Container[str] = ()) -> Answer:
-    """How the request was answered. There is an answer. A text that is `known` has no format in the shape."""
+    """How the request was answered. There is an answer. A text that is `known` (without letter case) has no format in the
+    shape, and neither has a PIX key."""
     response = exchange.response
     assert response is not None
     text = response.json
-    if known and text.readable and any(isinstance(item, str) and item in known for _, item in leaves_of(text.value)):
+    if known and text.readable and any(_is_known(item, _name_of(path), known) for path, item in leaves_of(text.value)):
         return replace(head_of(response), shape=shape_of(_without(text.value, known)))
     return replace(head_of(response), shape=_shape_in(response))
 
 
-def _without(value: Any, known: Container[str]) -> Any:
+def _without(value: Any, known: Container[str], name: str = "") -> Any:
     if isinstance(value, dict):
-        return {name: _without(inner, known) for name, inner in value.items()}
+        return {member: _without(inner, known, member) for member, inner in value.items()}
     if isinstance(value, list):
-        return [_without(inner, known) for inner in value]
-    return "" if isinstance(value, str) and value in known else value
+        return [_without(inner, known, name) for inner in value]
+    return "" if _is_known(value, name, known) else value
+
+
+def _is_known(value: Any, name: str, known: Container[str]) -> bool:
+    return isinstance(value, str) and (folded(name) in _OF_A_KEY or value.casefold() in known)
+
+
+def _name_of(path: Path) -> str:
+    """The name of the innermost member."""
+    return next((part for part in reversed(path) if isinstance(part, str)), "")
 
 
 def head_of(response: Response) -> Answer:

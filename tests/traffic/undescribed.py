@@ -38,12 +38,12 @@ def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
 
 
 def identifiers_of(traffic: Traffic) -> frozenset[str]:
-    """The accounts, keys and codes that the run knows, also of transfers that it does not execute. What format they have,
-    other requirements show."""
+    """The accounts, keys and codes that the run knows, also of transfers that it does not execute, without letter case.
+    What format they have, other requirements show."""
     plan, sent = traffic.profile.transactions.prepare, traffic.client.door.exchanges
     codes = [code_in(seen, plan.code_at) for seen in sent if seen.operation in PREPARING] if plan else []
     known = [one.value for one in traffic.client.door.secrets.known if one.name in (ACCOUNT, KEY, CODE)]
-    return frozenset(filter(None, (*codes, *known)))
+    return frozenset(text.casefold() for text in (*codes, *known) if text)
 
 
 def values_of(answers: Collection[Exchange], known: Collection[str] = ()) -> dict[str, Collection[Value]]:
