@@ -237,11 +237,13 @@ def test_a_429_is_seen_and_changes_nothing_else():
     assert differing(sandbox(*TARGETED), seen) - {"general.rateLimit"} == set()
 
 
-def rates(per_second, limit, *, alone=True, seconds=2):
-    """What is observed where so many requests are sent in a second, and so many are let in."""
+def rates(per_second, limit, *, alone=True, seconds=2, window=1, headers=()):
+    """What is observed where so many requests are sent in a second, and so many are let in within a window of seconds."""
     sent = [
         replace(
-            answer("listAccounts", {}, status=200 if at < limit else 429),
+            answer(
+                "listAccounts", {}, status=200 if second % window * per_second + at < limit else 429, headers=headers
+            ),
             number=at + second * 1000,
             started=second + at / 1000,
         )
@@ -265,6 +267,15 @@ def test_a_rate_limit_is_seen_at_any_speed():
     assert unlimited == {"4": "let in", "16": "let in", "64": "let in"}
     assert "64" not in rates(200, 20, alone=False)
     assert rates(1, 20) == {"": "no 429"}
+
+
+def test_a_limit_for_a_minute_is_none_for_a_second():
+    """What is over it in a slow run would be let in at once in a fast one."""
+    slow, fast = rates(20, 120, seconds=10, window=60), rates(200, 120, window=60)
+
+    assert [name for name, said in slow.items() if said == "429"] == ["256"]
+    assert fast["64"] == "let in"
+    assert "429" not in rates(200, 20, headers=(("Retry-After", "30"),)).values()
 
 
 @pytest.mark.parametrize(

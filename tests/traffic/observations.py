@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from decimal import Decimal
+from math import inf
 from typing import Any
 
 from environments.door.authorization import VALID
@@ -177,12 +178,27 @@ def rate_limits_of(exchanges: Collection[Exchange], profile: Profile, *, whole: 
     peak = _most_in_a_second(seen.started for seen in exchanges if seen.response and seen.number not in numbers)
     sent = f"{'' if whole else 'a part of '}{', '.join(sorted(profile.allow))}"
     found: Values = {_at_a_rate(sent, rate): ["let in"] for rate in _RATES if rate <= peak}
-    too_many = next((rate for rate in _RATES if rate >= 2 * peak), None)
-    if limited and alone and too_many:
+    if limited and alone and (too_many := _too_many(exchanges, limited, peak)):
         found[_at_a_rate(sent, too_many)] = ["429"]
     if answers := [answer_of(seen) for seen in limited if not seen.part]:
         found["a 429"] = [*answers]
     return (found or {"": ["no 429"]}) | _headers_of(exchanges, "headers of a granted {}", limit_headers)
+
+
+def _too_many(exchanges: Iterable[Exchange], limited: Collection[Exchange], peak: int) -> int | None:
+    """A rate that is surely over the limit: twice what was let in, and no less than all that was before the first 429. A
+    limit for longer than a second lets in at once what it lets in later."""
+    if any(_waits(seen.response) > 1 for seen in limited if seen.response):
+        return None
+    first = min(seen.started for seen in limited)
+    before = sum(seen.started < first for seen in exchanges)
+    return next((rate for rate in _RATES if rate >= max(2 * peak, before)), None)
+
+
+def _waits(response: Response) -> float:
+    """The seconds that Retry-After asks to wait; a date is later than a second from now."""
+    value = (response.header("Retry-After") or "0").strip()
+    return float(value) if value.isdecimal() else inf
 
 
 def _at_a_rate(sent: str, rate: int) -> str:
