@@ -378,9 +378,9 @@ def test_tests_by_keyboard(opened):
 class TestPaper:
     @staticmethod
     def printed(page, folder):
-        """The text of each page."""
+        """The text of each page, read as it is asked for: a page takes a while."""
         page.pdf(path=folder / "report.pdf", format="A4")
-        return [sheet.extract_text() for sheet in PdfReader(folder / "report.pdf").pages]
+        return (sheet.extract_text() for sheet in PdfReader(folder / "report.pdf").pages)
 
     def test_the_first_two_pages(self, opened, tmp_path):
         """The first page is the first screen, the second the findings; exchanges are not printed."""
