@@ -41,23 +41,28 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     target = open_target(profile)
     config.add_cleanup(target.stop)
     interruption = hear_signals(config)
-    given = config.getoption("seed")
-    seed = secrets.randbelow(10**9) if given is None else given
-    chosen, examples = selection(config), examples_of(config, profile)
-    run = Run(profile, target.base_url, selection=chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
+    run = _run_of(config, profile, target.base_url)
     folder = _report_folder(config, run)
     reporter = Reporter(run, folder)
     config.pluginmanager.register(reporter, "conformance-reporter")
     share = _open_share(config)
     _configure_workers(config, share)
     interruption.stop_workers = lambda: _stop_workers(config, share)
-    session = open_session(config, profile, target, share, interruption, seed=seed, resend=resend)
+    session = open_session(config, profile, target, share, interruption, seed=run.seed, resend=resend)
     run.ci_job = ci_job(os.environ, session.collector.redactor.text)
     clean = session.collector.redactor.line
     reporter.consult_record = BesideProfile(record, clean, accepts=accepts)
     reporter.compare = partial(comparison_of, named=named, earlier=earlier_runs(config, folder), clean=clean)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
     return run
+
+
+def _run_of(config: pytest.Config, profile: Profile, base_url: str) -> Run:
+    """The model of the run, as the command line and the profile want it."""
+    given = config.getoption("seed")
+    seed = secrets.randbelow(10**9) if given is None else given
+    chosen, examples = selection(config), examples_of(config, profile)
+    return Run(profile, base_url, selection=chosen.text, narrowed=chosen.narrowed, seed=seed, examples=examples)
 
 
 def _report_folder(config: pytest.Config, run: Run) -> Path | None:

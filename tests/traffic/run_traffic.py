@@ -75,20 +75,23 @@ class RunTraffic:
         drawn = [operation for operation, phase in generated if phase == FUZZING]
         self.generation.order(drawn, steps=any(uses(item, "world") for item in items))
         company = [(operation, COVERAGE) for operation in _PROBED if (operation, COVERAGE) in generated]
-        surveys = self.endpoints.surveys
-        for operation in _PROBED:
-            self._beside.offer(operation, surveys.get(operation, ()))
-        for operation, phase in company:
-            self._beside.offer(operation, self.generation.draw(operation, phase).parts)
+        self._offer(company)
         lanes.start_chain(self._chain_of_money(items))
         lanes.start_chain(self._chain_of_keys(items, generated))
         lanes.start(self.traffic.visits(READS))
-        for operation in surveys.keys() - set(_PROBED):
-            lanes.start(surveys[operation])
+        for operation in self.endpoints.surveys.keys() - set(_PROBED):
+            lanes.start(self.endpoints.surveys[operation])
         for item in generated:
             if item not in company and item[1] != FUZZING:
                 self.generation.start(*item)
         lanes.start_chain([Part(partial(self._start_later, drawn, company))])
+
+    def _offer(self, company: Iterable[tuple[str, str]]) -> None:
+        """Keep what may be sent as company for others."""
+        for operation in _PROBED:
+            self._beside.offer(operation, self.endpoints.surveys.get(operation, ()))
+        for operation, phase in company:
+            self._beside.offer(operation, self.generation.draw(operation, phase).parts)
 
     def _start_later(self, drawn: Iterable[str], company: Iterable[tuple[str, str]]) -> None:
         """Have sent what another process draws meanwhile; then what may be company for others, and waits for them."""
