@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _write_new(path: Path, options: Mapping[str, Any]) -> int:
     profile, where = NewProfile(path), shown(path)
     if path.exists() and not options["force"]:
-        return _error(f"{where}: is there already; --force writes it anew", WRONG_USE)
+        return _error(f"{where}: exists already; --force replaces it", WRONG_USE)
     try:
         if problems := fill_in(profile, options, print, asks=sys.stdin.isatty()):
             return _errors(problems)
@@ -220,7 +220,7 @@ def _parser() -> argparse.ArgumentParser:
     said = "delete the keys of the profile that earlier runs registered and left; they are listed and asked for first"
     cleanup = commands.add_parser("cleanup", help=said, description=said)
     cleanup.add_argument("--yes", action="store_true", help="do not ask")
-    said = "tell every problem of a profile, and whether a run could begin; nothing is executed, registered or deleted"
+    said = "list every problem of a profile, and whether a run could begin; nothing is executed, registered or deleted"
     check = commands.add_parser("check", help=said, description=said)
     check.add_argument(
         "--prepare", action="store_true", help="prepare one transfer, to see that code_at finds its code"
@@ -236,7 +236,7 @@ def _new_parser(commands: Any) -> argparse.ArgumentParser:
     for question in QUESTIONS:
         action = "store_true" if question.is_flag else "append" if question.repeats else "store"
         new.add_argument(question.option, action=action, help=question.help)
-    new.add_argument("--force", action="store_true", help="write the profile anew where it is there already")
+    new.add_argument("--force", action="store_true", help="replace the profile where it exists already")
     return new
 
 

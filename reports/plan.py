@@ -128,7 +128,7 @@ def _executed(plan: Plan) -> Iterator[str]:
 def _followed(plan: Plan, profile: Profile) -> Iterator[str]:
     if plan.follows:
         times = "twice" if is_loopback(profile.base_url) else "once"
-        yield f"one more that the run prepares, {times}, to see a balance follow, if limits.executions has room"
+        yield f"one more that the run prepares, {times}, to see if a balance follows, where limits.executions has room"
 
 
 def _out_of_scope(plan: Plan, profile: Profile) -> Iterator[str]:

@@ -42,7 +42,9 @@ def to_check(profile: Profile, *, prepares: bool) -> Profile:
     prepared."""
     plan = profile.transactions.prepare
     if prepares and plan is None:
-        raise ProfileError(f"{shown(profile.path)}: --prepare: nothing says how: supply transactions.prepare")
+        raise ProfileError(
+            f"{shown(profile.path)}: --prepare: the profile does not say how: supply transactions.prepare"
+        )
     needed = {"read"} | ({operations()[plan.operation].permission} if prepares and plan else set())
     return replace(profile, allow=profile.allow & needed)
 
@@ -115,7 +117,7 @@ class _Token:
         if self.accepted:
             return Finding("token", f"accepted by {', '.join(self.accepted)}")
         if self.granted:
-            return Finding("token", f"not shown to be right: {', '.join(self.granted)} answer without a token, too")
+            return Finding("token", f"not shown to be valid: {', '.join(self.granted)} answer without a token, too")
         if not self._valid:
             return Finding("token", "not tried: add read to allow, or use --prepare", lacking=True)
         answers = Counter(seen.summary for seen in self._valid)

@@ -44,7 +44,9 @@ def refuse_wrong_use(profile: Profile) -> None:
     if "delete-keys" not in profile.allow:
         raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow")
     if "deletePixKey" not in profile.requests:
-        raise ProfileError(f"{profile.path}: nothing says how a key is deleted: supply requests.deletePixKey")
+        raise ProfileError(
+            f"{profile.path}: the profile does not say how a key is deleted: supply requests.deletePixKey"
+        )
 
 
 def left_by_runs(profile: Profile, record: KeyRecord) -> list[Entry]:

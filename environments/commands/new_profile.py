@@ -91,7 +91,7 @@ def fill_in(profile: NewProfile, options: Mapping[str, Any], say: Callable[[str]
     Raises EOFError and KeyboardInterrupt."""
     problems: list[str] = []
     if asks:
-        say("Enter takes what stands in [brackets]. A profile names secrets and never holds one.")
+        say("Press Enter for what is in [brackets]. A profile names secrets and never holds one.")
     for question in QUESTIONS:
         if given := options.get(question.dest):
             problems += _problems(profile, question, given if isinstance(given, list) else [str(given)])

@@ -91,7 +91,7 @@ def _meaning(requirement: Requirement, fail_on: Collection[str]) -> Iterator[str
 
 def _requests(exercised: Exercised) -> Iterator[str]:
     yield from (needed_for(operations()[name]) for name in exercised.operations)
-    yield from (f"beside it, {needed_for(operations()[name])}" for name in exercised.beside)
+    yield from (f"in addition, {needed_for(operations()[name])}" for name in exercised.beside)
 
 
 def _fact(test: Exercise) -> str:

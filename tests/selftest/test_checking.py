@@ -142,7 +142,7 @@ class TestPreparing:
 
     def test_nothing_says_how(self, check, service):
         """That is a wrong use, before anything is sent."""
-        told = ["error: PROFILE: --prepare: nothing says how: supply transactions.prepare"]
+        told = ["error: PROFILE: --prepare: the profile does not say how: supply transactions.prepare"]
 
         assert check(service, "--prepare", transactions=None) == (4, told)
         assert service.seen == []
@@ -202,7 +202,7 @@ class TestTheToken:
             shows_nothing, shows = check(service), check(service, "--prepare")
 
         reads = ", ".join(sorted(READS, key="listAccounts".__ne__))
-        assert f"token: not shown to be right: {reads} answer without a token, too" in shows_nothing[1]
+        assert f"token: not shown to be valid: {reads} answer without a token, too" in shows_nothing[1]
         assert "token: accepted by createPix" in shows[1]
         assert (shows_nothing[0], shows[0]) == (0, 0)
 

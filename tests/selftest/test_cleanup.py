@@ -214,7 +214,7 @@ def test_it_asks(answer, left, status, said, service, tmp_path):
     ("changes", "variables", "status", "said"),
     [
         ({"allow": ["read"]}, {}, 4, "cleanup deletes keys: add delete-keys to allow"),
-        ({"requests": None}, {}, 4, "nothing says how a key is deleted: supply requests.deletePixKey"),
+        ({"requests": None}, {}, 4, "the profile does not say how a key is deleted: supply requests.deletePixKey"),
         ({}, {"PIX_TOKEN": ""}, 4, "PIX_TOKEN is empty in the environment; export PIX_TOKEN=…"),
         ({"journal": None}, {}, 0, "nothing to clean up: loopback is not recorded, unless the profile names a journal"),
         ({"base_url": "http://127.0.0.1:1"}, {}, 0, "nothing to clean up: no earlier run left a key of profile"),

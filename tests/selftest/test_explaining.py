@@ -131,8 +131,8 @@ def test_permissions_are_those_of_the_tests_and_the_operations(exercises):
 
     assert explained.requests == (
         "POST /v1/pix/keys/{accountId}: needs register-keys in allow",
-        "beside it, DELETE /v1/pix/keys/{accountId}: needs delete-keys in allow",
-        "beside it, GET /v1/pix/keys/{accountId}: needs read in allow",
+        "in addition, DELETE /v1/pix/keys/{accountId}: needs delete-keys in allow",
+        "in addition, GET /v1/pix/keys/{accountId}: needs read in allow",
     )
     assert explained.facts == ("with fuzz in allow: A registration needs each of the body fields, or does not.",)
 
@@ -156,7 +156,7 @@ def test_what_shows_a_requirement_comes_first(exercises):
         "DELETE /v1/pix/keys/{accountId}: needs delete-keys in allow",
         "POST /v1/pix: needs create-pix in allow; it moves money, or may do so",
     )
-    assert requests[5:] == tuple(f"beside it, {line}" for line in _reads())
+    assert requests[5:] == tuple(f"in addition, {line}" for line in _reads())
 
 
 def _reads():

@@ -125,7 +125,7 @@ class TestWithoutATerminal:
         path.write_text("mine")
         path.chmod(0o644)
 
-        assert new(*EVERYTHING) == (4, ["error: PATH: is there already; --force writes it anew"])
+        assert new(*EVERYTHING) == (4, ["error: PATH: exists already; --force replaces it"])
         assert path.read_text() == "mine"
         assert new(*EVERYTHING, "--force")[0] == 0
         assert path.stat().st_mode & 0o777 == 0o600
