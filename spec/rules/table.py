@@ -7,7 +7,6 @@ text of its requirement in the ledger. A rule for several requirements has brace
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -18,6 +17,7 @@ from spec.answers import data_of, find, is_judged_as_success
 from spec.exchange import Exchange, Response
 from spec.interface import Field, operations
 from spec.json_text import is_integer, is_number
+from spec.shapes.data_names import is_data
 
 Rule = Callable[[Exchange], str]
 Place = Callable[[Exchange], Mapping[str, Any]]
@@ -215,8 +215,10 @@ def type_of(value: object) -> str:
 def first_names(names: list[str]) -> str:
     """Names of members for a message, the first few of them; the others are counted.
 
-    A service may write anything there: only letters and a few signs are shown, and only short names.
+    A service may name a member by a person or an account: only names that are surely names of fields are shown.
     """
-    plain = [name for name in names if re.fullmatch(r"[A-Za-z_][A-Za-z_ .$@-]{0,39}", name)]
-    rest = len(names) - len(plain[:_MOST_NAMED])
-    return " and ".join(filter(None, (", ".join(plain[:_MOST_NAMED]), f"{rest} more" if rest else "")))
+    plain = [name for name in names if not is_data(name)][:_MOST_NAMED]
+    rest = len(names) - len(plain)
+    if not plain:
+        return f"{rest} that may be named by data"
+    return " and ".join(filter(None, (", ".join(plain), f"{rest} more" if rest else "")))

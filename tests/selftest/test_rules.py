@@ -9,6 +9,7 @@ from spec.answers import registered
 from spec.exchange import FailureKind
 from spec.requirements import ledger
 from spec.rules import RULES, Outcome, deviates, judge
+from spec.rules.table import first_names
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer, execution, failed, registration
 
 CASES = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text("utf-8"))
@@ -177,3 +178,16 @@ def test_texts_that_are_no_stack_trace(text):
 def test_gateways_are_no_server_error(status):
     """502, 503 and 504 are no server errors."""
     assert judge("executePix.serverError", answer("executePix", {}, status=status)).holds
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["traceId", "ZULEICA", "conta-da-zuleica"], "traceId and 2 more"),
+        (["Zuleica Teodolinda", "52998224725"], "2 that may be named by data"),
+        (["traceId"], "traceId"),
+    ],
+)
+def test_a_message_names_no_member_that_data_may_name(names, shown):
+    """They are counted."""
+    assert first_names(names) == shown
