@@ -17,6 +17,8 @@ from spec.interface import KEY_TYPES
 from spec.json_text import HugeNumber, Path, is_number, leaves_of
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+MADE_KEY = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
+"""A key that the service made, whole: a UUID, with or without its dashes."""
 _KEY, _TYPE, _ANY = "<key>", "<type>", "*"
 VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 """Numbers and identifiers, which differ from answer to answer."""

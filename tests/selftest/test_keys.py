@@ -1,6 +1,7 @@
 """What becomes of keys: those that were there stay, those of the run go, and what does not go is told, key by key."""
 
 import json
+import uuid
 
 import pytest
 
@@ -102,6 +103,20 @@ def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(name):
 def test_a_made_key_is_deleted_where_the_list_shows_it_for_sure(name):
     """Identifiers that vary by themselves are no keys."""
     service = VARIANTS.specimens[name].make()
+    before = keys_of(service)
+
+    trial = try_service(service, *OF_KEYS)
+
+    assert (trial.left, keys_of(service)) == ((), before)
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "listed"])
+def test_a_made_key_without_dashes_is_deleted(named):
+    """32 hexadecimal digits are a whole key."""
+    service = Service()
+    service.new_key = lambda: uuid.uuid4().hex
+    if named:
+        service.registration_key = lambda registration: registration.key.key
     before = keys_of(service)
 
     trial = try_service(service, *OF_KEYS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from environments.door.key_states import Keys
-from spec.key_list import UUID, Listing, alike
+from spec.key_list import MADE_KEY, Listing, alike
 
 _TYPES = ("RANDOM", "EVP")
 """What a list may call the type of a key that the service made."""
@@ -30,7 +30,7 @@ def made_since(keys: Keys, before: Listing, after: Sequence[Listing]) -> str:
         return ""
     new = frozenset.intersection(*(_others(keys, listing) for listing in after)) - _others(keys, before)
     made = next(iter(new)) if len(new) == 1 else ""
-    if not UUID.fullmatch(made) or any(before.shows(made) for before in (before, keys.before) if before):
+    if not MADE_KEY.fullmatch(made) or any(before.shows(made) for before in (before, keys.before) if before):
         return ""
     references = list(keys.references.values())
     stands = (any(alike(listing.places(made, name), references) for name in _TYPES) for listing in after)

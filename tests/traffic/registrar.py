@@ -27,7 +27,7 @@ from spec.answers import (
 from spec.exchange import Exchange
 from spec.interface import MARK
 from spec.json_text import read_json
-from spec.key_list import UUID, Listing, Place
+from spec.key_list import MADE_KEY, Listing, Place
 from spec.rules import Judgement
 from tests.traffic.beside import Beside
 from tests.traffic.extras import FORM, Alternative, registration
@@ -131,7 +131,7 @@ class Registrar:
         if not registered(exchange):
             return True
         made = self._key_of(exchange, key)
-        known = bool(made.key) and (made.key == key.key or bool(UUID.fullmatch(made.key)))
+        known = bool(made.key) and (made.key == key.key or bool(MADE_KEY.fullmatch(made.key)))
         if not self.deletes or (known and self.keys.was_there_before(made.key)):
             return False
         if not known:  # a masked key may be a part of any other
