@@ -33,8 +33,13 @@ def content_of(path: Path, most_bytes: int, *, flags: int = 0) -> bytes:
     finally:
         os.close(descriptor)
     if len(content) > most_bytes:
-        raise OddFileError(f"larger than {most_bytes // 1_000_000} MB")
+        raise OddFileError(f"larger than {in_megabytes(most_bytes)}")
     return content
+
+
+def in_megabytes(size: int) -> str:
+    """A number of bytes, as a message says it."""
+    return f"{size / 1_000_000:g} MB"
 
 
 def is_deeper(data: Any, levels: int = MOST_LEVELS) -> bool:

@@ -17,7 +17,7 @@ import yaml
 
 from environments.profiles.checked_yaml import parsed
 from environments.profiles.profile import ProfileError, shown
-from reports.bounded_files import OddFileError, content_of, first_error, is_deeper
+from reports.bounded_files import OddFileError, content_of, first_error, in_megabytes, is_deeper
 from reports.observations.behaviour import (
     Behaviour,
     behaviour_of,
@@ -29,7 +29,8 @@ from reports.writing import write
 from spec.requirements import ledger
 
 FORMAT = 1
-MOST_BYTES = 1_000_000
+MOST_BYTES = 300_000
+"""Ten times a record of many shapes. PyYAML reads some 200 kB in a second."""
 _SCHEMA = Path(__file__).with_name("record.schema.json")
 _WIDTH = 120
 _HEAD = """\
@@ -89,7 +90,7 @@ def write_record(path: Path, record: Record) -> None:
     """Write the file. Raises OSError, also for what would be too large to be read again."""
     text = text_of_record(record)
     if len(text.encode("utf-8", "backslashreplace")) > MOST_BYTES:
-        raise OSError(EFBIG, f"it would be larger than {MOST_BYTES // 1_000_000} MB")
+        raise OSError(EFBIG, f"it would be larger than {in_megabytes(MOST_BYTES)}")
     write(path, text)
 
 

@@ -5,8 +5,8 @@ GenSON gets no value of an answer. It is given a skeleton: names of a schema, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 import jsonschema_rs
@@ -27,6 +27,9 @@ _DEEPEST = 8
 _MOST_NAMES = 100
 """Members of one object. An object with more of them is keyed by data."""
 _MOST_PLACES = 1_000
+MOST_VALUES = 20_000
+"""Values of one answer that a shape is made of, so that none takes longer than a second or two. Of lists and of members
+of any name, what comes after them is not looked at; what is in the named members then is not known."""
 ANY_NAME = ""
 """In a skeleton: the values of all members that are named by data. No name of a schema is empty."""
 
@@ -34,7 +37,7 @@ ANY_NAME = ""
 def shape_of(value: Any) -> Shape:
     """The shape of a JSON value as `json_text` reads it."""
     builder = _Builder()
-    builder.add_object(_skeleton(value, _DEEPEST))
+    builder.add_object(_Skeletons().of(value, _DEEPEST))
     return _bounded(builder.to_schema())
 
 
@@ -59,30 +62,40 @@ def _bounded(shape: Shape) -> Shape:
 # -- the skeleton of a value ----------------------------------------------------------------------------------------
 
 
-def _skeleton(value: Any, depth: int) -> Any:
-    """What GenSON is given in place of a value: nothing of it but names of a schema."""
-    inner = partial(_skeleton, depth=depth - 1)
-    if isinstance(value, dict):
-        return _members(value if depth > 0 else {}, inner)
-    if isinstance(value, list):
-        items = map(inner, value if depth > 0 else [])
-        return list({repr(item): item for item in items}.values())
-    if isinstance(value, str):
-        return _format_of(value)
-    if is_number(value):
-        return 0 if is_integer(value) else 0.5
-    return None if value is None else False
+class _Skeletons:
+    """What GenSON is given in place of the values of one answer: nothing of them but names of a schema."""
 
+    def __init__(self) -> None:
+        self.left = MOST_VALUES
 
-def _members(value: dict[str, Any], inner: Callable[[Any], Any]) -> dict[str, Any]:
-    names = {name for name in value if not is_data(name)}
-    if len(names) > _MOST_NAMES:
-        names = set()
-    found = {name: inner(value[name]) for name in sorted(names)}
-    others = [inner(value[name]) for name in value if name not in names]
-    if others:
-        found[ANY_NAME] = sorted({repr(other): other for other in others}.values(), key=repr)
-    return found
+    def of(self, value: Any, depth: int) -> Any:
+        """The skeleton of a value, of which so many levels count."""
+        self.left -= 1
+        levels = depth if self.left >= 0 else 0
+        if isinstance(value, dict):
+            return self._members(value if levels > 0 else {}, levels - 1)
+        if isinstance(value, list):
+            return self._different(value if levels > 0 else [], levels - 1)
+        if isinstance(value, str):
+            return _format_of(value)
+        if is_number(value):
+            return 0 if is_integer(value) else 0.5
+        return None if value is None else False
+
+    def _different(self, values: Iterable[Any], levels: int) -> list[Any]:
+        """The different skeletons of values, sorted."""
+        looked_at = takewhile(lambda _: self.left > 0, values)
+        found = {repr(skeleton): skeleton for skeleton in (self.of(value, levels) for value in looked_at)}
+        return [found[text] for text in sorted(found)]
+
+    def _members(self, value: dict[str, Any], levels: int) -> dict[str, Any]:
+        names = {name for name in value if not is_data(name)}
+        if len(names) > _MOST_NAMES:
+            names = set()
+        found = {name: self.of(value[name], levels) for name in sorted(names)}
+        if others := [value[name] for name in value if name not in names]:
+            found[ANY_NAME] = self._different(others, levels)
+        return found
 
 
 def _format_of(text: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spec.json_text import MAX_DEPTH, read_json
 from spec.shapes import differences, filled, merged, shape_of, text_of
 from spec.shapes.data_names import is_data
-from spec.shapes.inference import FORMATS
+from spec.shapes.inference import FORMATS, MOST_VALUES
 from spec.shapes.schema_parts import KEYWORDS
 
 
@@ -406,6 +406,18 @@ def test_huge_answers(body):
     assert len(json.dumps(found)) < 50_000
     assert merged([found, found]) == found
     assert len(text_of(found)) < 450
+
+
+def test_what_comes_after_very_many_values_is_not_looked_at():
+    """Of a list, and of members of any name; what a member after them holds is not known, and its type is."""
+    first, other = [{"id": 1, "date": None}] * MOST_VALUES, {"id": 1, "bank": 1}
+    listed, keyed = [*first, other], {f"0001-{at}": 1 for at in range(MOST_VALUES)} | {"0002-1": ""}
+
+    assert text({"entries": listed, "page": {"next": 1}, "total": 2}) == (
+        "{entries: [{date: null, id: integer}], page: {}, total: integer}"
+    )
+    assert text([other, *first]) == "[{bank?: integer, date?: null, id: integer}]"
+    assert text(keyed) == "{any name: integer}"
 
 
 # -- whatever the answers are -----------------------------------------------------------------------------------------
