@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 from reports.wording import listed
@@ -126,8 +124,10 @@ def behaviour(seen: Iterable[tuple[str, str, Value]]) -> Behaviour:
 
 def merged_values(values: Iterable[Value]) -> tuple[Value, ...]:
     """The different values, sorted. Answers that differ in how their shapes look are one, with the merged shape."""
-    ordered = sorted(values, key=attrgetter("identity"))
-    return tuple(_one_value(list(same)) for _, same in groupby(ordered, key=attrgetter("identity")))
+    alike: dict[str, list[Value]] = {}
+    for value in values:
+        alike.setdefault(value.identity, []).append(value)
+    return tuple(_one_value(same) for _, same in sorted(alike.items()))
 
 
 def with_what_was_known(now: Situations, was: Situations) -> Situations:
@@ -194,6 +194,6 @@ def redacted_shape(shape: Shape, redact: Callable[[str], str]) -> Shape:
 
 def _one_value(same: list[Value]) -> Value:
     first, shapes = same[0], [one.shape for one in same if isinstance(one, Answer) and one.shape is not None]
-    if not isinstance(first, Answer):
+    if not isinstance(first, Answer) or len(same) == 1:
         return first
     return Answer(first.status, first.media_type, first.headers, merged(shapes) if shapes else None)

@@ -94,8 +94,8 @@ class Collector:
         return explained(recording.failing, self._by_number(), self.redactor.text, self.evidence, most)
 
     def evidence(self, exchange: Exchange) -> Evidence:
-        """An exchange, redacted."""
-        return evidence(exchange, self.redactor, self.preparation)
+        """An exchange, redacted. Lines that execute a transfer say how one is prepared."""
+        return evidence(exchange, self.redactor, self.preparation if exchange.operation == "executePix" else None)
 
     @property
     def preparation(self) -> Preparation | None:
