@@ -13,7 +13,7 @@ from environments.door.budget import Budget
 from reports.plan import Plan
 from reports.progress import Progress, RecentRate
 from reports.run import Run
-from tests.harness.screen import Log, Screen, Terminal
+from tests.harness.screen import Log, Screen
 from tests.harness.watcher import requirement_of
 
 _OF_CI = ("CI", "BUILD_NUMBER")
@@ -35,8 +35,7 @@ class Feedback:
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
         """Stand between pytest and its file: before the pen does, which then redacts what comes here."""
         if plugin_name == "terminalreporter" and plugin.verbosity >= 0 and _has_descriptor(plugin._tw._file):
-            screen = Terminal if _is_terminal(plugin._tw._file, self._config) else Log
-            plugin._tw._file = self._screen = screen(plugin._tw._file, self._line)
+            plugin._tw._file = self._screen = _screen_of(plugin._tw._file, self._config)(plugin._tw._file, self._line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -73,6 +72,14 @@ def _has_descriptor(file: TextIO) -> bool:
         return file.fileno() >= 0
     except OSError:
         return False
+
+
+def _screen_of(file: TextIO, config: pytest.Config) -> type[Screen]:
+    if not _is_terminal(file, config):
+        return Log
+    from tests.harness.live_line import Terminal  # it draws with Rich, which costs other runs more than it gives
+
+    return Terminal
 
 
 def _is_terminal(file: TextIO, config: pytest.Config) -> bool:

@@ -11,7 +11,8 @@ import pytest
 
 from reports.progress import Progress, RecentRate
 from reports.verdicts import Verdict
-from tests.harness.screen import Log, Terminal
+from tests.harness.live_line import Terminal
+from tests.harness.screen import Log
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.screens import Watched, in_log, on_terminal, printed_on, seen_on
 
