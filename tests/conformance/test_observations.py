@@ -45,7 +45,7 @@ def test_token_of_a_read(operation, traffic):
 def test_token_of_what_writes(traffic):
     """An operation that writes refuses a request without the token before it reads the body, or does not."""
     sent = traffic.send_unauthorized()
-    tokens = tokens_of(sent)
+    tokens = tokens_of(sent, traffic)
     supplied(tokens, "no answer that could show it")
 
     observe(tokens, *sent.values())

@@ -24,6 +24,8 @@ from tests.selftest.services.unshown import (
     LimitsTheRate,
     LooksAtTheKeyAlone,
     LooksAtTheKeyFirst,
+    ReadsTheBodyFirst,
+    RefusesAllWith400,
     Stumbles,
     TakesAnyText,
 )
@@ -110,6 +112,21 @@ def test_a_relation_is_seen_behind_the_format_of_a_key():
     one, other = observed(LooksAtTheKeyFirst(), *TARGETED), observed(LooksAtTheKeyAlone(), *TARGETED)
 
     assert differing(one, other) == drifting(one, other) == {"registerPixKey.account.relation"}
+
+
+def test_a_token_is_wanted_where_the_same_request_is_answered_otherwise_with_it():
+    """No status says so where everything is refused with 400."""
+    first, last = observed(RefusesAllWith400(), *TARGETED), observed(ReadsTheBodyFirst(), *TARGETED)
+
+    assert set(told(first["general.otherTokens"])) == {"required"}
+    assert set(told(last["general.otherTokens"])) == {"the body is refused first"}
+    assert "without a token" in first["createPix.refusal"]
+    assert "without a token" not in last["createPix.refusal"]
+
+
+def told(situations):
+    """The phrases that were observed, in any situation."""
+    return [value.text for values in situations.values() for value in values]
 
 
 def test_a_service_that_takes_any_text_is_observed_alike():

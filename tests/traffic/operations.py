@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property, partial
 
+from environments.door.authorization import VALID
 from environments.door.budget import Spending
 from environments.door.client import Client
 from environments.door.preparing import codes_of, filled, prepare, prepare_one
@@ -42,7 +43,7 @@ class Traffic:
         self._unauthorized = {
             (operation, credential): Part(partial(self._send_unauthorized, operation, credential))
             for operation in MAY_BE_OPEN
-            for credential in UNAUTHORIZED
+            for credential in (*UNAUTHORIZED, VALID)
         }
         self._visits = {operation: Part(partial(self._visited, operation)) for operation in (*READS, *PREPARING)}
 
@@ -125,6 +126,10 @@ class Traffic:
         permitted = operation in MAY_BE_OPEN and self.permitted(operation) and "fuzz" in self.profile.allow
         return [self._unauthorized[operation, name]() for name in UNAUTHORIZED] if permitted else []
 
+    def send_the_same_with_the_token(self, operation: str) -> Exchange:
+        """The request that can do nothing, with the valid token: whether that makes a difference to the operation."""
+        return self._unauthorized[operation, VALID]()
+
     def _send_unauthorized(self, operation: str, credential: str) -> Exchange:
         return unauthorized(operation, credential).send(self.client)
 
@@ -142,7 +147,7 @@ def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Count
     reads = 3 if reach.operations & CHANGE_ACCOUNTS else 2
     counts = Counter(dict.fromkeys(READS, reads) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
     counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
-    return counts + Counter(MAY_BE_OPEN * len(UNAUTHORIZED) if "fuzz" in profile.allow else ())
+    return counts + Counter(MAY_BE_OPEN * (len(UNAUTHORIZED) + 1) if "fuzz" in profile.allow else ())
 
 
 def valid_bodies(profile: Profile, reach: Reach, spent: Spending | None) -> dict[str, int]:

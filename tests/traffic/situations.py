@@ -20,6 +20,7 @@ from tests.harness.judging import NotExercised
 from tests.traffic.answered import Values, answer_of, by_situation
 from tests.traffic.case import Case
 from tests.traffic.endpoints import Endpoints
+from tests.traffic.operations import Traffic
 from tests.traffic.settled import answered_alike, answered_in_the_same_words, counts, is_refused, settle
 from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
 
@@ -116,7 +117,7 @@ def _unauthorized(operation: str, endpoints: Endpoints) -> Iterable[Exchange | N
         operation not in READS
     ):  # an open operation refuses the body: whether it wants the token, another requirement shows
         sent = endpoints.traffic.send_unauthorized_to(operation)
-        return (seen for seen in sent if wants_the_token(seen) == REQUIRED)
+        return (seen for seen in sent if _wants_the_token(seen, endpoints.traffic) == REQUIRED)
     with suppress(NotExercised):  # an account is missing: the test of its shape says so
         return endpoints.traffic.visit(operation)[1:]
     return ()
@@ -186,7 +187,7 @@ def send_incomplete(endpoints: Endpoints) -> dict[str, Exchange]:
 # -- whether an operation wants the token -------------------------------------------------------------------------
 
 
-def wants_the_token(without: Exchange, granted: Exchange | None = None) -> str:
+def wants_the_token(without: Exchange, valid: Exchange | None = None) -> str:
     """Whether an operation wants the token, by a request without it, and the same with it where there is one; empty
     where that does not tell."""
     if without.response is None or not counts(without):
@@ -196,10 +197,16 @@ def wants_the_token(without: Exchange, granted: Exchange | None = None) -> str:
         return REQUIRED
     if not is_refusal(without.response):
         return NOT_REQUIRED
-    return REQUIRED if granted is not None and succeeded(granted) else ""
+    if valid is None or not counts(valid):
+        return ""
+    return REQUIRED if succeeded(valid) or not answered_alike(without, valid) else ""
 
 
-def tokens_of(sent: Mapping[str, Exchange]) -> dict[str, list[str]]:
+def tokens_of(sent: Mapping[str, Exchange], traffic: Traffic) -> Values:
     """By operation, whether it wants the token; where the body is refused first, that is not shown."""
     answered = {operation: seen for operation, seen in sent.items() if counts(seen)}
-    return {operation: [wants_the_token(seen) or "the body is refused first"] for operation, seen in answered.items()}
+    return {name: [_wants_the_token(seen, traffic) or "the body is refused first"] for name, seen in answered.items()}
+
+
+def _wants_the_token(without: Exchange, traffic: Traffic) -> str:
+    return wants_the_token(without) or wants_the_token(without, traffic.send_the_same_with_the_token(without.operation))

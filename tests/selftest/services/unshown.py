@@ -172,6 +172,28 @@ for _operation in ("listPixKeys", "listAccounts", "getBalance", "listEntries"):
     otherwise(f"{_operation}.token")(type(f"Opens_{_operation}", (Open,), {"OPERATION": _operation}))
 otherwise("general.otherTokens")(type("OpensP2p", (Open,), {"OPERATION": "transferP2p"}))
 otherwise("general.otherTokens")(type("OpensDeletions", (Open,), {"OPERATION": "deletePixKey"}))
+_MAY_BE_OPEN = ("createPix", "transferExternal", "transferInternal", "transferP2p", "deletePixKey")
+
+
+class RefusesAllWith400(Service):
+    """The sandbox, which refuses everything that it may with 400, and a missing token without a word."""
+
+    def finish(self, request, operation, response):
+        if operation not in _MAY_BE_OPEN or response.status < 400:
+            return response
+        return Response(400, b"", ()) if response.status == 401 else replace(response, status=400)
+
+
+class ReadsTheBodyFirst(RefusesAllWith400):
+    """It looks at the token once it has read the body."""
+
+    def authorize(self, request, operation):
+        if operation in _MAY_BE_OPEN:
+            try:
+                json.loads(request.body)
+            except ValueError as error:
+                raise Refusal(400, "The body is no JSON.") from error
+        super().authorize(request, operation)
 
 
 # -- executions ---------------------------------------------------------------------------------------------------
