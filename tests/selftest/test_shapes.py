@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spec.json_text import MAX_DEPTH, read_json
-from spec.shapes import differences, filled, merged, shape_of, text_of
+from spec.shapes import differences, field_words, filled, merged, shape_of, text_of
 from spec.shapes.data_names import is_data
 from spec.shapes.inference import FORMATS, MOST_VALUES
 from spec.shapes.schema_parts import KEYWORDS
@@ -418,6 +418,15 @@ def test_what_comes_after_very_many_values_is_not_looked_at():
     )
     assert text([other, *first]) == "[{bank?: integer, date?: null, id: integer}]"
     assert text(keyed) == "{any name: integer}"
+
+
+def test_the_words_of_fields():
+    """Each stands once, sorted, and none is one letter."""
+    text = Path(field_words.__file__).with_suffix(".txt").read_text("utf-8")
+    plain, beside = (part.split() for part in text.split("\n\n")[1:])
+
+    assert plain == sorted({word for word in plain if len(word) > 1})
+    assert beside == sorted({f"~{word}" for word in (each.removeprefix("~") for each in beside) if word not in plain})
 
 
 # -- whatever the answers are -----------------------------------------------------------------------------------------
