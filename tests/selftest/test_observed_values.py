@@ -36,9 +36,10 @@ from tests.traffic.observations import (
     states_before,
     statuses_of,
     version_headers_of,
+    word_of,
 )
 from tests.traffic.registrar import Registrations
-from tests.traffic.registration_values import numeric_values
+from tests.traffic.registration_values import formats_of_granted, numeric_values
 from tests.traffic.settled import answered_in_the_same_words
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
@@ -246,6 +247,18 @@ def test_what_another_operation_prepares_is_another_situation():
     }
 
 
+@pytest.mark.parametrize("word", ["SUCCESS", "ON_HOLD", "PAGAMENTO CONFIRMADO"])
+def test_a_word_of_fields_is_a_status_that_is_told(word):
+    """It names nobody."""
+    assert word_of(word) == word
+
+
+@pytest.mark.parametrize("text", ["MARIA SILVA", "Zuleica", "a1", "conta-da-zuleica"])
+def test_a_status_that_may_name_a_person_is_another_text(text):
+    """It is not told."""
+    assert word_of(text) == "another text"
+
+
 def test_a_429_is_seen_and_changes_nothing_else():
     """What is over a limit is sent again: nothing else is observed otherwise."""
     seen = observed(LimitsTheRate(), *TARGETED)
@@ -356,4 +369,18 @@ def test_all_that_an_observation_needs_in_allow_is_said_at_once():
         "executePix.repeated": "execute and fuzz",
         "general.otherTokens": "fuzz and one of delete-keys, create-pix and transfer",
         "registerPixKey.body.required": "register-keys and fuzz",
+    }
+
+
+def test_other_spellings_of_the_keys_of_the_profile_are_no_contradiction():
+    """They are accepted as well. How a RANDOM key is asked for is the service's choice."""
+    sent = [("PHONE", "+5511987650001"), ("PHONE", "5511987650001"), ("CPF", "529.982.247-25"), ("RANDOM", None)]
+    bodies = [{"pixKeyType": name} | ({"pixKey": key} if key else {}) for name, key in sent]
+    granted = [registration(sent=body) for body in bodies]
+
+    assert formats_of_granted(SimpleNamespace(accepted=granted)) == {
+        "PHONE, + and digits": ["accepted"],
+        "PHONE, digits": ["accepted"],
+        "CPF, digits and punctuation": ["accepted"],
+        "RANDOM": ["left out"],
     }

@@ -18,6 +18,7 @@ from spec.exchange import Exchange, Response
 from spec.interface import operations
 from spec.json_text import is_integer, is_number
 from spec.key_list import UUID
+from spec.shapes.data_names import is_data
 from tests.traffic.answered import Values, answer_of, by_situation, limit_headers
 from tests.traffic.settled import is_refused
 from tests.traffic.situations import LARGE, Name, Sent
@@ -79,7 +80,8 @@ def word_of(value: object) -> str:
     """A word that names nobody as it is, and what else the value is."""
     if not isinstance(value, str):
         return "no text"
-    return value if _WORD.fullmatch(value) and is_plain(value) else ANOTHER_TEXT
+    known = _WORD.fullmatch(value) and (is_plain(value) or not is_data(value))
+    return value if known else ANOTHER_TEXT
 
 
 def _number(value: object, most: int = _MOST_SHOWN) -> str:
@@ -115,11 +117,6 @@ def _kind_of(identifier: str) -> str:
     """Of what kind an identifier is: no finer than what every random text of one alphabet has in common."""
     found = format_of(identifier)
     return found if found in (A_UUID, DIGITS) else ANOTHER_TEXT
-
-
-def formats_of_keys(registrations: Iterable[tuple[str, str | None]]) -> Values:
-    """By key type, the formats of the keys that were registered; None stands for a key that was not sent."""
-    return by_situation((name, "left out" if key is None else format_of(key)) for name, key in registrations)
 
 
 A_UUID, DIGITS = "the form of a UUID", "digits"

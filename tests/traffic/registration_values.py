@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from environments.profiles.profile import PixKey
 from reports.observations.behaviour import NOT_REQUIRED, REQUIRED, Answer
@@ -13,7 +14,7 @@ from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of, read_json
 from spec.shapes import Shape
 from tests.traffic.answered import Values, answer_of, by_situation
-from tests.traffic.observations import formats_of_keys
+from tests.traffic.observations import format_of
 from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registrar import Registrations
 from tests.traffic.settled import answered_in_the_same_words, counts
@@ -100,9 +101,16 @@ def relation_values(seen: Exchange | None, complete: Exchange | None, random: Ex
 
 
 def formats_of_granted(registrations: Registrations) -> Values:
-    """By key type, the formats of the keys of valid registrations that were granted."""
-    granted = [read_json(seen.request.body).value for seen in registrations.accepted]
-    return formats_of_keys((body["pixKeyType"], body.get("pixKey")) for body in granted)
+    """The formats of the keys of valid registrations that were granted. How a RANDOM key is asked for is the service's
+    choice; keys of the other types are those of the profile, and other ones may be accepted as well."""
+    granted = (read_json(seen.request.body).value for seen in registrations.accepted)
+    seen = ((body["pixKeyType"], _format_in(body)) for body in granted)
+    return by_situation((name, form) if name == "RANDOM" else (f"{name}, {form}", ACCEPTED) for name, form in seen)
+
+
+def _format_in(body: Mapping[str, Any]) -> str:
+    key = body.get("pixKey")
+    return "left out" if key is None else format_of(key)
 
 
 def formats_of_synthetic(seen: Exchange | None) -> Values:
