@@ -51,7 +51,11 @@ def is_deeper(data: Any, levels: int = MOST_LEVELS) -> bool:
 def first_error(data: Any, schema: Path) -> jsonschema_rs.ValidationError | None:
     """The first error by a schema; None where there is none. Raises ValueError for what is nested too deeply for the
     validator, and UnicodeError, which is one, for half of a surrogate pair."""
-    return next(iter(_validator(schema).iter_errors(data)), None)
+    try:
+        _validator(schema).validate(data)  # iter_errors makes all errors first, each with the data that it is of
+    except jsonschema_rs.ValidationError as error:
+        return error
+    return None
 
 
 @cache

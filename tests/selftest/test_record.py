@@ -179,6 +179,17 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path):
     assert path.read_text() == TEXT
 
 
+def test_very_many_mistakes_are_one_line(tmp_path):
+    """Where each has the whole of the file beside it, they do not fit into memory."""
+    path = tmp_path / "staging.observed.yaml"
+    path.write_text(
+        TEXT.partition("observations:")[0] + "observations:\n" + "".join(f"  a{at}: [b]\n" for at in range(10_000))
+    )
+
+    with pytest.raises(RecordError, match="observations is not what --accept writes"):
+        read_record(path)
+
+
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["a folder", "a pipe"])
 def test_what_is_no_file_is_one_line(make, tmp_path):
     """Nothing waits for a pipe."""
