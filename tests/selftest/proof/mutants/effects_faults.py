@@ -11,7 +11,7 @@ _NOTHING_GRANTED = (
     "registerPixKey.envelope.*", "registerPixKey.json*", "registerPixKey.fields.*", "registerPixKey.Success.*",
     "registerPixKey.Message.*", "registerPixKey.Key.*", "registerPixKey.DocumentNumber.*",
     "registerPixKey.body.*", "registerPixKey.contentType.*",
-    "registerPixKey.token.accepted", "registerPixKey.repeated", "registerPixKey.pixKey.format", *DELETION,
+    "registerPixKey.token.accepted", "registerPixKey.repeated", *DELETION,
 )  # fmt: skip
 
 

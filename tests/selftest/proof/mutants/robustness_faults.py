@@ -148,7 +148,6 @@ INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
 HIDES = {
     ("executePix", "AnUnknownCode"): ("executePix.token.scheme",),
     **{(read, "AMissingToken"): (f"{read}.token",) for read in READS},
-    ("listAccounts", "AMissingToken"): ("listAccounts.token", "listAccounts.refusal"),
 }
 """What an operation does not show where it answers like that."""
 
