@@ -1,11 +1,12 @@
 """Where two shapes contradict each other. What varies on one side contradicts nothing, and neither does what is not
-known: a place that is only ever null, the items of an empty array.
+known: a place that is only ever null, the items of an empty array, a link to a page that is not there.
 
 A name of a member is part of the shape, and members of any name are others: no name is both. So an object that has
 fixed names contradicts one that is keyed by data, whatever the values are."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from spec.shapes.shape_text import ABSENT, text_of
 _LONGEST = 120
 ITEM, ANY_MEMBER = "*", "{any name}"
 ANY = "additionalProperties"
+_OF_PAGING = re.compile(r"(next|prev|previous|proxim[ao]|anterior)([_-]?(page|cursor|token|link|url|pagina))?", re.I)
+"""Members that come and go with the length of a list, and not with the service."""
 
 
 class Difference(NamedTuple):
@@ -60,7 +63,8 @@ def _of_members(was: Shape, now: Shape, place: str) -> Iterator[Difference]:
     for name in sorted({*before.keys() & after.keys(), *was.get("required", []), *now.get("required", [])}):
         old, new = _member(was, name), _member(now, name)
         if old is None or new is None:
-            yield Difference(f"{place}/{name}", _short(old), _short(new))
+            if not _OF_PAGING.fullmatch(name):
+                yield Difference(f"{place}/{name}", _short(old), _short(new))
         else:
             yield from _differences(old, new, f"{place}/{name}")
     if ANY in was and ANY in now:

@@ -32,6 +32,11 @@ DRIFT = {
     "another format": ({"account": "2026-01-01"}, {"account": "01/01/2026"}, [("/account", "date string", "string")]),
     "a member that is gone": ({"account": 1, "bank": 2}, {"account": 1}, [("/bank", "integer", "absent")]),
     "a new member": ({"account": 1}, {"account": 1, "bank": []}, [("/bank", "absent", "[]")]),
+    "a new member that begins like a link": (
+        {"account": 1},
+        {"account": 1, "nextPayment": ""},
+        [("/nextPayment", "absent", "string")],
+    ),
     "a renamed member": (
         {"account": 1},
         {"bank": 1},
@@ -59,6 +64,8 @@ NO_DRIFT = {
     "another account": ({"0001-77": 1}, {"ac-2-77": 1}),
     "another member of any name": ({"total": 2}, {"total": 2, "0001-77": 1}),
     "no members": ({"0001-77": 1}, {}),
+    "a link to a page": ({"links": {"self": ""}}, {"links": {"self": "", "next": {"href": ""}}}),
+    "a cursor": ({"items": []}, {"items": [], "nextCursor": "", "proximaPagina": 2}),
 }
 
 

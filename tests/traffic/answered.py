@@ -43,6 +43,7 @@ def _wait(value: str) -> str:
 
 _HEADERS: Mapping[str, Callable[[str], str]] = {
     "WWW-Authenticate": _challenge, "Retry-After": _wait, "Location": lambda value: PRESENT,
+    "Allow": lambda value: PRESENT,
 }  # fmt: skip
 """Headers that say how a request is refused, and what is kept of them: of RFC 6750 the scheme and the error."""
 _OF_A_LIMIT = (
