@@ -72,7 +72,7 @@ class Pace:
         if now - self._refused_at < _LOOK_BACK_S:
             return min(seconds, self._refused_at + _LOOK_BACK_S - now)
         seen = len(self._let_in)
-        if self._limit is None or seen < _ROOM:
+        if self._limit is None or not seen:
             return 0.0
         last = self._let_in[min(seen, max(_ROOM, ceil(seen + _ROOM - self._limit))) - 1]
         return min(seconds, last + _LOOK_BACK_S - now)

@@ -31,7 +31,7 @@ MARKED = {
     "executePix.envelope.code.type": '"code": "0"',
     "executePix.envelope.code.example": '"code": 3',
     "executePix.envelope.result": '"data": {',
-    "executePix.fields.extra": '"surplus": 1',
+    "executePix.fields.extra": '"traceId": 1',
     "executePix.digit.present": '"data": {} lacks digit',
     "executePix.digit.type": '"digit": 9',
     "executePix.digit.spelling": '"Digit": "9"',

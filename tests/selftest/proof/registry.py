@@ -57,10 +57,11 @@ class Specimen:
 
 
 class Registry:
-    """Specimens by name. A declaration lists the requirements that fail, or those that warn."""
+    """Specimens by name. A declaration lists the requirements that fail, or those that warn. `least` is how many services
+    of an operator are chosen, whatever they show."""
 
-    def __init__(self, lists: str) -> None:
-        self.lists = lists
+    def __init__(self, lists: str, least: int = 1) -> None:
+        self.lists, self.least = lists, least
         self.specimens: dict[str, Specimen] = {}
 
     def declare(self, operator: str, *requirements: str, **expected: Any) -> Callable[[ServiceClass], ServiceClass]:
@@ -94,7 +95,8 @@ class Registry:
         shown: set[object] = set()
         chosen = []
         for specimen in sorted(self.specimens.values(), key=lambda one: one.name not in first):
-            if not specimen.slow and not specimen.shows <= shown:
+            of_its_sort = sum(one.operator == specimen.operator for one in chosen)
+            if not specimen.slow and (of_its_sort < self.least or not specimen.shows <= shown):
                 chosen.append(specimen)
                 shown |= specimen.shows
         return chosen
@@ -115,8 +117,8 @@ def rows_of(operation: str, *rows: str) -> tuple[str, ...]:
 
 MUTANTS = Registry(lists="fails")
 """Services that break the requirements they name, and no others; what is implied, or an example, warns."""
-VARIANTS = Registry(lists="fails")
-"""Services that are lawful, and different."""
+VARIANTS = Registry(lists="fails", least=2)
+"""Services that are lawful, and different. What they show cannot be told from a declaration: it is that nothing fails."""
 BORDERLINE = Registry(lists="warns")
 """Services that get exactly the warnings they name, and do not fail."""
 
