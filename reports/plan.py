@@ -93,7 +93,9 @@ def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
         name = f"{key.type} {key.key}".strip()
         yield f"  the key {name} is registered for {profile.accounts[0]} and {after}"
     if any(key.type == "RANDOM" for key in profile.pix_keys) and deletes:
-        yield "  a RANDOM key is deleted if the service returns its value, or if the list shows which key it is"
+        yield "  a RANDOM key that the service makes is deleted if the list shows which one it is, and that it is new"
+        if "fuzz" in profile.allow:
+            yield "  one more RANDOM key may be registered and deleted: with an unknown account in the body"
 
 
 def _prepared(plan: Plan) -> Iterator[str]:

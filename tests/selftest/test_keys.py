@@ -2,12 +2,14 @@
 
 import json
 import uuid
+from dataclasses import replace
 
 import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.profile import PixKey
 from environments.sandbox import Key, Server, Service
+from spec.interface import MARK
 from spec.key_list import Listing, accepted_alike, alike
 from tests.harness.lanes import Lanes, Part
 from tests.selftest.exchanges import answer
@@ -133,6 +135,100 @@ def test_a_masked_key_is_no_part_of_another_one():
     trial = try_service(service, *OF_KEYS)
 
     assert (trial.left, keys_of(service)) == ((), before)
+
+
+OLD_KEY = "c0ffee00-0001-4000-8000-00000000000a"
+
+
+class GivesTheKeyThatIsThere(DuplicatesAreWelcome):
+    """The sandbox, which names the RANDOM key that the account has had for long, in place of a second one."""
+
+    def __init__(self, *, masks: bool = False) -> None:
+        super().__init__()
+        self.masks = masks
+        with self.database.transaction() as ledger:
+            ledger.add_key(Key(OLD_KEY, "RANDOM", "ac-0001"))
+
+    def register(self, ledger, account_id, key_type, value):
+        return super().register(ledger, account_id, key_type, OLD_KEY if key_type == "RANDOM" else value)
+
+    def registration_key(self, registration):
+        return registration.key.key
+
+    def key_result(self, key):
+        return super().key_result(replace(key, key=f"{key.key[:4]}****") if self.masks else key)
+
+
+def without_read(service, folder):
+    """A run that may not read, and what it left."""
+    allow = ["register-keys", "delete-keys", "fuzz"]
+    with Server(service) as server:
+        return run(write_profile(folder, server.base_url, allow=allow), *OF_KEYS).document["left_behind"]
+
+
+def reading(service, folder):
+    """A run that may do everything, and what it left."""
+    with Server(service) as server:
+        return run(write_profile(folder, server.base_url), *OF_KEYS).document["left_behind"]
+
+
+@pytest.mark.parametrize("run_of_keys", [reading, without_read])
+@pytest.mark.parametrize("masks", [True, False], ids=["masked", "shown"])
+def test_a_made_key_that_an_answer_names_may_be_an_old_one(run_of_keys, masks, tmp_path):
+    """It stays wherever no list says for sure that it is new, and the run tells of it."""
+    service = GivesTheKeyThatIsThere(masks=masks)
+    service.token = "Tok-3n.Of-The_Service"
+
+    left = run_of_keys(service, tmp_path)
+
+    assert OLD_KEY in keys_of(service)
+    assert any(item.startswith("RANDOM, made by the service: registered and not deleted") for item in left)
+
+
+def test_a_made_key_that_an_answer_names_stays_without_a_list(tmp_path):
+    """Nothing shows that it is new."""
+    service = VARIANTS.specimens["ShowsTheRandomKey"].make()
+    service.token = "Tok-3n.Of-The_Service"
+    before = keys_of(service)
+
+    left = without_read(service, tmp_path)
+
+    assert len(keys_of(service) - before) == 1
+    assert [item.split(" (")[0] for item in left] == ["RANDOM, made by the service: registered and not deleted"]
+
+
+class BooksUnderTheBody(Service):
+    """The sandbox, which makes a RANDOM key for the account of the body, and calls every deletion done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elsewhere = []
+
+    def check_body_account(self, body, account_id):
+        pass
+
+    def register_pix_key(self, request, account_id):
+        if b'"RANDOM"' in request.body and f'"account": "{MARK}'.encode() in request.body:
+            self.elsewhere.append(str(uuid.uuid4()))
+            return {"Success": "true", "Message": "Received", "Key": self.elsewhere[-1], "DocumentNumber": 9}
+        return super().register_pix_key(request, account_id)
+
+    def registration_key(self, registration):
+        return registration.key.key
+
+    def remove(self, ledger, account_id, value):
+        if any(key.key == value for key in ledger.keys(account_id)):
+            super().remove(ledger, account_id, value)
+
+
+def test_a_key_that_is_booked_under_the_account_of_the_body_is_told():
+    """The deletion at the account of the path says that it is done, and cannot reach it."""
+    service = BooksUnderTheBody()
+
+    left = try_service(service, *OF_KEYS).left
+
+    assert len(service.elsewhere) == 1
+    assert [item.split(" (")[0] for item in left] == ["RANDOM, made by the service: registered and not deleted"]
 
 
 def test_keys_that_cannot_be_deleted_are_told_one_by_one():

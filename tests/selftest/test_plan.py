@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from environments.door.budget import spending
+from environments.profiles.loading import load
 from environments.profiles.profile import Limits, Prepare, Profile, Transactions
 from reports.plan import spending_lines
 from spec.interface import operations, operations_reached
 from tests.selftest.planned import plan_of
-from tests.selftest.services.running import run, write_profile
+from tests.selftest.services.running import ROOT, run, write_profile
 from tests.selftest.services.serving import Raw
+from tests.traffic.classes import incomplete, malformed
 
 CODES = ["SBX-PHONE-1", "SBX-EMAIL-1"]
 WHOLE = ("-m", "property or not property", "--examples=3")
@@ -153,6 +155,43 @@ def test_codes_that_were_sent_before_take_no_room():
         "not sent, because the journal says that an earlier run sent it: B",
         "limits.executions (3) leaves out 2 of 4 transfers to prepare",
     ]
+
+
+def sandbox():
+    """The profile of the sandbox."""
+    return load("sandbox", folder=ROOT / "environments")
+
+
+def sent_with_a_synthetic_key(profile):
+    """The malformed and incomplete registrations."""
+    return [*malformed("registerPixKey", profile), *incomplete(profile, profile.accounts[0])]
+
+
+def test_deletions_of_synthetic_keys_count_in_the_plan():
+    """Each that a lenient service registers is one deletion more, and another one where it is refused."""
+    whole, valid = (plan_of("-k", f"registerPixKey.{what}").targeted for what in ("refusal", "Success.text"))
+
+    assert whole["deletePixKey"] - valid["deletePixKey"] >= 2 * len(sent_with_a_synthetic_key(sandbox()))
+
+
+@pytest.mark.parametrize(("allow", "distinct"), [(True, True), (False, False)], ids=["deletes", "does not delete"])
+def test_synthetic_keys_differ_where_they_are_deleted(allow, distinct):
+    """Without a deletion at most one of them stays at the account of the profile."""
+    profile = sandbox() if allow else replace(sandbox(), allow=sandbox().allow - {"delete-keys"})
+    cases = sent_with_a_synthetic_key(profile)
+    keys = {key for case in cases for key in re.findall(rb"pixconf-(?:key|[0-9a-f]{8})\b", case.body or b"")}
+
+    assert (len(keys) > 10) is distinct
+    assert distinct or keys == {b"pixconf-key"}
+
+
+@pytest.mark.parametrize("allow", [["register-keys", "delete-keys", "fuzz"], ["register-keys", "fuzz"]])
+def test_one_more_random_key_is_told(allow, tmp_path):
+    """It is registered with an unknown account in the body, where such keys are deleted."""
+    plan = run(write_profile(tmp_path, "https://staging.example.test", allow=allow), "--plan")
+    line = "  one more RANDOM key may be registered and deleted: with an unknown account in the body\n"
+
+    assert (line in plan.output) is ("delete-keys" in allow)
 
 
 def test_what_a_selection_only_needs_beside_is_not_out_of_scope(tmp_path):

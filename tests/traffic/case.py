@@ -30,6 +30,8 @@ _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:
 """Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
 _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
 _TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
+_WORDS = re.compile(r"([^\W\d]|-)+")
+"""Names of members that are no identifiers."""
 
 
 Form = Mapping[str, Any]
@@ -110,6 +112,21 @@ def harmless(value: Any, name: str = "") -> Any:
     return value
 
 
+def _of_nobody(value: Any, name: str = "") -> Any:
+    """A JSON value of the operator with nothing in it that any reader could take for somebody: each text is the mark and
+    the name of its member, and no number but an amount or a date is other than 0."""
+    if isinstance(value, dict):
+        named = {member if _WORDS.fullmatch(member) else f"{MARK}member": item for member, item in value.items()}
+        return {member: _of_nobody(item, member) for member, item in named.items()}
+    if isinstance(value, list):
+        return [_of_nobody(item, name) for item in value]
+    if isinstance(value, str) and value not in _TEXTS_KEPT:
+        return f"{MARK}{name.removeprefix(MARK)}"
+    if isinstance(value, int | float) and not isinstance(value, bool) and name not in _NO_IDENTIFIERS:
+        return 0
+    return value
+
+
 def form_of(operation: str, profile: Profile) -> Form | None:
     """A body of the documented form, or the one of the profile, that names nobody; None where there is none."""
     if operation not in FORMS:
@@ -120,7 +137,7 @@ def form_of(operation: str, profile: Profile) -> Form | None:
         return {**FORMS[operation], "account": account}
     if given is None or not isinstance(given.json, dict):
         return FORMS[operation]
-    form: Form = harmless(fill(given.json, account=f"{MARK}account", key=f"{MARK}unknown", type=NAMED_TYPES[0]))
+    form: Form = _of_nobody(fill(given.json, account=MARK, key=MARK, type=NAMED_TYPES[0]))
     return form
 
 

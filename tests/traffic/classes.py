@@ -9,6 +9,7 @@ from dataclasses import replace
 from environments.door.client import as_bytes
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER
+from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import Profile, fill
 from spec.interface import MARK, READS, operations
 from tests.traffic import invalid
@@ -36,7 +37,7 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
     elif documented.path_parameter and documented.method == "GET":
         yield from invalid.with_parameter(Case(operation), ("unknown", "with an encoded slash"))
     elif operation == _REGISTER:
-        yield from map(_with_its_own_key, _registrations(profile))
+        yield from _with_keys_of_their_own(_registrations(profile), profile)
     elif documented.method == "DELETE":
         yield from _deletions(Case(operation, path_parameter=synthetic()), profile)
     elif documented.method == "POST":
@@ -63,14 +64,16 @@ def _deletions(case: Case, profile: Profile) -> Iterator[Case]:
 
 
 def _orders(case: Case, profile: Profile) -> Iterator[Case]:
-    """Those of transfers, and of what prepares them; as the operator does that, but for nobody."""
+    """Those of transfers, and of what prepares them; as the operator does that, but for nobody. None is a whole order:
+    whoever reads it in another way finds no amount in it."""
     form, is_given = form_of(case.operation, profile) or {}, case.operation in profile.requests
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS[:2])
     yield from invalid.with_member(case, form, "value", invalid.VALUES, ("text", "a number") if is_given else ("text",))
     if is_given:
-        whole = replace(case, body=as_bytes(form))
-        yield from invalid.with_each(whole, "Content-Type", "content_type", invalid.CONTENT_TYPES, _CONTENT_TYPES)
-        yield replace(whole, where="body", what="with unknown identifiers")
+        without_amount = replace(case, body=as_bytes({**form, "value": invalid.VALUES["text"]}))
+        yield from invalid.with_each(
+            without_amount, "Content-Type", "content_type", invalid.CONTENT_TYPES, _CONTENT_TYPES
+        )
 
 
 def _registrations(profile: Profile) -> Iterator[Case]:
@@ -86,8 +89,13 @@ def _registrations(profile: Profile) -> Iterator[Case]:
     yield replace(case, where="pixKey", what="a synthetic text")
 
 
+def _with_keys_of_their_own(cases: Iterable[Case], profile: Profile) -> Iterable[Case]:
+    """The cases, each with a synthetic key that no other one has: one that is registered already may be refused for that.
+    Where no key is deleted they share one, so that no more than that stays."""
+    return map(_with_its_own_key, cases) if deletes_keys(profile) else cases
+
+
 def _with_its_own_key(case: Case) -> Case:
-    """The case with a synthetic key that no other one has: one that is registered already may be refused for that."""
     common = as_bytes(FORMS[_REGISTER]["pixKey"])
     return replace(case, body=case.body and case.body.replace(common, as_bytes(synthetic())))
 
@@ -98,10 +106,10 @@ def unauthorized(operation: str, credential: str) -> Case:
     return Case(operation, path_parameter=place, body=invalid.TEXTS["cut short"], credential=credential)
 
 
-def incomplete(profile: Profile, account: str) -> Iterator[Case]:
+def incomplete(profile: Profile, account: str) -> Iterable[Case]:
     """Registrations of a synthetic key, each without one of the documented members."""
     case = Case(_REGISTER, path_parameter=account)
-    return map(_with_its_own_key, invalid.without_each_member(case, form_of(_REGISTER, profile) or {}))
+    return _with_keys_of_their_own(invalid.without_each_member(case, form_of(_REGISTER, profile) or {}), profile)
 
 
 # -- generated traffic -------------------------------------------------------------------------------------------------

@@ -12,21 +12,24 @@ from environments.door.budget import Spending
 from environments.door.client import Client
 from environments.door.preparing import codes_of, filled, prepare, prepare_one
 from environments.door.wrong_tokens import ANOTHER
-from environments.profiles.gaps import NO_ACCOUNT, NO_REGISTRATION
+from environments.profiles.gaps import NO_ACCOUNT, NO_REGISTRATION, deletes_keys
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions
 from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Part
 from tests.traffic.beside import Beside
-from tests.traffic.classes import incomplete, unauthorized
+from tests.traffic.classes import incomplete, malformed, unauthorized
 from tests.traffic.executions import Executions, execute, spending_of
 from tests.traffic.reach import MAY_BE_OPEN, Reach, permits
-from tests.traffic.registrar import Registrar, Registrations
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar, Registrations
 from tests.traffic.registrations import register_all
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 """What may change the answers of reads: then each read is sent once more."""
+_CLEANINGS = 2
+"""How often synthetic keys are deleted, those again whose deletion was refused: after the incomplete registrations, and
+when everything was sent."""
 UNAUTHORIZED = ("no header", ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
 
@@ -148,6 +151,12 @@ def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Count
     counts = Counter(dict.fromkeys(READS, reads) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
     counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
     return counts + Counter(MAY_BE_OPEN * (len(UNAUTHORIZED) + 1) if "fuzz" in profile.allow else ())
+
+
+def most_synthetic_keys(profile: Profile) -> int:
+    """The deletions of synthetic keys that are sent at most."""
+    registrations = (*malformed("registerPixKey", profile), *incomplete(profile, ""))
+    return _CLEANINGS * (len(registrations) + len(RETRY_WAITS_S)) * deletes_keys(profile)
 
 
 def valid_bodies(profile: Profile, reach: Reach, spent: Spending | None) -> dict[str, int]:

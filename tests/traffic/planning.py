@@ -21,7 +21,7 @@ from tests.traffic.executions import most_executions
 from tests.traffic.generation.phases import EXAMPLES, most_generated
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import executes_twice, most_in_sequences
-from tests.traffic.operations import most_visits, valid_bodies
+from tests.traffic.operations import most_synthetic_keys, most_visits, valid_bodies
 from tests.traffic.reach import Reach, permits, reach_of
 from tests.traffic.refused_credentials import OF_AN_OPERATION
 from tests.traffic.registrations import most_registrations
@@ -67,6 +67,8 @@ def _targeted(profile: Profile, reach: Reach, spent: Spending | None) -> Counter
     counts["executePix"] += most_executions(spent, parallel=parallel)
     for operation in reach.surveyed:
         counts[operation] += len(list(malformed(operation, profile)))
+    if "registerPixKey" in reach.surveyed and "fuzz" in profile.allow:
+        counts["deletePixKey"] += most_synthetic_keys(profile)
     for operation in (*READS, "executePix"):
         counts[operation] += _FOR_THE_TOKEN
     sent = {name: count for name, count in counts.items() if name in reach.operations | {UNDOCUMENTED}}

@@ -30,13 +30,12 @@ def register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
 
 def try_another_account(registrar: Registrar) -> None:
     """Register one more, with an unknown account in the body. Only where such a key was deleted: this one is deleted in
-    the same way."""
+    the same way, where the list shows that it belongs to the account of the path."""
     own = registrar.found.random
     if own is None or not registrar.may_try:
         return
     registrar.look()
-    form = {**read_json(own.request.body).value, "account": synthetic()}
-    key = PixKey("RANDOM", form.get("pixKey", ""))
+    key, form = PixKey("RANDOM", ""), {**read_json(own.request.body).value, "account": synthetic()}
     registrar.found.of_another_account = seen = registrar.register(key, json=form, valid=False)
     registrar.undo(seen, key)
 

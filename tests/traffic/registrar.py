@@ -136,7 +136,19 @@ class Registrar:
             return False
         if not known:  # a masked key may be a part of any other
             return self._undo_made(exchange)
+        if made.key != key.key and not self._is_new(exchange, made.key):
+            return False
         self.keys.learn_value(exchange, made.key)
+        return self._delete_now(made)
+
+    def _is_new(self, exchange: Exchange, value: str) -> bool:
+        """Whether the list shows a key that the service named, and did not show it before the registration. A service
+        may name one that the account had; without a list, or where the list masks keys, nobody can tell."""
+        earlier = [seen for seen in (self.keys.before, self.listing) if seen and seen.number < exchange.number]
+        listing = self.look() if self.keys.before else None
+        return listing is not None and listing.shows(value) and not any(seen.shows(value) for seen in earlier)
+
+    def _delete_now(self, made: PixKey) -> bool:
         deletion = self.delete(made, valid=True)
         while not is_granted(deletion) and (wait_s := next(self._waits_s, None)):
             time.sleep(wait_s)
