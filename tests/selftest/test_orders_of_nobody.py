@@ -26,7 +26,7 @@ PAYEES = {
 
 @pytest.mark.parametrize("operation", PREPARING)
 def test_no_digit_of_an_identifier_of_the_operator_stays(operation):
-    """A service that strips what is no digit from a CPF or a phone number reads nobody's."""
+    """A service that strips what is no digit from a CPF or a phone number finds none of them."""
     for case in (*malformed(operation, PROFILE), *coverage(operation, PROFILE)):
         digits = re.sub(rb"\D", b"", case.body or b"").decode()
         assert not [identifier for identifier in IDENTIFIERS if identifier in digits], case
@@ -46,7 +46,7 @@ def test_a_body_of_any_shape_names_nobody():
 
 @pytest.mark.parametrize("operation", BODIES)
 def test_no_targeted_request_is_a_whole_order(operation):
-    """Whoever ignores the Content-Type, or reads the caller's own account for an unknown one, finds no amount."""
+    """A service that ignores the Content-Type, or takes the caller's account for an unknown one, finds no amount."""
     sent = [case.body for case in malformed(operation, PROFILE) if case.body and case.body.startswith(b"{")]
     amounts = [json.loads(body).get("value") for body in sent if body.endswith(b"}")]
 

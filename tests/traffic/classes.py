@@ -65,7 +65,7 @@ def _deletions(case: Case, profile: Profile) -> Iterator[Case]:
 
 def _orders(case: Case, profile: Profile) -> Iterator[Case]:
     """Those of transfers, and of what prepares them; as the operator does that, but for nobody. None is a whole order:
-    whoever reads it in another way finds no amount in it."""
+    a service that ignores its Content-Type finds no amount in it."""
     form, is_given = form_of(case.operation, profile) or {}, case.operation in profile.requests
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS[:2])
     yield from invalid.with_member(case, form, "value", invalid.VALUES, ("text", "a number") if is_given else ("text",))
