@@ -19,26 +19,27 @@ _SHORTEST_PART = 4
 
 
 def is_of_words(name: str) -> bool:
-    """Whether each word in a name is known. One letter counts as a word beside others, as in `xTotal`; alone, it may be
-    an initial."""
+    """Whether each word in a name is known. One letter counts as a word beside others, as in `xTotal`; alone, or beside
+    words that may be names of people, it may be an initial."""
     if name.lower() in _known():
         return True
     words = [word.lower() for word in _WORDS.findall(_plain(name))]
     longer = [word for word in words if len(word) > 1]
-    return bool(longer) and all(_is_made_of(word, len(words) > 1) for word in longer)
+    others = {word for word in longer if not _is_made_of(word)}
+    return len(others) < len(set(longer)) and others <= _known_beside()
 
 
 @lru_cache(10_000)
-def _is_made_of(word: str, is_beside: bool) -> bool:
+def _is_made_of(word: str) -> bool:
     """Whether it is a word, or words one after the other."""
-    if word in _known() or (is_beside and word in _known_beside()):
+    if word in _known():
         return True
     ends = range(_SHORTEST_PART, len(word) - 1)
     return any(word[:end] in _known() and _is_rest(word[end:]) for end in ends)
 
 
 def _is_rest(word: str) -> bool:
-    return word == "id" or (len(word) >= _SHORTEST_PART and _is_made_of(word, False))
+    return word == "id" or (len(word) >= _SHORTEST_PART and _is_made_of(word))
 
 
 @cache
@@ -50,7 +51,7 @@ def _known() -> frozenset[str]:
 
 @cache
 def _known_beside() -> frozenset[str]:
-    """The words that may be names of people, and count beside another word alone."""
+    """The words that may be names of people, and count beside a word that is none."""
     return frozenset(word.removeprefix(_BESIDE) for word in _listed() if word.startswith(_BESIDE))
 
 
