@@ -107,11 +107,15 @@ class Deaf(SimpleNamespace):
         super().__init__(env=env, stdin=os.fdopen(writes, "wb"), stdout=None, kill=lambda: os.close(self.reads))
 
 
+SECRETS = ("PIX_TOKEN", "HOMEBREW_GITHUB_API_TOKEN", "HOMEBANKING_TOKEN", "LANGSMITH_API_KEY", "PATH_TOKEN")
+
+
 @pytest.fixture
 def deaf(in_a_process, monkeypatch):
     """An order that no pipe holds, to a process that does not read it."""
     monkeypatch.setattr(elsewhere, "Popen", Deaf)
-    monkeypatch.setenv("PIX_TOKEN", "a token")
+    for name in (*SECRETS, "LC_CTYPE", "PYTHONUTF8"):
+        monkeypatch.setenv(name, "1")
     made = []
     making = threading.Thread(target=lambda: made.append(Elsewhere(Order(SETTINGS, searches() * 20_000))), daemon=True)
     making.start()
@@ -126,9 +130,12 @@ def test_nobody_waits_for_a_process_that_does_not_read(deaf):
 
 
 def test_the_process_gets_no_token(deaf):
-    """Of the variables, it gets what Python needs."""
-    assert "PIX_TOKEN" not in deaf[0]._process.env
-    assert deaf[0]._process.env["PATH"] == os.environ["PATH"]
+    """Of the variables, it gets what Python needs. A name that only begins like one of these is another."""
+    given = deaf[0]._process.env
+
+    assert not given.keys() & set(SECRETS)
+    assert given.keys() >= {"LC_CTYPE", "PATH", "PYTHONUTF8"}
+    assert given["PATH"] == os.environ["PATH"]
 
 
 def test_a_run_imports_what_draws_where_it_draws():

@@ -29,8 +29,9 @@ _ROOT = Path(__file__).parents[3]
 _DRAWS = "schemathesis"
 """Where this module is imported already, drawing here takes less time than a process."""
 
-_NEEDED = ("PYTHON", "LC_", "LANG", "LD_LIBRARY_PATH", "HOME", "PATH", "TMPDIR")
-"""How the names begin of the variables that the process gets: others may be tokens."""
+_NEEDED = frozenset(["HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TMPDIR", "VIRTUAL_ENV"])
+_NEEDED_BEGINNINGS = ("LC_", "PYTHON")
+"""The variables that the process gets: any other one may be a token."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Elsewhere:
                 self._process = Popen(
                     [sys.executable, "-m", __name__],
                     cwd=_ROOT,
-                    env={name: value for name, value in os.environ.items() if name.startswith(_NEEDED)},
+                    env=_environment(),
                     stdin=PIPE,
                     stdout=PIPE,
                     stderr=DEVNULL,
@@ -97,6 +98,10 @@ class Elsewhere:
         if self._process and self._process.stdout:
             self._process.wait()
             self._process.stdout.close()
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name in _NEEDED or name.startswith(_NEEDED_BEGINNINGS)}
 
 
 def _read(process: Popen[bytes] | None) -> tuple[str, Any]:
