@@ -28,8 +28,8 @@ _MOST_NAMES = 100
 """Members of one object. An object with more of them is keyed by data."""
 _MOST_PLACES = 1_000
 MOST_VALUES = 20_000
-"""Values of one answer that a shape is made of, so that none takes longer than a second or two. Of lists and of members
-of any name, what comes after them is not looked at; what is in the named members then is not known."""
+"""Values of one answer that a shape is made of, so that none takes longer than a second or two. Each member of an
+object has its share of them. What comes after them is not looked at, or is taken for null: nothing is known of it."""
 ANY_NAME = ""
 """In a skeleton: the values of all members that are named by data. No name of a schema is empty."""
 
@@ -71,11 +71,12 @@ class _Skeletons:
     def of(self, value: Any, depth: int) -> Any:
         """The skeleton of a value, of which so many levels count."""
         self.left -= 1
-        levels = depth if self.left >= 0 else 0
+        if isinstance(value, dict | list) and self.left < 0:
+            return None
         if isinstance(value, dict):
-            return self._members(value if levels > 0 else {}, levels - 1)
+            return self._members(value if depth > 0 else {}, depth - 1)
         if isinstance(value, list):
-            return self._different(value if levels > 0 else [], levels - 1)
+            return self._different(value if depth > 0 else [], depth - 1)
         if isinstance(value, str):
             return _format_of(value)
         if is_number(value):
@@ -92,10 +93,23 @@ class _Skeletons:
         names = {name for name in value if not is_data(name)}
         if len(names) > _MOST_NAMES:
             names = set()
-        found = {name: self.of(value[name], levels) for name in sorted(names)}
-        if others := [value[name] for name in value if name not in names]:
-            found[ANY_NAME] = self._different(others, levels)
+        others = [value[name] for name in value if name not in names]
+        found: dict[str, Any] = dict.fromkeys(sorted(names))
+        for at, name in enumerate(sorted(names, key=lambda name: (_length(value[name]), name))):
+            found[name] = self._share(value[name], levels, len(names) - at + bool(others))
+        return found | ({ANY_NAME: self._different(others, levels)} if others else {})
+
+    def _share(self, value: Any, levels: int, shares: int) -> Any:
+        """The skeleton of a value that may use one of so many shares of what is left."""
+        kept = self.left - self.left // shares
+        self.left -= kept
+        found = self.of(value, levels)
+        self.left += kept
         return found
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, dict | list) else 0
 
 
 def _format_of(text: str) -> str:
