@@ -2,7 +2,7 @@
 known: a place that is only ever null, the items of an empty array, a link to a page that is not there.
 
 A name of a member is part of the shape, and members of any name are others: no name is both. So an object that has
-fixed names contradicts one that is keyed by data, whatever the values are."""
+fixed names contradicts one that is keyed by data, whatever the values are. One name may be data itself."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from spec.shapes.shape_text import ABSENT, text_of
 _LONGEST = 120
 ITEM, ANY_MEMBER = "*", "{any name}"
 ANY = "additionalProperties"
-_OF_PAGING = re.compile(r"(next|prev|previous|proxim[ao]|anterior)([_-]?(page|cursor|token|link|url|pagina))?", re.I)
-"""Members that come and go with the length of a list, and not with the service."""
+_OF_PAGING = re.compile(
+    r"(?:next|prev|previous|proxim[ao]|anterior)(?P<what>(?:[_-]?(?:page|cursor|token|link|url|pagina)){0,2})", re.I
+)
+"""Members that come and go with the length of a list, and not with the service, where they hold a link or a page."""
 
 
 class Difference(NamedTuple):
@@ -61,19 +63,28 @@ def _of_members(was: Shape, now: Shape, place: str) -> Iterator[Difference]:
         return
     before, after = was.get("properties", {}), now.get("properties", {})
     for name in sorted({*before.keys() & after.keys(), *was.get("required", []), *now.get("required", [])}):
-        old, new = _member(was, name), _member(now, name)
-        if old is None or new is None:
-            if not _OF_PAGING.fullmatch(name):
-                yield Difference(f"{place}/{name}", _short(old), _short(new))
-        else:
+        old, new = _member(was, name, now), _member(now, name, was)
+        if old is not None and new is not None:
             yield from _differences(old, new, f"{place}/{name}")
+        elif not _is_of_paging(name, old or new or {}):
+            yield Difference(f"{place}/{name}", _short(old), _short(new))
     if ANY in was and ANY in now:
         yield from _differences(was[ANY], now[ANY], f"{place}/{ANY_MEMBER}")
 
 
+def _is_of_paging(name: str, member: Shape) -> bool:
+    """Whether a member links to a page: a text, an object, or a number under a name that says so."""
+    found = _OF_PAGING.fullmatch(name)
+    links = {"string", "object", *(["number"] if found and found["what"] else [])}
+    return bool(found) and {kind.partition(" ")[0] for kind in kinds(member)} <= links
+
+
 def _is_fixed(shape: Shape) -> bool:
-    """Whether an object has a member that is always there, and none of any name."""
-    return bool(shape.get("required")) and ANY not in shape
+    """Whether the names of an object are surely no data: several are always there, or their values differ."""
+    required, members = shape.get("required", []), [*shape.get("properties", {}).values()]
+    if ANY in shape or not required:
+        return False
+    return len(required) > 1 or any(differences(members[0], other) for other in members)
 
 
 def _is_keyed(shape: Shape) -> bool:
@@ -81,9 +92,11 @@ def _is_keyed(shape: Shape) -> bool:
     return ANY in shape and not shape.get("properties")
 
 
-def _member(shape: Shape, name: str) -> Shape | None:
-    """What is known of a member. Where the names vary, it may be one of them."""
+def _member(shape: Shape, name: str, other: Shape) -> Shape | None:
+    """What is known of a member that the other shape has. Where the names vary, it may be one of them."""
     found: Shape | None = shape.get("properties", {}).get(name)
+    if found is None and _is_keyed(shape) and ANY not in other:
+        found = shape[ANY]
     return _of_varying_names(shape) if found is None else found
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spec.json_text import MAX_DEPTH, read_json
-from spec.shapes import differences, field_words, filled, merged, shape_of, text_of
+from spec.shapes import differences, field_words, filled, inference, merged, shape_of, text_of
 from spec.shapes.data_names import is_data
 from spec.shapes.inference import FORMATS, MOST_VALUES
 from spec.shapes.schema_parts import KEYWORDS
@@ -53,7 +53,23 @@ DRIFT = {
         [("/{any name}/account", "integer", "string")],
     ),
     "an object for an array": ([], {}, [("", "[]", "{}")]),
-    "names that become data": ({"bank": "341"}, {"0001-77": "341"}, [("", "{bank: string}", "{any name: string}")]),
+    "names that become data": (
+        {"account": "1", "bank": "341"},
+        {"0001-77": "341"},
+        [("", "{account: string, bank: string}", "{any name: string}")],
+    ),
+    "one name beside data of another type": ({"transfer": 1}, {"0001-77": ""}, [("/transfer", "integer", "string")]),
+    "a number that was before": (
+        {"anterior": 1.5, "previous": 1},
+        {},
+        [("/anterior", "number", "absent"), ("/previous", "integer", "absent")],
+    ),
+    "what is no link to a page": ({"nextPage": []}, {}, [("/nextPage", "[]", "absent")]),
+    "after a long list": (
+        {"entries": [{"id": 1}], "page": {"total": 5}},
+        {"entries": [{"id": 1}] * MOST_VALUES, "page": {"total": ""}},
+        [("/page/total", "integer", "string")],
+    ),
     "a name beside data": ({"0001-77": 1, "total": 2}, {"0001-77": 1}, [("/total", "integer", "absent")]),
 }
 NO_DRIFT = {
@@ -66,6 +82,15 @@ NO_DRIFT = {
     "no members": ({"0001-77": 1}, {}),
     "a link to a page": ({"links": {"self": ""}}, {"links": {"self": "", "next": {"href": ""}}}),
     "a cursor": ({"items": []}, {"items": [], "nextCursor": "", "proximaPagina": 2}),
+    "a page of two words": (
+        {"items": []},
+        {"items": [], "nextPageToken": "", "next_page_token": "", "nextPageUrl": {}, "nextPageCursor": 1, "prev": None},
+    ),
+    "one name that may be data": ({"byCategory": {"transfer": 1}}, {"byCategory": {"Mercado Livre": 1}}),
+    "a long list before others": (
+        {"entries": [{"id": 1}] * 10_001, "page": {"total": 5}},
+        {"entries": [{"id": 1}], "page": {"total": 5}},
+    ),
 }
 
 
@@ -416,15 +441,25 @@ def test_huge_answers(body):
 
 
 def test_what_comes_after_very_many_values_is_not_looked_at():
-    """Of a list, and of members of any name; what a member after them holds is not known, and its type is."""
+    """Of a list, and of members of any name. A long list leaves the members beside it their share."""
     first, other = [{"id": 1, "date": None}] * MOST_VALUES, {"id": 1, "bank": 1}
     listed, keyed = [*first, other], {f"0001-{at}": 1 for at in range(MOST_VALUES)} | {"0002-1": ""}
 
     assert text({"entries": listed, "page": {"next": 1}, "total": 2}) == (
-        "{entries: [{date: null, id: integer}], page: {}, total: integer}"
+        "{entries: [{date: null, id: integer}], page: {next: integer}, total: integer}"
     )
     assert text([other, *first]) == "[{bank?: integer, date?: null, id: integer}]"
     assert text(keyed) == "{any name: integer}"
+
+
+def test_of_what_is_not_looked_at_nothing_is_known(monkeypatch):
+    """It is no object without members, and no empty array."""
+    whole = {"account": {"bank": {"code": 1}, "keys": [1]}}
+    known = shape(whole)
+    monkeypatch.setattr(inference, "MOST_VALUES", 2)
+
+    assert text(whole) == "{account: {bank: null, keys: null}}"
+    assert differences(shape(whole), known) == differences(known, shape(whole)) == []
 
 
 def test_the_words_of_fields():
