@@ -220,5 +220,5 @@ def first_names(names: list[str]) -> str:
     plain = [name for name in names if not is_data(name)][:_MOST_NAMED]
     rest = len(names) - len(plain)
     if not plain:
-        return f"{rest} that may be named by data"
+        return f"{rest} whose names may be data"
     return " and ".join(filter(None, (", ".join(plain), f"{rest} more" if rest else "")))

@@ -117,6 +117,10 @@ def test_the_ledger_is_translated(tag):
         ("no answer in time: no complete answer within limits.timeout (0.5 s)",
          "sem resposta a tempo: sem resposta completa dentro de limits.timeout (0,5 s)"),
         ("Resources and their fields, Execution result, row 8", "Recursos e seus campos, Resultado da execução, linha 8"),
+        ("headers of a granted getBalance", "cabeçalhos de uma requisição getBalance atendida"),
+        ("expected no other fields, got 2 whose names may be data",
+         "esperado: nenhum outro campo; obtido: 2 com nome que pode ser um dado"),
+        ("not refused", "não recusado"),
         ("", ""),
     ],
 )  # fmt: skip

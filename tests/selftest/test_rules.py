@@ -184,7 +184,7 @@ def test_gateways_are_no_server_error(status):
     ("names", "shown"),
     [
         (["traceId", "ZULEICA", "conta-da-zuleica"], "traceId and 2 more"),
-        (["Zuleica Teodolinda", "52998224725"], "2 that may be named by data"),
+        (["Zuleica Teodolinda", "52998224725"], "2 whose names may be data"),
         (["traceId"], "traceId"),
     ],
 )

@@ -179,7 +179,7 @@ def rate_limits_of(exchanges: Collection[Exchange], profile: Profile, *, whole: 
         found[_at_a_rate(sent, too_many)] = ["429"]
     if answers := [answer_of(seen) for seen in limited if not seen.part]:
         found["a 429"] = [*answers]
-    return (found or {"": ["no 429"]}) | _headers_of(exchanges, "headers of a granted {}", limit_headers)
+    return (found or {"": ["no 429"]}) | _headers_of(exchanges, _of_granted, limit_headers)
 
 
 def _too_many(exchanges: Iterable[Exchange], limited: Collection[Exchange], peak: int) -> int | None:
@@ -219,7 +219,7 @@ _DEPRECATED = re.compile(r"\bdeprecat", re.I)
 
 def version_headers_of(exchanges: Iterable[Exchange]) -> Values:
     """By operation, the headers about versions and deprecation. No value of them is kept."""
-    return _headers_of(exchanges, "{}", _version_headers)
+    return _headers_of(exchanges, str, _version_headers)
 
 
 def _version_headers(response: Response) -> Iterator[str]:
@@ -230,11 +230,17 @@ def _version_headers(response: Response) -> Iterator[str]:
         yield "Warning"
 
 
-def _headers_of(exchanges: Iterable[Exchange], situation: str, named: Callable[[Response], Iterable[str]]) -> Values:
+def _of_granted(operation: str) -> str:
+    return f"headers of a granted {operation}"
+
+
+def _headers_of(
+    exchanges: Iterable[Exchange], situation: Callable[[str], str], named: Callable[[Response], Iterable[str]]
+) -> Values:
     """By operation, which headers the answers to granted requests have."""
     found: dict[str, set[str]] = {}
     for seen in exchanges:
         if seen.operation and seen.response and seen.credential == VALID and refusal_kind(seen.response) is None:
             names = ", ".join(named(seen.response)) or "none"
-            found.setdefault(situation.format(seen.operation), set()).add(names)
+            found.setdefault(situation(seen.operation), set()).add(names)
     return {where: [*sorted(texts)] for where, texts in sorted(found.items())}
