@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import cycle, islice
 from threading import RLock
 from typing import Any
@@ -81,6 +81,7 @@ class Generation:
         self._guard = RLock()
         self._elsewhere = Elsewhere(Order(settings))
         self.register = Part(self._register)
+        self._registrar = cache(lambda part: Registrar(client.of_part(part), profile))  # it waits a few times in all
 
     def order(self, fuzzed: Iterable[str], *, steps: bool) -> None:
         """Have the cases of these operations drawn in another process, and the steps of sequences."""
@@ -165,7 +166,7 @@ class Generation:
             return set()
         exchange = part()
         if case.operation == REGISTER and self._profile.accounts:
-            Registrar(self._client.of_part(findings.part), self._profile).undo_invalid(exchange)
+            self._registrar(findings.part).undo_invalid(exchange)
         return findings.take(case, exchange)
 
     def _search_on(self, batch: Batch, search: Search, findings: Findings) -> None:

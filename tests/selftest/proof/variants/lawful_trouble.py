@@ -120,7 +120,7 @@ class Limited(Stumbles):
 
 lawful(
     "rate limit", "EveryTenthIsTooMany", "Each tenth request is one too many, for 0 seconds; executions too.",
-    Limited, stumbles=lambda self, request: self.requests % 10 == 0,
+    Limited, stumbles=lambda self, request: self.requests % 10 == 0, slow=True,
 )  # fmt: skip
 lawful(
     "rate limit", "EveryFortiethIsTooManyWithoutADate", "Each fortieth request is one too many, and no time is named.",
