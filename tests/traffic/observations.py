@@ -238,9 +238,9 @@ def _headers_of(
     exchanges: Iterable[Exchange], situation: Callable[[str], str], named: Callable[[Response], Iterable[str]]
 ) -> Values:
     """By operation, which headers the answers to granted requests have."""
-    found: dict[str, set[str]] = {}
-    for seen in exchanges:
-        if seen.operation and seen.response and seen.credential == VALID and refusal_kind(seen.response) is None:
-            names = ", ".join(named(seen.response)) or "none"
-            found.setdefault(situation(seen.operation), set()).add(names)
-    return {where: [*sorted(texts)] for where, texts in sorted(found.items())}
+    seen = {
+        (situation(one.operation), ", ".join(named(one.response)) or "none")
+        for one in exchanges
+        if one.operation and one.response and one.credential == VALID and refusal_kind(one.response) is None
+    }
+    return by_situation(sorted(seen))
