@@ -23,7 +23,7 @@ from spec.requirements import ledger
 from spec.rules import Contrast
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
-from tests.harness.reproduction import Robustness, robustness_of
+from tests.harness.reproduction import Reproduction, robustness_of
 
 _MOST_CODES = 50
 """In one answer: each has to be sought in all that is written."""
@@ -39,8 +39,8 @@ class Collector:
         self.generated = Generated()
         self.door = door
         self._profile, self._secrets, self._shows = profile, secrets, shows
-        self.robustness = Robustness(door.in_flight.alone)
-        door.listeners += [lambda sending: self._learn(), self.robustness.listen]
+        self.reproduction = Reproduction(door.in_flight.alone)
+        door.listeners += [lambda sending: self._learn(), self.reproduction.listen]
         self._learned, self._learning = 0, threading.Lock()
         self._collected = 0
         self._held: list[Exchange] = []
@@ -159,7 +159,7 @@ class Collector:
     def _robust(self, exchange: Exchange) -> Iterator[RequirementResult]:
         """The robustness requirements, which every exchange of an operation answers for."""
         for requirement_id in robustness_of(exchange.operation):
-            judgement = self.robustness.judge(requirement_id, exchange)
+            judgement = self.reproduction.judge(requirement_id, exchange)
             if judgement.holds:
                 cited = (exchange.number,) if judgement.message else ()
                 yield RequirementResult(requirement_id, Verdict.PASS, judgement.message, cited)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from environments.profiles.profile import Profile
-from tests.harness.reproduction import Robustness
+from tests.harness.reproduction import Reproduction
 from tests.harness.session import SESSION, Session
 from tests.harness.watcher import requirement_of
 
@@ -61,9 +61,9 @@ def profile(session: Session) -> Profile:
 
 
 @pytest.fixture(scope="session")
-def robustness(session: Session) -> Robustness:
-    """Judges what every exchange answers for, and has reproduced it."""
-    return session.collector.robustness
+def reproduction(session: Session) -> Reproduction:
+    """Judges exchanges, and knows which deviations showed again."""
+    return session.collector.reproduction
 
 
 @pytest.fixture(scope="session")

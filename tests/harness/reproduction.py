@@ -1,5 +1,5 @@
 """What deviates is sent once more, alone, before it is reported: what was seen once may have been the network, or shows
-only while other requests are under way. The robustness rules are applied here and nowhere else.
+only while other requests are under way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def robustness_of(operation: str) -> list[str]:
     return [f"{operation}.{what}" for what in ROBUSTNESS] if operation else []
 
 
-class Robustness:
+class Reproduction:
     """Listens to a door and reproduces what it finds, through `alone`.
 
     A robustness requirement is broken where a deviation was seen twice; what cannot be sent again, as it may have moved

@@ -33,13 +33,9 @@ class Session:
     share: Share
     seed: int
     door: Door
+    client: Client
     collector: Collector
     lanes: Lanes
-
-    @property
-    def client(self) -> Client:
-        """Speaks the documented operations of the target."""
-        return open_client(self.door, self.profile)
 
     def end(self, exitstatus: int) -> Handover:
         """Send no more than cleans up, or nothing where the tests were broken off; wait for what is being sent. Gives
@@ -78,5 +74,7 @@ def open_session(
     config.add_cleanup(door.close)
     config.pluginmanager.register(pen, "conformance-pen")
     config.pluginmanager.register(Watcher(profile, collector), "conformance-watcher")
-    session = config.stash[SESSION] = Session(profile, target, share, seed, door, collector, lanes)
+    session = config.stash[SESSION] = Session(
+        profile, target, share, seed, door, open_client(door, profile), collector, lanes
+    )
     return session

@@ -13,7 +13,7 @@ from environments.door.preparing import prepare
 from environments.profiles.loading import load
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
-from tests.harness.reproduction import Robustness
+from tests.harness.reproduction import Reproduction
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.one_run import CODE, Run
 from tests.selftest.services.racing import HANGS_S
@@ -335,7 +335,7 @@ def test_what_the_machine_registered_is_deleted(tmp_path):
         a_run = Run(service, tmp_path)
         reach = Reach(frozenset(), PERMITTED, frozenset(), spends_codes=False, surveys=False)
         registrar = Registrar(a_run.client, profile)
-        world = World(a_run.client, profile, registrar, Findings(a_run.door, Robustness(), "sequences"), reach)
+        world = World(a_run.client, profile, registrar, Findings(a_run.door, Reproduction(), "sequences"), reach)
         first, second = world.keys[:2]
         world.register(first)
         a_run.door.ending.wind_down()

@@ -10,7 +10,7 @@ import pytest
 from environments.sandbox import Response
 from spec.exchange import FailureKind
 from spec.rules import Outcome
-from tests.harness.reproduction import Robustness
+from tests.harness.reproduction import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
@@ -137,23 +137,23 @@ def test_a_drop_counts_where_it_was_seen_alone_and_alone_again(afterwards, outco
     """A service that allows one connection drops the next, in company and right behind it, whatever is asked."""
     answered, dropped = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
     then = {"answered": answered, "dropped": dropped}[afterwards]
-    robustness = Robustness()
+    reproduction = Reproduction()
     for first in (10, 20):
-        robustness.listen(
+        reproduction.listen(
             listened(replace(dropped, number=first + 1), doubted=first, then=replace(then, number=first + 2))
         )
 
     for number in (11, 21):
-        assert robustness.judge("listEntries.connection", replace(dropped, number=number)).outcome is outcome
+        assert reproduction.judge("listEntries.connection", replace(dropped, number=number)).outcome is outcome
 
 
 def test_drops_of_two_requests_that_cannot_be_sent_again_count():
     """One alone may have been the network."""
-    dropped, robustness = failed(FailureKind.DROPPED, "transferP2p"), Robustness()
+    dropped, reproduction = failed(FailureKind.DROPPED, "transferP2p"), Reproduction()
     outcomes = []
     for number in (1, 2):
-        robustness.listen(listened(replace(dropped, number=number)))
-        outcomes.append(robustness.judge("transferP2p.connection", replace(dropped, number=1)).outcome)
+        reproduction.listen(listened(replace(dropped, number=number)))
+        outcomes.append(reproduction.judge("transferP2p.connection", replace(dropped, number=1)).outcome)
 
     assert outcomes == [Outcome.HOLDS, Outcome.DEVIATES]
 

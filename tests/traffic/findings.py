@@ -15,7 +15,7 @@ from spec.exchange import Exchange
 from spec.interface import READS, operations
 from spec.rules import Judgement, Outcome, deviates, got, holds, inconclusive, joined, judge
 from tests.harness.judging import require_permission, supplied
-from tests.harness.reproduction import Robustness
+from tests.harness.reproduction import Reproduction
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.existence import indistinguishable
@@ -152,10 +152,10 @@ def find_out_whether_the_prefix_is_served(endpoints: Endpoints) -> Judgement:
     return inconclusive("no documented path can be told from an undocumented one", *exchanges)
 
 
-def never_broken(requirement_id: str, exchanges: list[Exchange], robustness: Robustness) -> Judgement:
+def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
     """Whether no request to the operation of a robustness requirement breaks it."""
     seen = [each for each in exchanges if each.operation == requirement_id.partition(".")[0]]
-    broken = [found for each in seen if (found := robustness.judge(requirement_id, each)).deviates]
+    broken = [found for each in seen if (found := reproduction.judge(requirement_id, each)).deviates]
     shown = [each for found in broken for each in found.exchanges]
     if not any(each.response for each in seen):
         return inconclusive("no answer to judge", *shown)

@@ -11,7 +11,6 @@ from environments.profiles.profile import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from tests.harness.judging import NotExercised
-from tests.harness.reproduction import Robustness
 from tests.harness.session import Session
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
@@ -26,15 +25,11 @@ from tests.traffic.run_traffic import RunTraffic
 
 @pytest.fixture(scope="session")
 def run_traffic(
-    request: pytest.FixtureRequest,
-    session: Session,
-    token: str,
-    robustness: Robustness,
-    generation_settings: GenerationSettings,
+    request: pytest.FixtureRequest, session: Session, generation_settings: GenerationSettings
 ) -> Iterator[RunTraffic]:
     """All that this run sends. Parts of it are begun now, before the tests ask for them."""
-    found = RunTraffic(session, token, robustness, generation_settings, request.session.items)
-    found.start(request.session.items)
+    found = RunTraffic(session, generation_settings, request.session.items)
+    found.start()
     yield found
     found.close()
 

@@ -16,7 +16,6 @@ from environments.profiles.gaps import NO_ACCOUNT
 from spec.interface import PREPARING, READS
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Part
-from tests.harness.reproduction import Robustness
 from tests.harness.selection import requirements, uses
 from tests.harness.session import Session
 from tests.harness.watcher import in_scope
@@ -44,47 +43,48 @@ _NEED_EXECUTIONS = ("executions", "endpoints")
 class RunTraffic:
     """What the selected tests need; nothing is sent before `start`."""
 
-    def __init__(
-        self,
-        session: Session,
-        token: str,
-        robustness: Robustness,
-        settings: GenerationSettings,
-        items: Sequence[pytest.Item],
-    ) -> None:
+    def __init__(self, session: Session, settings: GenerationSettings, items: Sequence[pytest.Item]) -> None:
         client, profile = session.client, session.profile
+        self._session, self._items = session, items
         self._beside = Beside(client, session.lanes)
         reach = reach_of(requirements(items, "traffic"), profile)
-        self.traffic = Traffic(client, profile, token, reach, self._beside)
+        self.traffic = Traffic(client, profile, session.target.token(), reach, self._beside)
         self.endpoints = Endpoints(self.traffic)
-        self.generation = Generation(client, profile, settings, robustness, session.lanes, reach.surveyed)
+        reproduction = session.collector.reproduction
+        self.generation = Generation(client, profile, settings, reproduction, session.lanes, reach.surveyed)
         self.follow_sequences = Part(self._follow_sequences)
-        self._sequences_reach = reach_of(requirements(items, "traffic", "world"), profile)
-        self._session, self._robustness = session, robustness
         self._draw_steps = Part(self.generation.draw_steps)
 
-    def start(self, items: Sequence[pytest.Item]) -> None:
+    def start(self) -> None:
         """Begin to send what the tests will ask for, where that may be sent ahead."""
-        lanes, items = self._session.lanes, in_scope(items, self._session.profile)
-        generated = [_generated(item) for item in items if uses(item, "generation")]
+        lanes, items = self._session.lanes, self._items_ahead()
         if not lanes.ahead:
             return
-        if self._session.profile.limits.requests < _ROOM_FOR_ALL:
-            items = [item for item in items if not item.get_closest_marker("property")]
-            generated = []
-        drawn = [operation for operation, phase in generated if phase == FUZZING]
-        self.generation.order(drawn, steps=any(uses(item, "world") for item in items))
+        generated = [_generated(item) for item in items if uses(item, "generation")]
+        drawn = [item for item in generated if item[1] == FUZZING]
         company = [(operation, COVERAGE) for operation in _PROBED if (operation, COVERAGE) in generated]
+        self.generation.order([operation for operation, _ in drawn], steps=any(uses(item, "world") for item in items))
         self._offer(company)
         lanes.start_chain(self._chain_of_money(items))
         lanes.start_chain(self._chain_of_keys(items, generated))
         lanes.start(self.traffic.visits(READS))
-        for operation in self.endpoints.surveys.keys() - set(_PROBED):
-            lanes.start(self.endpoints.surveys[operation])
-        for item in generated:
-            if item not in company and item[1] != FUZZING:
-                self.generation.start(*item)
+        self._start_surveys(self.endpoints.surveys.keys() - set(_PROBED))
+        self._start_generated(item for item in generated if item not in (*drawn, *company))
         lanes.start_chain([Part(partial(self._start_later, drawn, company))])
+
+    def _items_ahead(self) -> list[pytest.Item]:
+        """The tests whose traffic may be sent before they ask for it."""
+        items, profile = in_scope(self._items, self._session.profile), self._session.profile
+        room_for_all = profile.limits.requests >= _ROOM_FOR_ALL
+        return [item for item in items if room_for_all or not item.get_closest_marker("property")]
+
+    def _start_surveys(self, operations: Iterable[str]) -> None:
+        for operation in operations:
+            self._session.lanes.start(self.endpoints.surveys.get(operation, ()))
+
+    def _start_generated(self, items: Iterable[tuple[str, str]]) -> None:
+        for item in items:
+            self.generation.start(*item)
 
     def _offer(self, company: Iterable[tuple[str, str]]) -> None:
         """Keep what may be sent as company for others."""
@@ -93,14 +93,11 @@ class RunTraffic:
         for operation, phase in company:
             self._beside.offer(operation, self.generation.draw(operation, phase).parts)
 
-    def _start_later(self, drawn: Iterable[str], company: Iterable[tuple[str, str]]) -> None:
+    def _start_later(self, drawn: Iterable[tuple[str, str]], company: Iterable[tuple[str, str]]) -> None:
         """Have sent what another process draws meanwhile; then what may be company for others, and waits for them."""
-        for operation in drawn:
-            self.generation.start(operation, FUZZING)
-        for operation in _PROBED:
-            self._session.lanes.start(self.endpoints.surveys.get(operation, ()))
-        for item in company:
-            self.generation.start(*item)
+        self._start_generated(drawn)
+        self._start_surveys(_PROBED)
+        self._start_generated(company)
 
     def close(self) -> None:
         """Leave nothing that still draws."""
@@ -124,9 +121,10 @@ class RunTraffic:
         profile, client = self._session.profile, self._session.client.of_part(_SEQUENCES)
         if not profile.accounts:
             raise NotExercised(NO_ACCOUNT)
-        reach = self._sequences_reach
+        reach = reach_of(requirements(self._items, "traffic", "world"), profile)
         registrar = Registrar(client, profile) if REGISTER in reach.operations else None
-        world = World(client, profile, registrar, Findings(client.door, self._robustness, _SEQUENCES), reach)
+        findings = Findings(client.door, self._session.collector.reproduction, _SEQUENCES)
+        world = World(client, profile, registrar, findings, reach)
         return world.follow(self._draw_steps())
 
 

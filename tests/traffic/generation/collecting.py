@@ -16,7 +16,7 @@ from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.requirements import ledger
 from spec.rules import RULES, got, joined, reworded
-from tests.harness.reproduction import Robustness, robustness_of
+from tests.harness.reproduction import Reproduction, robustness_of
 from tests.traffic.case import Case
 
 UNDOCUMENTED_TYPE = "registerPixKey.pixKeyType.undocumented"
@@ -46,7 +46,7 @@ class Findings:
     the part of the traffic that is judged."""
 
     door: Door
-    robustness: Robustness
+    reproduction: Reproduction
     part: str
     shown: dict[Sign, Shown] = field(default_factory=dict)
     held: dict[str, list[int]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Findings:
 
     def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
         for requirement in _requirements(case.operation, case.valid):
-            judgement = self.robustness.judge(requirement, exchange)
+            judgement = self.reproduction.judge(requirement, exchange)
             if judgement.holds:
                 self.held.setdefault(requirement, []).append(exchange.number)
             elif judgement.deviates:

@@ -21,7 +21,7 @@ from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.interface import READS, operations
 from tests.harness.lanes import Lanes, Part
-from tests.harness.reproduction import Robustness
+from tests.harness.reproduction import Reproduction
 from tests.traffic.case import HARMLESS, Case, form_of, places_of
 from tests.traffic.classes import coverage
 from tests.traffic.extras import registration
@@ -71,12 +71,12 @@ class Generation:
         client: Client,
         profile: Profile,
         settings: GenerationSettings,
-        robustness: Robustness,
+        reproduction: Reproduction,
         lanes: Lanes,
         surveyed: Collection[str] = (),
     ) -> None:
         self._client, self._profile, self._settings, self._surveyed = client, profile, settings, surveyed
-        self._robustness, self._lanes = robustness, lanes
+        self._reproduction, self._lanes = reproduction, lanes
         self._batches: dict[str, Batch] = {}
         self._guard = RLock()
         self._elsewhere = Elsewhere(Order(settings))
@@ -126,7 +126,7 @@ class Generation:
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent, and judge the answers."""
         batch = self.start(operation, phase)
-        findings = Findings(self._client.door, self._robustness, f"{operation}.{phase}")
+        findings = Findings(self._client.door, self._reproduction, f"{operation}.{phase}")
         try:
             if operation == REGISTER and phase == EXAMPLES:
                 for case, exchange in self.register():
