@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 
 from environments.door.door import Door
 from environments.door.prepared_transfers import codes_told, may_have_prepared
@@ -18,6 +19,7 @@ from reports.handover import Evidence, FoundByTest, Handover, LeftKey
 from reports.redaction import redactor_of
 from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
+from spec.answers import is_refusal
 from spec.exchange import LARGE, Exchange
 from spec.requirements import ledger
 from spec.rules import Contrast
@@ -41,45 +43,51 @@ class Collector:
         self._profile, self._secrets, self._shows = profile, secrets, shows
         self.reproduction = Reproduction(door.in_flight.alone)
         door.listeners += [lambda sending: self._learn(), self.reproduction.listen]
-        self._learned, self._learning = 0, threading.Lock()
+        self._by_number: dict[int, Exchange] = {}
+        self._learning = threading.Lock()
         self._collected = 0
-        self._held: list[Exchange] = []
+        self._held: defaultdict[str, list[Exchange]] = defaultdict(list)
+        self._shown: set[int] = set()
         self._accounts: set[str] = set()
 
     def handover(self, errors: Iterable[str]) -> Handover:
-        """What this process sent, when its tests are over. `errors` failed in the suite, and no test asked for them."""
+        """What this process sent, when its tests are over. `errors` failed in the suite, and no test asked for them. What
+        nothing cites is an outline, unless it tells of a key that is left, or was not expected."""
         door, redact = self.door, self.redactor.text
         self._learn()
+        keys = door.keys.not_cleaned_up()
+        unexpected = [exchange.number for exchange in door.exchanges if _is_unexpected(exchange)]
+        whole = self._whole(chain(unexpected, *(key.exchanges for key in keys)) if self._shows else ())
         return Handover(
             requests=len(door.exchanges),
             executions=door.guard.sent,
             unreachable=redact(door.liveness.unreachable),
             notes=tuple(replace(note, text=redact(note.text)) for note in notes_of(door)),
-            not_cleaned_up=tuple(
-                LeftKey(key.name, key.state.value, key.owned, tuple(key.exchanges))
-                for key in door.keys.not_cleaned_up()
-            ),
+            not_cleaned_up=tuple(LeftKey(key.name, key.state.value, key.owned, tuple(key.exchanges)) for key in keys),
             not_executed=tuple(map(redact, door.guard.prepared.not_executed())),
             generated=self.generated,
             grants=Grants.of_exchanges(door.exchanges),
             unsent={why: sorted(names) for why, names in door.unsent.items()},
-            exchanges=tuple(self._shown(exchange) for exchange in [*self._new(), *self._held]),
+            exchanges=(*whole, *(outline(seen) for seen in door.exchanges if seen.number not in self._shown)),
             errors=tuple(map(redact, errors)),
         )
 
     def found(self, recording: Recording) -> FoundByTest:
-        """What the test found, and what every exchange shows that was sent since the last test."""
-        redact, new = self.redactor.text, self._new(recording.cited | recording.judged)
+        """What the test found, and what every exchange shows that was sent since the last test; the exchanges whole that
+        this cites."""
+        redact = self.redactor.text
         self._learn()
-        unjudged = [exchange for exchange in new if exchange.number not in recording.judged]
-        robust = [result for exchange in unjudged for result in self._robust(exchange)]
-        may_cite = recording.cited | {exchange.number for exchange in unjudged}
-        shown = [self._shown(exchange, cited=exchange.number in may_cite) for exchange in new]
+        unjudged = [one for one in self._new(recording.cited | recording.judged) if one.number not in recording.judged]
+        results = [*recording.results, *(result for exchange in unjudged for result in self._robust(exchange))]
+        if self._shows:
+            shown = [number for result in results for number in result.exchanges]
+        else:  # on the terminal
+            shown = [number for result in recording.failing for number in result.exchanges[:1]]
         return FoundByTest(
-            results=tuple(self._redacted(one) for one in (*recording.results, *robust)),
+            results=tuple(map(self._redacted, results)),
             answers_for=tuple(result.id for result in recording.results),
             observations=tuple(seen.redacted(redact) for seen in recording.observations),
-            exchanges=(*shown, *self._reproducing(recording)),
+            exchanges=self._whole(shown),
             error=redact(recording.error),
         )
 
@@ -91,7 +99,7 @@ class Collector:
         """Why a test failed, for people."""
         self._learn()
         most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
-        return explained(recording.failing, self._by_number(), self.redactor.text, self.evidence, most)
+        return explained(recording.failing, self._by_number, self.redactor.text, self.evidence, most)
 
     def evidence(self, exchange: Exchange) -> Evidence:
         """An exchange, redacted. Lines that execute a transfer say how one is prepared."""
@@ -107,36 +115,27 @@ class Collector:
         first = next(prepared, None)
         return Preparation(first, plan.code_at) if first else None
 
-    def _new(self, judged: Collection[int] = ()) -> list[Exchange]:
+    def _new(self, judged: Iterable[int]) -> list[Exchange]:
         """The exchanges that were not collected yet. Those of generated traffic are held until their part is judged."""
-        sent = self.door.exchanges[self._collected :]
-        self._collected += len(sent)
-        waiting = [*self._held, *sent]
-        parts = {""} | {exchange.part for exchange in waiting if exchange.number in judged}
-        self._held = [exchange for exchange in waiting if exchange.part not in parts]
-        return [exchange for exchange in waiting if exchange.part in parts]
+        learned = len(self._by_number)
+        for exchange in self.door.exchanges[self._collected : learned]:
+            self._held[exchange.part].append(exchange)
+        self._collected = learned
+        parts = dict.fromkeys(["", *(self._by_number[number].part for number in judged if number in self._by_number)])
+        return [exchange for part in parts for exchange in self._held.pop(part, ())]
 
-    def _by_number(self) -> dict[int, Exchange]:
-        return {exchange.number: exchange for exchange in self.door.exchanges}
-
-    def _shown(self, exchange: Exchange, *, cited: bool = True) -> Evidence:
-        """Evidence; an outline of what no finding cites, and where no file will hold it."""
-        return self.evidence(exchange) if self._shows and cited else outline(exchange)
-
-    def _reproducing(self, recording: Recording) -> list[Evidence]:
-        """Where no file holds the evidence, that of the terminal: one exchange for each requirement that fails."""
-        if self._shows or not recording.failing:
-            return []
-        by_number = self._by_number()
-        first = [by_number[number] for result in recording.failing for number in result.exchanges[:1]]
-        return [self.evidence(exchange) for exchange in first]
+    def _whole(self, numbers: Iterable[int]) -> tuple[Evidence, ...]:
+        """The evidence of these exchanges, as far as it was not given before."""
+        new = [number for number in dict.fromkeys(numbers) if number in self._by_number and number not in self._shown]
+        self._shown.update(new)
+        return tuple(self.evidence(self._by_number[number]) for number in new)
 
     def _learn(self) -> None:
         """Redact what the answers tell that were not looked at yet: before anything is said of them."""
         with self._learning:
-            for exchange in self.door.exchanges[self._learned :]:
-                self._learned += 1
+            for exchange in self.door.exchanges[len(self._by_number) :]:
                 self._learn_from(exchange)
+                self._by_number[exchange.number] = exchange
 
     def _learn_from(self, exchange: Exchange) -> None:
         """Redact the personal values and the transaction codes of an answer wherever else they stand."""
@@ -166,3 +165,9 @@ class Collector:
             elif judgement.deviates:
                 verdict = deviation(ledger()[requirement_id].level, self._profile.fail_on)
                 yield RequirementResult(requirement_id, verdict, judgement.message, (exchange.number,))
+
+
+def _is_unexpected(exchange: Exchange) -> bool:
+    """Whether a targeted request got no answer, or a refusal where a success was due."""
+    refused = exchange.response is None or (exchange.expects_success and is_refusal(exchange.response))
+    return refused and not exchange.part
