@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.harness.judging import assert_found, assert_holds, observe, requirement, rules_of, supplied
-from tests.traffic.findings import json_is_understood
+from tests.traffic.judgements import json_is_understood
 from tests.traffic.undescribed import answers_to, identifiers_of, no_answer, values_of
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.harness.judging import assert_found, assert_holds, observe, remark, requirement, rules_of, supplied
 from tests.traffic.answered import answer_of
-from tests.traffic.findings import (
+from tests.traffic.judgements import (
     accepted_under_another_scheme,
     find_out_whether_the_token_is_accepted,
     needs_more,

@@ -6,7 +6,7 @@ import pytest
 
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import assert_found, assert_holds, each, judged_last, requirement, rules_of
-from tests.traffic.findings import find_out_whether_the_prefix_is_served
+from tests.traffic.judgements import find_out_whether_the_prefix_is_served
 
 
 @judged_last

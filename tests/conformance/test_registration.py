@@ -17,7 +17,7 @@ from tests.harness.judging import (
     supplied,
 )
 from tests.traffic.effects import no_refusal_had_an_effect, warn_of_lost, warn_of_suspected
-from tests.traffic.findings import find_out_whether_the_token_is_accepted, none_granted, registration_is_understood
+from tests.traffic.judgements import find_out_whether_the_token_is_accepted, none_granted, registration_is_understood
 from tests.traffic.refused_credentials import of_a_guessable_token
 from tests.traffic.registration_values import (
     formats_of_granted,

@@ -7,7 +7,7 @@ import pytest
 from spec.interface import operations
 from spec.rules import ROBUSTNESS
 from tests.harness.judging import assert_found, named
-from tests.traffic.findings import never_broken
+from tests.traffic.judgements import never_broken
 
 
 @pytest.mark.parametrize("requirement_id", named(*(f"{name}.{what}" for what in ROBUSTNESS for name in operations())))
