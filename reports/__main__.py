@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from environments.secrets import Secrets
 from reports.comparing import overview
-from reports.comparing.comparison import Outcome, compared, outcome_of
+from reports.comparing.comparison import RunToCompare, compared, run_to_compare
 from reports.comparing.comparison_text import Comparison, markdown, text
 from reports.comparing.overview import Row, row_of
 from reports.comparing.reading import UnreadableError, read
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compare(options: argparse.Namespace, redactor: Redactor) -> int:
-    comparison = compared(_outcome(options.a, redactor), _outcome(options.b, redactor))
+    comparison = compared(_run_to_compare(options.a, redactor), _run_to_compare(options.b, redactor))
     _print("\n".join(_FORMATS[options.format](comparison)))
     return WORSE if comparison["worse"] else SAME
 
@@ -100,9 +100,9 @@ def _row(run: str, redactor: Redactor) -> Row:
         return Row(redactor.line(path.name), why=str(error))
 
 
-def _outcome(path: str, redactor: Redactor) -> Outcome:
+def _run_to_compare(path: str, redactor: Redactor) -> RunToCompare:
     with _named(path, redactor):
-        return outcome_of(read(Path(path)), redactor.line)
+        return run_to_compare(read(Path(path)), redactor.line)
 
 
 def _print(text: str) -> None:

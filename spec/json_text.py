@@ -14,7 +14,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-Path = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
+"""The names and places that lead to a value."""
 MAX_DEPTH = 100
 MAX_DIGITS = 1_000
 MAX_VALUES = 100_000
@@ -96,7 +97,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, Decimal | HugeNumber)
 
 
-def leaves_of(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves_of(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]:
     """Every value inside that holds no other, with the names and places that lead to it."""
     parts: list[tuple[str | int, Any]] = []
     if isinstance(value, dict):

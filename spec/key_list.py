@@ -14,7 +14,7 @@ from typing import Any
 
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
-from spec.json_text import HugeNumber, Path, is_number, leaves_of
+from spec.json_text import HugeNumber, JsonPath, is_number, leaves_of
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 MADE_KEY = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
@@ -85,7 +85,7 @@ class Listing:
             if any(_pattern(path, part, key_type) in paths for key_type in key_types)
         )
 
-    def _leaves_with(self, key: str) -> Iterator[tuple[Path, Any]]:
+    def _leaves_with(self, key: str) -> Iterator[tuple[JsonPath, Any]]:
         """The leaves with the key as their value, or as a name on their path."""
         plain = _plain(key)
         return (leaf for leaf, texts in zip(self._leaves, self._plain_texts, strict=True) if plain and plain in texts)
@@ -98,10 +98,10 @@ class Listing:
         ]
 
     @cached_property
-    def _leaves(self) -> list[tuple[Path, Any]]:
+    def _leaves(self) -> list[tuple[JsonPath, Any]]:
         return list(leaves_of(self._value))
 
-    def _around(self, item: Path, key: str, key_type: str) -> frozenset[tuple[str, str]]:
+    def _around(self, item: JsonPath, key: str, key_type: str) -> frozenset[tuple[str, str]]:
         """The members of the item, and the plain members of the items around it."""
         outermost = next((at for at, part in enumerate(item) if isinstance(part, int)), len(item))
         return frozenset(
@@ -151,13 +151,13 @@ def _says_nothing(name: str, known: list[Place]) -> bool:
     return len(set(values)) == len(values) >= _ENOUGH
 
 
-def _item(path: Path, key: str) -> Path:
+def _item(path: JsonPath, key: str) -> JsonPath:
     """The innermost item that holds the key: an element of an array, or the member that has the key as its name."""
     ends = [at for at, part in enumerate(path) if isinstance(part, int) or _is_in(key, part)]
     return path[: ends[-1] + 1] if ends else path
 
 
-def _pattern(path: Path, key: str, key_type: str) -> str:
+def _pattern(path: JsonPath, key: str, key_type: str) -> str:
     return "/".join(_ANY if isinstance(part, int) else _normal(part, key, key_type) for part in path)
 
 

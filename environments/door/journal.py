@@ -1,8 +1,8 @@
 """The journal of executions: which codes were sent, so that no later run sends one again.
 
-A record outlives a run and has one line of JSON for each event. An event is keyed by a digest of origin and subject;
-the subject itself is never written. The key of the digest lies beside the record in a file of its own, and a record
-without the key that it was written with cannot be read. A journal that cannot be read stops every execution.
+A log of events outlives a run and has one line of JSON for each event, keyed by a digest of origin and subject; the
+subject itself is never written. The key of the digest lies beside the log in a file of its own, and a log without the key
+that it was written with cannot be read. A journal that cannot be read stops every execution.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _UNREADABLE = "so it is unknown what was sent: repair or move the journal"
 
 
 class JournalError(Exception):
-    """The record cannot be used, so nothing is executed. The text says why and what to do."""
+    """The log cannot be used, so nothing is executed. The text says why and what to do."""
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def as_journal_error() -> Iterator[None]:
     """What the file system refuses is a fault of the journal. Raises JournalError."""
     try:
         yield
@@ -38,7 +38,7 @@ def explained() -> Iterator[None]:
         raise JournalError(f"the journal cannot be read or written ({error.strerror}): check journal") from None
 
 
-class Record:
+class EventLog:
     """Events of one environment. `run` tells the events of this run from those of earlier ones.
 
     The lock of the file excludes other threads as well as other processes: each thread has a descriptor of its own.
@@ -74,7 +74,7 @@ class Record:
     def _damaged(self, number: int) -> str:
         return f"{self._path}: line {number} cannot be read, {_UNREADABLE}"
 
-    @explained()
+    @as_journal_error()
     def write(self, subject: str, event: str) -> None:
         """Write down an event of a subject, as one line that is on the disk before this returns. JournalError.
 
@@ -130,7 +130,7 @@ class AlreadySentError(NotSentError):
         self.earlier = earlier
 
 
-class Journal(Record):
+class Journal(EventLog):
     """Codes sent to one environment. `run` tells the events of this run from those of earlier ones.
 
     With `across_runs=False` (a loopback target) only this run's own events count. `resend` are codes that an
@@ -149,12 +149,12 @@ class Journal(Record):
         """While a real code is sent, no other thread or process sends one. NotSentError where the run is stopped
         meanwhile; JournalError where the folder cannot be written."""
         with ExitStack() as held:
-            with explained():
+            with as_journal_error():
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 held.enter_context(self.ending.holding(self._turn))
             yield
 
-    @explained()
+    @as_journal_error()
     def refuse_if_sent_before(self, code: str, *, in_this_run: bool) -> None:
         """Raises AlreadySentError where an earlier run sent the code, or this one; JournalError."""
         if not self._path.exists() or not (self.across_runs or in_this_run):
@@ -163,7 +163,7 @@ class Journal(Record):
             if refusal := self._refusal(code, in_this_run=in_this_run):
                 raise refusal
 
-    @explained()
+    @as_journal_error()
     def sent_before(self, codes: Iterable[str]) -> frozenset[str]:
         """Those of the codes that an earlier run sent; nothing is written. Raises JournalError."""
         if not self.across_runs or not self._path.exists():
@@ -172,7 +172,7 @@ class Journal(Record):
             raise JournalError(f"{self._key_file}: no such file, and {self._path} cannot be read without it")
         return frozenset(code for code in codes if self._refusal(code, in_this_run=False))
 
-    @explained()
+    @as_journal_error()
     def claim(self, code: str, *, once_more: bool = False) -> None:
         """Write down that the code is about to be sent. Raises AlreadySentError or JournalError."""
         with self._lock:
@@ -180,7 +180,7 @@ class Journal(Record):
                 raise refusal
             self.write(code, SENT)
 
-    @explained()
+    @as_journal_error()
     def unanswered(self) -> int:
         """How many codes this run sent without an answer that was written down. Raises JournalError."""
         last: dict[str, str] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from environments.door.journal import Record, explained
+from environments.door.journal import EventLog, as_journal_error
 
 ABSENT, SENT, REGISTERED, REFUSED, DELETED, GONE = "absent before", "sent", "registered", "refused", "deleted", "gone"
 
@@ -21,14 +21,14 @@ class Left(Enum):
     UNKNOWN = "sent by a run that did not see whether it was there before"
 
 
-class KeyRecord(Record):
+class KeyRecord(EventLog):
     """Keys that runs registered at one environment."""
 
     def note(self, account: str, key: str, event: str) -> None:
         """Write down an event of a key. Raises JournalError."""
         self.write(f"{account}\n{key}", event)
 
-    @explained()
+    @as_journal_error()
     def left(self, account: str, key: str) -> Left:
         """What all runs together left of a key. Raises JournalError."""
         if not self._path.exists():

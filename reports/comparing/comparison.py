@@ -76,7 +76,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunToCompare:
     """What one run is compared by. `scope` must be the same for two runs to be comparable; `latency` is in ms."""
 
     environment: str
@@ -91,10 +91,10 @@ class Outcome:
     latency: Mapping[str, float]
 
 
-def outcome_of(document: Mapping[str, Any], clean: Callable[[str], str] = str) -> Outcome:
-    """The outcome of the run that a conformance.json of any version tells of. `clean` is applied to its free texts."""
+def run_to_compare(document: Mapping[str, Any], clean: Callable[[str], str] = str) -> RunToCompare:
+    """The run that a conformance.json of any version tells of. `clean` is applied to its free texts."""
     environment, entries = document["environment"], document["requirements"]
-    return Outcome(
+    return RunToCompare(
         environment=clean(environment["name"]),
         started=read_moment(document["started"]),
         suite_version=clean(document["suite"]["version"]),
@@ -118,7 +118,7 @@ def standing(entry: Entry) -> Standing:
     return HOLDS if verdict in TESTED else UNTESTED
 
 
-def compared(was: Outcome, now: Outcome) -> dict[str, Any]:
+def compared(was: RunToCompare, now: RunToCompare) -> dict[str, Any]:
     """The `comparison` of conformance.json: what changed from the one run to the other."""
     differs = [name for name in was.scope if was.scope[name] != now.scope[name]]
     changes = _changes(was, now)
@@ -135,12 +135,12 @@ def compared(was: Outcome, now: Outcome) -> dict[str, Any]:
     return found | {"line": f"{_since(was, now, differs)}: {_said(found)}"}
 
 
-def _identity(outcome: Outcome) -> dict[str, str]:
+def _identity(run: RunToCompare) -> dict[str, str]:
     return {
-        "environment": outcome.environment,
-        "started": written(outcome.started),
-        "suite_version": outcome.suite_version,
-        "verdict": outcome.verdict,
+        "environment": run.environment,
+        "started": written(run.started),
+        "suite_version": run.suite_version,
+        "verdict": run.verdict,
     }
 
 
@@ -155,7 +155,7 @@ def _scope(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _changes(was: Outcome, now: Outcome) -> dict[str, list[str]]:
+def _changes(was: RunToCompare, now: RunToCompare) -> dict[str, list[str]]:
     """The requirements by what they are now, in the order of the later run."""
     found: dict[str, list[str]] = {name: [] for name in WORDS}
     for requirement_id, stands in now.standings.items():
@@ -167,7 +167,7 @@ def _changes(was: Outcome, now: Outcome) -> dict[str, list[str]]:
     return found
 
 
-def _is_worse(changes: Mapping[str, list[str]], now: Outcome) -> bool:
+def _is_worse(changes: Mapping[str, list[str]], now: RunToCompare) -> bool:
     """Newly failing, or no longer exercised at a level that fails a run."""
     lost = [now.levels[requirement_id] for requirement_id in changes["no_longer_exercised"]]
     return bool(changes["newly_failing"]) or not set(now.fail_on).isdisjoint(lost)
@@ -191,7 +191,7 @@ def _side_by_side(was: Mapping[str, float], now: Mapping[str, float]) -> dict[st
     return {name: {"was_ms": was.get(name), "is_ms": now.get(name)} for name in sorted({*was, *now})}
 
 
-def _since(was: Outcome, now: Outcome, differs: list[str]) -> str:
+def _since(was: RunToCompare, now: RunToCompare, differs: list[str]) -> str:
     """`since 20 Nov`, or which run it is that is compared with, and what makes the two no like for like."""
     when = day_or_time(was.started, now.started)
     if not differs:

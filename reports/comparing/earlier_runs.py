@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from reports.comparing.comparison import Outcome, outcome_of
+from reports.comparing.comparison import RunToCompare, run_to_compare
 from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import FILE
 from reports.verdicts import ON_THE_SERVICE, RunVerdict
@@ -32,8 +32,8 @@ def runs_beside(folder: Path) -> list[Path]:
     return sorted((folder.with_name(name) for name in newest), key=_age, reverse=True)
 
 
-def last_comparable(folders: Iterable[Path], now: Outcome, clean: Callable[[str], str]) -> Outcome | None:
-    """The outcome of the first of these runs that is comparable with `now`, its texts cleaned; None where there is
+def last_comparable(folders: Iterable[Path], now: RunToCompare, clean: Callable[[str], str]) -> RunToCompare | None:
+    """The first of these runs that is comparable with `now`, its texts cleaned; None where there is
     none."""
     left = MOST_BYTES
     for folder in folders:
@@ -41,7 +41,7 @@ def last_comparable(folders: Iterable[Path], now: Outcome, clean: Callable[[str]
             left -= (size := (folder / FILE).lstat().st_size)
             if left < 0:
                 return None
-            earlier = outcome_of(read(folder, size), clean)
+            earlier = run_to_compare(read(folder, size), clean)
         except (OSError, UnreadableError):
             continue
         if earlier.verdict in BASES and earlier.scope == now.scope and earlier.started <= now.started:

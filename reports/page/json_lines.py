@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from itertools import count
 
-Path = tuple[str | int, ...]
-"""The names and positions that lead to a value."""
+from spec.json_text import JsonPath
+
 DEEPEST = 32
 """Deeper texts are shown as they are: their indentation would be longer than they are."""
 MARK = r"\ufeff"
@@ -30,7 +30,7 @@ class Line:
     `path` leads to the value that starts here. Where `closes`, the line only ends one.
     """
 
-    path: Path
+    path: JsonPath
     name: str
     value: str
     tail: str = ""
@@ -76,7 +76,7 @@ class _Reader:
         self.text, self.at, self.done = text, at, at
         self.lines: list[Line] = []
 
-    def value(self, path: Path, name: str = "") -> None:
+    def value(self, path: JsonPath, name: str = "") -> None:
         token = self._take()
         if token in ("}", "]", ",", ":"):
             raise _BrokenError
@@ -89,7 +89,7 @@ class _Reader:
         if self.text[self.at :].strip(" \t\r\n"):
             raise _BrokenError
 
-    def _members(self, opening: str, path: Path) -> None:
+    def _members(self, opening: str, path: JsonPath) -> None:
         closing = _CLOSING[opening]
         if len(path) >= DEEPEST:
             raise _BrokenError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.comparing.comparison import compared, outcome_of
+from reports.comparing.comparison import compared, run_to_compare
 from reports.comparing.earlier_runs import BASES, last_comparable, runs_beside
 from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import Document
@@ -37,8 +37,8 @@ def comparison_of(
 ) -> Document | None:
     """The comparison of the run that has this conformance.json with the one that the user names, or else with the first
     comparable run of `earlier`; None where there is none. `clean` is applied to what is shown of the other run."""
-    now = outcome_of(document)
+    now = run_to_compare(document)
     if named is not None:
-        return compared(outcome_of(named, clean), now)
+        return compared(run_to_compare(named, clean), now)
     was = last_comparable(earlier, now, clean) if now.verdict in BASES else None
     return compared(was, now) if was else None

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from reports.comparing.comparison import CHANGES, WORDS, Standing, compared, outcome_of
+from reports.comparing.comparison import CHANGES, WORDS, Standing, compared, run_to_compare
 from reports.comparing.comparison_text import markdown, text
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"
@@ -48,7 +48,7 @@ def changed(*, requirements=None, environment=None, **changes):
 
 def compare(now, was=RUN):
     """The comparison of two documents."""
-    return compared(outcome_of(was), outcome_of(now))
+    return compared(run_to_compare(was), run_to_compare(now))
 
 
 def lists(comparison):

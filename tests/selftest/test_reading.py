@@ -10,7 +10,7 @@ import pytest
 
 from reports.__main__ import main
 from reports.comparing import earlier_runs, reading
-from reports.comparing.comparison import outcome_of
+from reports.comparing.comparison import run_to_compare
 from reports.comparing.earlier_runs import last_comparable, runs_beside
 from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import FORMAT
@@ -211,7 +211,7 @@ def test_nothing_planted_reaches_the_reader(format, turned, file, capsys):
 
 def test_a_run_of_an_older_version_is_read(file):
     """Without `format` and `provenance`, if it has what a comparison needs."""
-    assert outcome_of(read(file(RUN))).environment == "staging"
+    assert run_to_compare(read(file(RUN))).environment == "staging"
 
 
 def test_a_run_of_this_version_is_as_its_schema_says(file, capsys):
@@ -225,7 +225,7 @@ def test_a_run_of_this_version_is_as_its_schema_says(file, capsys):
 
 def test_a_run_of_the_next_version_is_read(file):
     """One that has more members: what a comparison reads is there."""
-    assert outcome_of(read(file(RUN | {"format": "1.999", "planted": 1}))).environment == "staging"
+    assert run_to_compare(read(file(RUN | {"format": "1.999", "planted": 1}))).environment == "staging"
 
 
 def test_exit_statuses_of_compare(file):
@@ -260,7 +260,7 @@ def found(tmp_path):
 
     def find():
         folder = tmp_path / "20261120T100050Z-ffff"
-        now = outcome_of(changed(started="2026-11-20T10:00:50Z"))
+        now = run_to_compare(changed(started="2026-11-20T10:00:50Z"))
         earlier = last_comparable(runs_beside(folder), now, str)
         return earlier and earlier.started.second
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.observations.behaviour import Answer
 from spec.exchange import Exchange, Response, kept_beside, named_media_type
-from spec.json_text import Path, folded, leaves_of
+from spec.json_text import JsonPath, folded, leaves_of
 from spec.shapes import Shape, shape_of
 from tests.traffic.extras import OTHER_NAMES
 
@@ -81,7 +81,7 @@ def _is_known(value: Any, name: str, known: Container[str]) -> bool:
     return isinstance(value, str) and (folded(name) in _OF_A_KEY or value.casefold() in known)
 
 
-def _name_of(path: Path) -> str:
+def _name_of(path: JsonPath) -> str:
     """The name of the innermost member."""
     return next((part for part in reversed(path) if isinstance(part, str)), "")
 

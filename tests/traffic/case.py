@@ -112,14 +112,14 @@ def harmless(value: Any, name: str = "") -> Any:
     return value
 
 
-def _of_nobody(value: Any, name: str = "") -> Any:
+def _synthetic(value: Any, name: str = "") -> Any:
     """A JSON value of the operator with nothing in it that any reader could take for somebody: each text is the mark and
     the name of its member, and no number but an amount or a date is other than 0."""
     if isinstance(value, dict):
         named = {member if _WORDS.fullmatch(member) else f"{MARK}member": item for member, item in value.items()}
-        return {member: _of_nobody(item, member) for member, item in named.items()}
+        return {member: _synthetic(item, member) for member, item in named.items()}
     if isinstance(value, list):
-        return [_of_nobody(item, name) for item in value]
+        return [_synthetic(item, name) for item in value]
     if isinstance(value, str) and value not in _TEXTS_KEPT:
         return f"{MARK}{name.removeprefix(MARK)}"
     if isinstance(value, int | float) and not isinstance(value, bool) and name not in _NO_IDENTIFIERS:
@@ -137,7 +137,7 @@ def form_of(operation: str, profile: Profile) -> Form | None:
         return {**FORMS[operation], "account": account}
     if given is None or not isinstance(given.json, dict):
         return FORMS[operation]
-    form: Form = _of_nobody(fill(given.json, account=MARK, key=MARK, type=NAMED_TYPES[0]))
+    form: Form = _synthetic(fill(given.json, account=MARK, key=MARK, type=NAMED_TYPES[0]))
     return form
 
 

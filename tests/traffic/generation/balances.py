@@ -11,14 +11,14 @@ from typing import Any
 from reports.observations.behaviour import Answer
 from spec.answers import data_of, grants_protected_result
 from spec.exchange import Exchange
-from spec.json_text import Path, leaves_of
+from spec.json_text import JsonPath, leaves_of
 from tests.traffic.answered import answer_of
 from tests.traffic.settled import counts
 
-Numbers = Mapping[Path, Decimal]
+Numbers = Mapping[JsonPath, Decimal]
 
 
-def numbers(value: Any) -> Iterator[tuple[Path, Decimal]]:
+def numbers(value: Any) -> Iterator[tuple[JsonPath, Decimal]]:
     """Every number of a JSON value, as a number or as text, by its place."""
     for path, item in leaves_of(value):
         if isinstance(item, Decimal | str):
