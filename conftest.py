@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.harness.starting import starting
 
 # isort: split
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -14,12 +14,10 @@ import pytest
 
 from environments.profiles.profile import Profile
 from reports.explaining.explanation import Exercised
-from reports.plan import Plan
 from tests.harness.configuration import EVERY_CODE, configure
 from tests.harness.explaining import EXERCISES
 from tests.harness.options import whole_number
 from tests.traffic.exercises import exercises_of
-from tests.traffic.generation.settings import settings_of
 from tests.traffic.planning import planned
 
 pytest_plugins = ["tests.harness.plugin", "tests.traffic.fixtures"]
@@ -65,15 +63,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[EXERCISES] = _exercises
     starting.configuring = True
-    configure(config, _planner_of)
+    configure(config, planned)
     starting.end()
-
-
-def _planner_of(
-    config: pytest.Config, profile: Profile, sent_before: Callable[[], Collection[str]]
-) -> Callable[[Sequence[pytest.Item]], Plan]:
-    """What --plan asks for: tests/harness does not import the traffic that it plans."""
-    return partial(planned, profile=profile, settings=settings_of(config, profile, seed=0), sent_before=sent_before)
 
 
 def _exercises(profile: Profile) -> Mapping[str, Exercised]:

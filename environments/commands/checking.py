@@ -71,7 +71,7 @@ def _reached(client: Client) -> Iterator[Finding]:
 
 def _set_up(client: Client, profile: Profile) -> Iterator[Finding]:
     """What the preflight of a run says. A wrong clock has a line of its own."""
-    found = check(client.door, client, profile)
+    found = check(client, profile)
     if found.unreachable:
         raise UnreachableError(found.unreachable)
     yield _clock(client.door.exchanges)

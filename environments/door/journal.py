@@ -1,8 +1,8 @@
 """The journal of executions: which codes were sent, so that no later run sends one again.
 
 A log of events outlives a run and has one line of JSON for each event, keyed by a digest of origin and subject; the
-subject itself is never written. The key of the digest lies beside the log in a file of its own, and a log without the key
-that it was written with cannot be read. A journal that cannot be read stops every execution.
+subject itself is never written. The key of the digest lies beside the log in a file of its own. A log cannot be read
+without the key that it was written with. A journal that cannot be read stops every execution.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from environments.door.client import Client
-from environments.door.door import Door
 from environments.door.request_texts import names
 from environments.door.retry_policy import http_date
 from environments.profiles.profile import Profile
@@ -34,10 +33,10 @@ class Preflight:
     notes: tuple[str, ...] = ()
 
 
-def check(door: Door, client: Client, profile: Profile) -> Preflight:
+def check(client: Client, profile: Profile) -> Preflight:
     """Send a read, or only connect where none is allowed."""
     if "read" not in profile.allow:
-        return Preflight(door.connect().failure)
+        return Preflight(client.door.connect().failure)
     listed = client.send("listAccounts", valid=True)
     if listed.failure is not None:
         return Preflight(_unreachable(listed.failure, profile.base_url))

@@ -24,16 +24,12 @@ class Target:
     stop: Callable[[], None] = field(default=lambda: None, repr=False)
     fetches: Iterator[Callable[[], str]] = field(default_factory=lambda: iter(()), repr=False)
 
-    def token(self) -> str:
-        """The access token of the run, without its scheme."""
-        return self.secrets.token()
-
     def refresh(self) -> bool:
         """Fetch the token again where that is left to do. True where it is another one now."""
-        before = self.token()
+        before = self.secrets.token()
         if fetch := next(self.fetches, None):
             self.secrets.learn_token(fetch())
-        return self.token() != before
+        return self.secrets.token() != before
 
 
 def open_target(profile: Profile) -> Target:

@@ -28,32 +28,33 @@ EVERY_CODE = "*"
 """What --resend-code stands for where it names no code."""
 
 Planned = Callable[[Sequence[pytest.Item]], Plan]
-PlannedBy = Callable[[pytest.Config, Profile, Callable[[], Collection[str]]], Planned]
+PlanOf = Callable[[pytest.Config, Profile, Callable[[], Collection[str]], Sequence[pytest.Item]], Plan]
+"""Makes the plan of a run: `planned` in tests/traffic, which tests/harness does not import."""
 
 
-def configure(config: pytest.Config, planned_by: PlannedBy) -> None:
+def configure(config: pytest.Config, plan_of: PlanOf) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
     refuse_to_accept(config, only_selftests=only_selftests(config))
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
     refuse_options(config)
     try:
-        _configure(config, _profile(config), planned_by)
+        _configure(config, _profile(config), plan_of)
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None
 
 
-def _configure(config: pytest.Config, profile: Profile, planned_by: PlannedBy) -> None:
+def _configure(config: pytest.Config, profile: Profile, plan_of: PlanOf) -> None:
     resend = _codes_to_resend(config, profile)
     if explains(config):
         config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
         sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
         config.option.dist = "no"
-        planner = Planner(profile, planned_by(config, profile, sent_before))
+        planner = Planner(profile, partial(plan_of, config, profile, sent_before))
         config.pluginmanager.register(planner, "conformance-planner")
     elif not options_given(config, SHOWING):
-        _configure_run(config, profile, resend, planned_by(config, profile, frozenset))
+        _configure_run(config, profile, resend, partial(plan_of, config, profile, frozenset))
 
 
 def _profile(config: pytest.Config) -> Profile:

@@ -161,6 +161,6 @@ class Controller:
     def _run_preflight(self) -> Preflight:
         try:
             with self._interruption.step():
-                return check(self._session.door, self._session.client, self._session.profile)
+                return check(self._session.client, self._session.profile)
         except UnreachableError as error:
             return Preflight(str(error))

@@ -69,4 +69,4 @@ def reproduction(session: Session) -> Reproduction:
 @pytest.fixture(scope="session")
 def token(session: Session) -> str:
     """The access token, to make wrong ones from."""
-    return session.target.token()
+    return session.target.secrets.token()

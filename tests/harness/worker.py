@@ -38,7 +38,7 @@ def given_to_workers(config: pytest.Config, session: Session) -> Given:
     """What the process that the user started has opened and decided."""
     return Given(
         base_url=session.target.base_url,
-        token=session.target.token(),
+        token=session.target.secrets.token(),
         share=replace(session.share, token_accepted=session.door.token_monitor.accepted),
         seed=session.seed,
         loadgroup=config.option.dist == "loadgroup",

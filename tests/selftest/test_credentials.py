@@ -189,21 +189,21 @@ class TestRefresh:
         target = open_target(profile(Auth(token_env="PIX_TOKEN")))
         monkeypatch.setenv("PIX_TOKEN", "another")
 
-        assert (target.refresh(), target.token()) == (False, SECRET)
+        assert (target.refresh(), target.secrets.token()) == (False, SECRET)
 
     def test_command(self):
         """A command is run a second time on request, and never a third."""
         target = open_target(profile(shell("echo x >> runs; wc -l < runs")))
 
-        assert (target.token(), target.refresh(), target.token()) == ("1", True, "2")
-        assert (target.refresh(), target.token()) == (False, "2")
+        assert (target.secrets.token(), target.refresh(), target.secrets.token()) == ("1", True, "2")
+        assert (target.refresh(), target.secrets.token()) == (False, "2")
 
     def test_a_command_that_fails(self):
         """A command that fails on the second run is not run a third time."""
         target = open_target(profile(shell("echo x >> runs; test $(wc -l < runs) != 2 && cat runs")))
 
         assert refusal(target.refresh).startswith(f"{COMMAND}: ended with exit status 1")
-        assert (target.refresh(), target.token()) == (False, "x")
+        assert (target.refresh(), target.secrets.token()) == (False, "x")
 
     def test_the_same_token_again(self):
         """A command that prints the same token has refreshed nothing; no repr shows it."""

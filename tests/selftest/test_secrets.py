@@ -63,7 +63,7 @@ def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
 
     assert target.refresh()
     assert not target.refresh()
-    assert target.token() == secrets.token() == ANOTHER
+    assert secrets.token() == ANOTHER
     assert before == f"<token> {ANOTHER}"
     assert redactor.text(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <another token>"
 

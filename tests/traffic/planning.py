@@ -19,7 +19,7 @@ from tests.traffic.classes import malformed
 from tests.traffic.endpoints import most_comparisons
 from tests.traffic.executions import most_executions
 from tests.traffic.generation.phases import EXAMPLES, most_generated
-from tests.traffic.generation.settings import GenerationSettings
+from tests.traffic.generation.settings import settings_of
 from tests.traffic.generation.world import executes_twice, most_in_sequences
 from tests.traffic.operations import most_synthetic_keys, most_visits, valid_bodies
 from tests.traffic.reach import Reach, permits, reach_of
@@ -31,13 +31,11 @@ _FOR_THE_TOKEN = 2
 
 
 def planned(
-    items: Sequence[pytest.Item],
-    profile: Profile,
-    settings: GenerationSettings,
-    sent_before: Callable[[], Collection[str]],
+    config: pytest.Config, profile: Profile, sent_before: Callable[[], Collection[str]], items: Sequence[pytest.Item]
 ) -> Plan:
     """What the selected tests would send. `sent_before` gives the codes that the journal keeps from being sent again;
     it is asked where a code would be sent."""
+    settings = settings_of(config, profile, seed=0)
     reach = reach_of(requirements(items, "traffic"), profile)
     sequences = any(uses(item, "world") for item in items)
     in_sequences = reach_of(requirements(items, "traffic", "world") if sequences else (), profile)

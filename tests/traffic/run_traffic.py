@@ -48,7 +48,7 @@ class RunTraffic:
         self._session, self._items = session, items
         self._beside = Beside(client, session.lanes)
         reach = reach_of(requirements(items, "traffic"), profile)
-        self.traffic = Traffic(client, profile, session.target.token(), reach, self._beside)
+        self.traffic = Traffic(client, profile, session.target.secrets.token(), reach, self._beside)
         self.endpoints = Endpoints(self.traffic)
         reproduction = session.collector.reproduction
         self.generation = Generation(client, profile, settings, reproduction, session.lanes, reach.surveyed)
