@@ -155,3 +155,11 @@ def _exceeded(text: str) -> str:
         if count > 2 * MAX_VALUES:  # a member has two strings
             return many
     return many if text.count(",") > MAX_VALUES else ""
+
+
+def as_bytes(value: Any) -> bytes:
+    """The JSON text of a value in UTF-8; what UTF-8 cannot hold (half a surrogate pair) is escaped."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()

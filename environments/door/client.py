@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import secrets
 from collections.abc import Iterable
 from copy import copy
@@ -17,6 +16,7 @@ from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
 from spec.exchange import Exchange
 from spec.interface import operations
+from spec.json_text import as_bytes
 
 NOTHING = object()
 """No body at all, which is not the same as the JSON value null."""
@@ -99,14 +99,6 @@ class Client:
         if self._correlation_header:
             request.headers[self._correlation_header] = secrets.token_hex(16)
         return request
-
-
-def as_bytes(value: Any) -> bytes:
-    """The JSON text of a value in UTF-8; what UTF-8 cannot hold (half a surrogate pair) is escaped."""
-    try:
-        return json_module.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json_module.dumps(value).encode()
 
 
 def _path(operation: str, path_parameter: str | bytes | None, safe: str = "") -> str:

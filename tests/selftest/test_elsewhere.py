@@ -138,11 +138,23 @@ def test_the_process_gets_no_token(deaf):
     assert given["PATH"] == os.environ["PATH"]
 
 
-def test_a_run_imports_what_draws_where_it_draws():
-    """Else it would wait for the imports, although another process draws."""
-    asks = "import sys, tests.traffic.run_traffic; print({'hypothesis', 'schemathesis'} & set(sys.modules))"
+def imported_by(*modules):
+    """The packages that a process has which imports these modules."""
+    asks = f"import sys, {', '.join(modules)}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     ended = subprocess.run(
         [sys.executable, "-c", asks], cwd=elsewhere._ROOT, capture_output=True, text=True, check=True
     )
+    return set(ended.stdout.split())
 
-    assert ended.stdout == "set()\n"
+
+def test_a_run_imports_what_draws_where_it_draws():
+    """Else it would wait for the imports, although another process draws."""
+    assert not imported_by("tests.traffic.run_traffic") & {"hypothesis", "schemathesis"}
+
+
+def test_what_draws_imports_nothing_that_sends():
+    """Nor what runs tests: that takes as long as the drawing."""
+    drawing = imported_by("tests.traffic.generation.machine", "tests.traffic.generation.schema")
+
+    assert drawing >= {"hypothesis", "schemathesis"}
+    assert not drawing & {"requests", "urllib3", "pytest"}

@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from environments.door.authorization import VALID
-from environments.door.client import Client
 from environments.profiles.profile import Profile, fill
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK, READS, operations
+
+if TYPE_CHECKING:
+    from environments.door.client import Client
 
 JSON = "application/json"
 HARMLESS = ("registerPixKey", *READS)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from environments.door.client import as_bytes
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import Profile, fill
 from spec.interface import MARK, READS, operations
+from spec.json_text import as_bytes
 from tests.traffic import invalid
 from tests.traffic.case import FORMS, NAMED_TYPES, Case, Form, form_of, places_of
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from environments.door.authorization import INVALID_CREDENTIALS
-from environments.door.client import as_bytes
 from spec.interface import MARK, operations
+from spec.json_text import as_bytes
 from tests.traffic.case import JSON, Case, Form, synthetic_bytes, synthetic_text
 
 LONG, LONGER, LONGEST = 300, 5_000, 110_000

@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from environments.door.client import as_bytes
 from spec.interface import MARK, operations
+from spec.json_text import as_bytes
 from tests.traffic.case import NAMED_TYPES, Case, harmless, synthetic_bytes, synthetic_text
 
 _RESERVED = st.text(st.sampled_from(":/?#[]@!$&'()*+,;=%\\\"<>^`{|}~ .-_\0\t\r\n"), min_size=1, max_size=8)

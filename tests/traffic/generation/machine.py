@@ -9,8 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from tests.traffic.generation.search import derived
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
+from tests.traffic.generation.steps import Step, StepKind
 from tests.traffic.generation.strategies import PROFILE, register_profile
-from tests.traffic.generation.world import Step, StepKind
 
 
 def draw_steps(wanted: GenerationSettings, keys: int) -> list[Step]:

@@ -29,7 +29,8 @@ from tests.traffic.generation.collecting import Findings, Sign
 from tests.traffic.generation.elsewhere import STEPS, Elsewhere, Order
 from tests.traffic.generation.search import FUZZING, SHRINKING_SENDS, Search
 from tests.traffic.generation.settings import GenerationSettings
-from tests.traffic.generation.world import Step, keys_to_come_and_go
+from tests.traffic.generation.steps import Step
+from tests.traffic.generation.world import keys_to_come_and_go
 from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import ROUNDS

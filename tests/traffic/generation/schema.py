@@ -24,8 +24,8 @@ from schemathesis.core.result import Ok
 from schemathesis.generation.feedback import NO_FEEDBACK
 from schemathesis.schemas import APIOperation
 
-from environments.door.client import as_bytes
 from spec.interface import OPENAPI, operations
+from spec.json_text import as_bytes
 from tests.traffic.case import JSON, Case, Form, harmless, synthetic_text
 from tests.traffic.generation.tuning import tune
 

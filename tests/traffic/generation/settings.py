@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from environments.profiles.profile import Profile
 from reports.writing import RUNS
-from tests.harness.options import examples_of
+
+if TYPE_CHECKING:
+    import pytest
 
 DEFAULT_READS = 12
 """Valid requests for each read. A fault in one answer of four is then missed once in 30 runs; it is a warning at most."""
@@ -38,6 +39,8 @@ class GenerationSettings:
 
 def settings_of(config: pytest.Config, profile: Profile, *, seed: int) -> GenerationSettings:
     """What the command line and the profile ask for."""
+    from tests.harness.options import examples_of  # the process that draws needs no pytest
+
     return GenerationSettings(
         seed=seed,
         registrations=examples_of(config, profile),

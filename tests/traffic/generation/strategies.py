@@ -19,8 +19,8 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
-from environments.door.client import as_bytes
 from spec.interface import operations
+from spec.json_text import as_bytes
 from tests.traffic.case import Case, Form
 from tests.traffic.generation import drawn, schema
 from tests.traffic.generation.tuning import tune

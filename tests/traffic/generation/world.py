@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import wraps
 
 from environments.door.client import Client
@@ -20,6 +19,7 @@ from tests.traffic.case import Case
 from tests.traffic.generation.balances import Numbers, Repeated, changes, numbers
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
+from tests.traffic.generation.steps import Step, StepKind
 from tests.traffic.reach import Reach, may_execute_twice
 from tests.traffic.registrar import RETRY_WAITS_S, Registrar
 from tests.traffic.unusual_registrations import given
@@ -28,25 +28,6 @@ MOST_TRANSFERS = 1
 """Transfers that the machine prepares in a run, and executes twice."""
 BALANCES = 3
 """Readings around a transfer that is executed twice: before, between and after."""
-
-
-class StepKind(Enum):
-    """What the machine does."""
-
-    REGISTER = "register"
-    DELETE = "delete"
-    LIST = "list"
-    READ_BALANCE = "read_balance"
-    EXECUTE_TWICE = "execute_twice"
-    TIDY = "tidy"
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step; `place` is that of a key among those of the world."""
-
-    kind: StepKind
-    place: int = 0
 
 
 def _step(act: Callable[..., None]) -> Callable[..., None]:
