@@ -15,7 +15,7 @@ INTRODUCTION = """\
 
 One requirement for every statement of the interface document, in the document's order and in our own words, and the
 robustness policy of the suite. Each id is an anchor: `requirements.md#executePix.document.masked`.
-[README.md](../README.md) says what the levels mean.
+[docs/verdicts.md](../docs/verdicts.md#of-a-requirement) says what the levels mean.
 """
 
 
