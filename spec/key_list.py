@@ -70,6 +70,10 @@ class Listing:
             for path, _ in self._leaves_with(key)
         )
 
+    def holds(self, key: str) -> bool:
+        """Whether the key stands as it is, as a value or as a name."""
+        return any(key in (*path, value) for path, value in self._leaves)
+
     def type_beside(self, key: str) -> str:
         """The one documented key type that stands beside the key, or an empty text."""
         named = {value for place in self.places(key, "") for _, value in place.around if value in KEY_TYPES}

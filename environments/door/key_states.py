@@ -197,6 +197,8 @@ class Keys:
                     self._record.note(account, value, GONE)
 
     def _see(self, key: RunKey, listing: Listing) -> None:
+        if MARK in key.value and not listing.holds(key.value):
+            return  # without their punctuation, synthetic keys look alike
         places = listing.places(key.value, key.type)
         if key.owned and key.state is KeyState.REGISTERED:
             self.lagging |= not places
@@ -206,8 +208,7 @@ class Keys:
         elif places and key.state in (KeyState.REFUSED, KeyState.GONE) and self.before is not None:
             key.state = KeyState.LISTED if key.state is KeyState.REFUSED else KeyState.LISTED_AGAIN
             key.exchanges.append(listing.number)
-        elif not places and key.stands and key.state in NOT_CLEANED_UP and MARK not in key.value:
-            # a synthetic key may look like another one in a list: it is deleted, whatever a list shows
+        elif not places and key.stands and key.state in NOT_CLEANED_UP:
             key.state = KeyState.GONE
             self._write(key, GONE)
         key.stands = places or key.stands
@@ -229,7 +230,7 @@ class Keys:
         key_type = member(exchange.request.body, "pixKeyType")
         key_type = key_type if key_type in KEY_TYPES else ""
         synthetic = f"a synthetic {key_type} key" if key_type else "a synthetic key"
-        name = synthetic if value else "RANDOM, made by the service"
+        name = synthetic if value or key_type not in ("", "RANDOM") else "RANDOM, made by the service"
         key = RunKey(name, key_type or "RANDOM", value, exchange.request.last_segment, owned=False)
         return self._keys.setdefault(value or _made_in(exchange.number), key)
 

@@ -3,13 +3,14 @@
 import json
 import uuid
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.profile import PixKey
 from environments.sandbox import Key, Server, Service
-from spec.interface import MARK
+from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing, accepted_alike, alike
 from tests.harness.lanes import Lanes, Part
 from tests.selftest.exchanges import answer
@@ -229,6 +230,23 @@ def test_a_key_that_is_booked_under_the_account_of_the_body_is_told():
 
     assert len(service.elsewhere) == 1
     assert [item.split(" (")[0] for item in left] == ["RANDOM, made by the service: registered and not deleted"]
+
+
+class RegistersAnyText(Service):
+    """Any text that UTF-8 can write is a key of any type."""
+
+    KEY_FORMATS: ClassVar = dict.fromkeys(KEY_TYPES, lambda key: "\ud800" not in key)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_deleted_synthetic_key_is_not_taken_for_one_that_is_listed(seed, tmp_path):
+    """Synthetic keys differ in their punctuation alone, or one begins like another: that is not the same key."""
+    service = RegistersAnyText()
+    service.token = "Tok-3n.Of-The_Service"
+    with Server(service) as server:
+        result = run(write_profile(tmp_path, server.base_url), *OF_KEYS, f"--seed={seed}")
+
+    assert not [item for item in result.document["left_behind"] if "synthetic" in item and "listed" in item]
 
 
 def test_keys_that_cannot_be_deleted_are_told_one_by_one():
