@@ -1,12 +1,16 @@
-"""Accounts that only the service names: those in an answer to listAccounts that the profile does not list."""
+"""Accounts and keys that only the service names: in an answer to listAccounts, those that the profile does not list; in
+one to listPixKeys, those that were made.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import Any
 
 from spec.exchange import Exchange
+from spec.key_list import MADE_KEY
 
 MOST_TOLD = 200
 """In a run: each has to be sought in all that is written."""
@@ -16,6 +20,7 @@ _DEEPEST = 20
 _ITEM, _NAME = "[]", "{}"
 """Stand in a place for an item of a list, and for a name of a member that may itself be an account."""
 Place = tuple[str, ...]
+_MADE = re.compile(rf"(?<![0-9a-z]){MADE_KEY.pattern}(?![0-9a-z])", re.IGNORECASE)
 
 
 def accounts_told(exchange: Exchange, known: Collection[str]) -> list[str]:
@@ -26,6 +31,15 @@ def accounts_told(exchange: Exchange, known: Collection[str]) -> list[str]:
     places = {place for place, text in leaves if text in known}
     told = (text for place, text in leaves if _may_be_one(text) and (place in places or _is_named(place)))
     return [text for text in dict.fromkeys(told) if text not in known][:MOST_TOLD]
+
+
+def keys_told(exchange: Exchange) -> list[str]:
+    """The made keys in an answer to listPixKeys, whatever holds them. What the request carries, as its id, is none."""
+    if exchange.operation != "listPixKeys" or exchange.response is None:
+        return []
+    carried = {value for _, value in exchange.request.headers}
+    text = exchange.response.start.decode("utf-8", "replace")
+    return [found[0] for found in _MADE.finditer(text) if found[0] not in carried]
 
 
 def _leaves(value: Any, place: Place) -> Iterator[tuple[Place, str]]:

@@ -9,7 +9,7 @@ The threat model: what never appears in output, in which forms, and what is out 
 | credentials and cookies in headers, user information in addresses | all: the value is replaced whole, its scheme stays | none |
 | personal members of bodies, by their names in openapi.yaml | the value in any letter case or style of the name, at any depth, in JSON, broken JSON, forms, XML and lines: letters and digits become `A`, `a`, `9` | what a shape tells: length, punctuation and capitals; they show how a value is malformed |
 | personal members of refusals | all words beyond the vocabulary, and all digits | words of the vocabulary: they name nobody, and say why the service refused |
-| values of personal members, elsewhere in the run | escapes and spellings of a listed value | base64 and hexadecimal of them, texts of under four characters, numbers of under five digits, texts made of words of the vocabulary, what follows the first 64 KB of an answer: ordinary text would be hidden, and time is bounded |
+| values of personal members, and made keys that a list shows, elsewhere in the run | escapes and spellings of a listed value | base64 and hexadecimal of them, texts of under four characters, numbers of under five digits, texts made of words of the vocabulary, what follows the first 64 KB of an answer: ordinary text would be hidden, and time is bounded |
 | CPF, CNPJ, e-mail addresses, phone numbers of anybody | as they are usually written, with valid check digits where there is no punctuation | names of people that no personal member held: nothing tells them from other words |
 | control characters, bidi overrides, lone surrogates | all: they show as escapes | new lines and tabs |
 

@@ -114,17 +114,16 @@ class Redactor:
         return self._of_known
 
     @_one_at_a_time
-    def learn_from(self, body: bytes) -> None:
-        """Hide what the personal members of a JSON body hold wherever else it turns up.
+    def learn_from(self, body: bytes, others: Iterable[str] = ()) -> None:
+        """Hide what the personal members of a JSON body hold, and `others`, wherever else they turn up.
 
         Learned are strings of four characters or more and numbers of five digits or more; not learned are
         words of the interface such as `DONE`, and synthetic identifiers of the suite.
         """
         text = decoded(body)
-        if is_json_like(text):
-            self._knowledge.read()
-            values = dict.fromkeys(personal_values(text, self._knowledge))
-            self._secrets.learn_personal(*filter(self._knowledge.is_unknown, values))
+        self._knowledge.read()
+        values = dict.fromkeys([*others, *(personal_values(text, self._knowledge) if is_json_like(text) else ())])
+        self._secrets.learn_personal(*filter(self._knowledge.is_unknown, values))
 
     @_one_at_a_time
     def text(self, text: str) -> str:

@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from environments.door.door import Door
 from environments.door.prepared_transfers import codes_told, may_have_prepared
-from environments.door.told_accounts import MOST_TOLD, accounts_told
+from environments.door.told_accounts import MOST_TOLD, accounts_told, keys_told
 from environments.profiles.profile import Profile
 from environments.secrets import ACCOUNT, POSSIBLE_CODE, Secrets
 from reports.evidence import Preparation, evidence, outline
@@ -146,7 +146,7 @@ class Collector:
             codes = codes_told(exchange, plan.code_at if plan else "")
             self._secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
         self._secrets.learn(ACCOUNT, *self._accounts_of(exchange))
-        self.redactor.learn_from(response.start)
+        self.redactor.learn_from(response.start, keys_told(exchange))
 
     def _accounts_of(self, exchange: Exchange) -> list[str]:
         """The accounts that an answer names and nobody knew before."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from environments.door.prepared_transfers import codes_told
-from environments.door.told_accounts import accounts_told
+from environments.door.told_accounts import accounts_told, keys_told
 from environments.door.wrong_tokens import wrong_tokens
-from environments.sandbox import Data, Service, Transfer
+from environments.sandbox import Data, Key, Server, Service, Transfer
 from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from reports.writing import RUNS
 from spec.exchange import LARGE, Exchange, Request, Response
@@ -271,6 +271,53 @@ def test_accounts_that_only_the_service_names_do_not_leave(accounts, options, tm
 
     assert leaks(result, tmp_path, {account: account for account in UNLISTED}) == []
     assert [word for word in ("CHECKING", "SAVINGS") if word not in page] == []
+
+
+OLD_KEY = "0b8c7a5e-41d3-4f6a-9c27-5e1f60d2b934"
+
+
+class ListsKeysAsItLikes(Service):
+    """The account had a key that a service once made, and the list has no member whose name says that it holds keys."""
+
+    def __init__(self, listed) -> None:
+        super().__init__()
+        self.listed = listed
+        with self.database.transaction() as ledger:
+            ledger.add_key(Key(OLD_KEY, "RANDOM", "ac-0001"))
+
+    def list_pix_keys(self, request, account_id) -> Data:
+        return self.listed([item["pixKey"] for item in super().list_pix_keys(request, account_id)["keys"]])
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "in a worker"])
+@pytest.mark.parametrize(
+    "listed",
+    [
+        lambda keys: {"chaves": keys},
+        lambda keys: {key.upper(): {"active": True} for key in keys},
+        lambda keys: {"all": ";".join(keys)},
+        lambda keys: {"made": [key.replace("-", "") for key in keys]},
+    ],
+    ids=["texts", "names", "one text", "no dashes"],
+)
+def test_made_keys_of_the_account_do_not_leave(listed, options, tmp_path):
+    """The interface document does not show what a list of keys looks like. A made key belongs to whoever has it."""
+    service = ListsKeysAsItLikes(listed)
+    service.token = "Tok-3n.Of-The_Service"
+    with Server(service) as server:
+        result = run(write_profile(tmp_path, server.base_url), "-k", "listPixKeys", *options)
+
+    assert leaks(result, tmp_path, {form: form for form in (OLD_KEY, OLD_KEY.upper(), OLD_KEY.replace("-", ""))}) == []
+
+
+def test_what_a_request_carries_is_no_made_key():
+    """A service may send back the id of the request: a bank seeks it in its logs."""
+    request = Request("GET", "http://localhost/v1/pix/keys/ac-1", (("X-Request-Id", OLD_KEY),))
+    other = OLD_KEY.replace("0b8c", "0b8d")
+    answer = Response(200, (), json.dumps({"data": [other, f"{other}0", "12"], "id": OLD_KEY}).encode())
+
+    assert keys_told(Exchange(1, "listPixKeys", request, answer)) == [other]
+    assert keys_told(Exchange(1, "getBalance", request, answer)) == []
 
 
 @pytest.mark.parametrize(
