@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -56,53 +56,11 @@ def execute(
 ) -> Executions:
     """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
     and gives their codes: it is called when the supplied codes were sent."""
-    found, beside = Executions(missing=NO_CODE), beside or Beside(client)
-    behind_an_execution = ExitStack()
-
-    def prepared_apart() -> list[str]:
-        behind_an_execution.close()  # another thread may be preparing them, and wait for the wire
-        return prepared()
-
-    with suppress(UnreachableError), behind_an_execution:  # what was learned until then is judged
-        _send_synthetic_code(client, found, beside)
-        spends = spending_of(client, profile)
-        codes = len(spends.codes) + spends.prepared
-        pair: list[str] = []
-        for index, (code, was_prepared) in enumerate(_codes(client, spends, prepared_apart, found)):
-            names = of_code(token, index, codes)
-            at_once = _send_refusable(client, code, names[0], found, Beside(client))
-            behind_an_execution.close()
-            if at_once or any(_send_refusable(client, code, name, found, beside) for name in names[1:]):
-                continue
-            behind_an_execution.enter_context(client.door.guard.turn())
-            behind_an_execution.enter_context(client.door.in_flight.alone())
-            if was_prepared and index >= codes - 2 and _may_pair(found, beside):
-                pair.append(code)
-                behind_an_execution.close()
-            else:
-                _execute_one(client, code, was_prepared, found)
-            if client.door.guard.keep_codes_back():
-                return found
-        behind_an_execution.close()
-        _execute_together(client, pair, found, beside)
-    return found
-
-
-def _may_pair(found: Executions, beside: Beside) -> bool:
-    """Whether an execution may wait for another one, to be sent at the same time."""
-    return beside.is_possible and found.all_confirmed
-
-
-def _execute_together(client: Client, codes: list[str], found: Executions, beside: Beside) -> None:
-    """Execute two transfers that the run prepared at the same time, on this machine; else one after the other."""
-    if len(codes) == 2 and client.door.guard.permit_together(*codes):
-        sends = (partial(client.send, _EXECUTE, code, valid=True) for code in codes)
-        answers = beside.send_together(*sends)
-        found.answers += answers
-        found.prepared |= {answer.number for answer in answers}
-        return
-    for code in codes:
-        _execute_one(client, code, True, found)
+    sender = _Sender(client, token, beside or Beside(client))
+    with suppress(UnreachableError), sender.behind_an_execution:  # what was learned until then is judged
+        sender.send_synthetic_code()
+        sender.send_codes(spending_of(client, profile), prepared)
+    return sender.found
 
 
 def spending_of(client: Client, profile: Profile) -> Spending:
@@ -121,65 +79,125 @@ def most_executions(spends: Spending | None, *, parallel: bool) -> int:
     return 3 + schemes + MOST_CREDENTIALS + probes + 2 * codes + companions
 
 
-def _codes(
-    client: Client, spends: Spending, prepared: Callable[[], list[str]], found: Executions
-) -> Iterator[tuple[str, bool]]:
-    """Each code once that there is room for, and whether the run prepared it."""
-    found.missing = spends.left_out or (SENT_BEFORE if spends.sent_before and not spends.codes else NO_CODE)
-    if spends.left_out:
-        client.door.unsent[spends.left_out] = {"executePix"}
-    for code in spends.codes:
-        found.missing = ""
-        yield code, False
-    supplied = (*spends.codes, *spends.sent_before)
-    for code in dict.fromkeys(prepared()):
-        if code not in supplied:
-            found.missing = ""
-            yield code, True
+class _Sender:
+    """Sends codes, and keeps the answers in `found`. From an execution until the next request the turn of the journal
+    and the wire are kept, in `behind_an_execution`."""
 
+    def __init__(self, client: Client, token: str, beside: Beside) -> None:
+        self.found = Executions(missing=NO_CODE)
+        self.behind_an_execution = ExitStack()
+        self._client, self._token, self._beside = client, token, beside
+        self._door = client.door
 
-def _send_synthetic_code(client: Client, found: Executions, beside: Beside) -> None:
-    """The right token comes last, and wrong ones with a real code right behind it. What the others are compared with is
-    alone on the wire: that a service is busy tells no credential from another."""
-    code = synthetic()
-    found.unknown_unauthorized = client.send("executePix", code, credential="a wrong token", alone=True)
-    found.unknown_without_a_token = client.send("executePix", code, credential=FOR_EVERY_KEY, alone=True)
-    schemes = (partial(client.send, _EXECUTE, code, credential=scheme) for scheme in OTHER_SCHEMES)
-    found.other_schemes = beside.send_each_with_companions(_EXECUTE, *schemes, tries=TRIES)
-    found.unknown = client.send("executePix", code, alone=True)
+    def send_synthetic_code(self) -> None:
+        """The right token comes last, and wrong ones with a real code right behind it. What the others are compared with
+        is alone on the wire: that a service is busy tells no credential from another."""
+        code, found = synthetic(), self.found
+        send = partial(self._client.send, _EXECUTE, code)
+        found.unknown_unauthorized = send(credential="a wrong token", alone=True)
+        found.unknown_without_a_token = send(credential=FOR_EVERY_KEY, alone=True)
+        schemes = (partial(send, credential=scheme) for scheme in OTHER_SCHEMES)
+        found.other_schemes = self._beside.send_each_with_companions(_EXECUTE, *schemes, tries=TRIES)
+        found.unknown = send(alone=True)
 
+    def send_codes(self, spends: Spending, prepared: Callable[[], list[str]]) -> None:
+        """Send each code with credentials that are to be refused, then with the token: the last two at the same time,
+        where the run prepared them and may do that."""
+        codes, pair = len(spends.codes) + spends.prepared, list[str]()
+        for index, (code, was_prepared) in enumerate(self._codes(spends, prepared)):
+            if self._send_all_refusable(code, of_code(self._token, index, codes)):
+                continue
+            self.behind_an_execution.enter_context(self._door.guard.turn())
+            self.behind_an_execution.enter_context(self._door.in_flight.alone())
+            if was_prepared and index >= codes - 2 and self._may_pair():
+                pair.append(code)
+                self.behind_an_execution.close()
+            else:
+                self._execute_one(code, was_prepared)
+            if self._door.guard.keep_codes_back():
+                return
+        self.behind_an_execution.close()
+        self._execute_together(pair)
 
-def _send_refusable(client: Client, code: str, credential: str, found: Executions, beside: Beside) -> bool:
-    """Send a code with a credential that is to be refused, beside a valid token. True where the code is spent by it.
-    Until one was executed it is sent alone, and again where company made the service lose a probe: that costs a code.
+    def _codes(self, spends: Spending, prepared: Callable[[], list[str]]) -> Iterator[tuple[str, bool]]:
+        """Each code once that there is room for, and whether the run prepared it."""
+        self.found.missing = spends.left_out or (SENT_BEFORE if spends.sent_before and not spends.codes else NO_CODE)
+        if spends.left_out:
+            self._door.unsent[spends.left_out] = {_EXECUTE}
+        for code in spends.codes:
+            self.found.missing = ""
+            yield code, False
+        self.behind_an_execution.close()  # another thread may be preparing transfers, and wait for the wire
+        supplied = (*spends.codes, *spends.sent_before)
+        for code in dict.fromkeys(prepared()):
+            if code not in supplied:
+                self.found.missing = ""
+                yield code, True
 
-    A credential that got no answer is not tried again; where one breaks the service, a synthetic code reproduces that.
-    """
-    if credential in found.unanswered:
-        return False
-    in_company = bool(found.successes) and not found.lost_in_company
-    send = partial(client.send, _EXECUTE, code, credential=credential, alone=not in_company)
-    [exchange] = beside.send_each_with_companions(_EXECUTE, send) if in_company else [send()]
-    if not exchange.number:  # not sent: the code can still be executed
-        return False
-    found.refusals.append(exchange)
-    if exchange.response is None:
-        found.unanswered.add(credential)
-    found.lost_in_company |= in_company and (exchange.response is None or exchange.response.status >= 500)
-    if (exchange.response is None or exchange.response.status >= 500) and credential not in found.breaking:
-        found.breaking.add(credential)
-        client.send("executePix", synthetic(), credential=credential)
-    return grants_protected_result(exchange) or exchange.response is None
+    # -- with a credential that is to be refused ------------------------------------------------------------------
 
+    def _send_all_refusable(self, code: str, credentials: Sequence[str]) -> bool:
+        """Send a code with each of these, the first right behind the execution before. True where the code is spent."""
+        at_once = self._send_refusable(code, credentials[0], Beside(self._client))
+        self.behind_an_execution.close()
+        return at_once or any(self._send_refusable(code, name, self._beside) for name in credentials[1:])
 
-def _execute_one(client: Client, code: str, was_prepared: bool, found: Executions) -> None:
-    prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
-    refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
-    if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
-        exchange = client.send("executePix", code, json={}, headers=EXTRA_HEADERS, query="?pixconf=1", valid=True)
-        found.generous.append(exchange)
-        return
-    exchange = client.send(_EXECUTE, code, valid=True)
-    found.answers.append(exchange)
-    if was_prepared:
-        found.prepared.add(exchange.number)
+    def _send_refusable(self, code: str, credential: str, beside: Beside) -> bool:
+        """Send a code with a credential that is to be refused, beside a valid token. True where the code is spent by
+        it. Until one was executed it is sent alone, and again where company made the service lose a probe: that costs a
+        code.
+
+        A credential that got no answer is not tried again; where one breaks the service, a synthetic code reproduces
+        that.
+        """
+        found = self.found
+        if credential in found.unanswered:
+            return False
+        in_company = bool(found.successes) and not found.lost_in_company
+        send = partial(self._client.send, _EXECUTE, code, credential=credential, alone=not in_company)
+        [exchange] = beside.send_each_with_companions(_EXECUTE, send) if in_company else [send()]
+        if not exchange.number:  # not sent: the code can still be executed
+            return False
+        found.refusals.append(exchange)
+        if exchange.response is None:
+            found.unanswered.add(credential)
+        if exchange.response is None or exchange.response.status >= 500:
+            found.lost_in_company |= in_company
+            self._reproduce(credential)
+        return grants_protected_result(exchange) or exchange.response is None
+
+    def _reproduce(self, credential: str) -> None:
+        """Send a synthetic code with a credential that broke the service, once for each."""
+        if credential not in self.found.breaking:
+            self.found.breaking.add(credential)
+            self._client.send(_EXECUTE, synthetic(), credential=credential)
+
+    # -- with the valid token -------------------------------------------------------------------------------------
+
+    def _may_pair(self) -> bool:
+        """Whether an execution may wait for another one, to be sent at the same time."""
+        return self._beside.is_possible and self.found.all_confirmed
+
+    def _execute_together(self, codes: list[str]) -> None:
+        """Execute two transfers that the run prepared at the same time, on this machine; else one after the other."""
+        if len(codes) == 2 and self._door.guard.permit_together(*codes):
+            sends = (partial(self._client.send, _EXECUTE, code, valid=True) for code in codes)
+            answers = self._beside.send_together(*sends)
+            self.found.answers += answers
+            self.found.prepared |= {answer.number for answer in answers}
+            return
+        for code in codes:
+            self._execute_one(code, True)
+
+    def _execute_one(self, code: str, was_prepared: bool) -> None:
+        found = self.found
+        prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
+        refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
+        if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
+            more = partial(self._client.send, json={}, headers=EXTRA_HEADERS, query="?pixconf=1")
+            found.generous.append(more(_EXECUTE, code, valid=True))
+            return
+        exchange = self._client.send(_EXECUTE, code, valid=True)
+        found.answers.append(exchange)
+        if was_prepared:
+            found.prepared.add(exchange.number)
