@@ -39,13 +39,14 @@ def as_journal_error() -> Iterator[None]:
 
 
 class EventLog:
-    """Events of one environment. `run` tells the events of this run from those of earlier ones.
+    """Events of one environment. `run` tells the events of this run from those of earlier ones. `outlives`: later runs
+    read it; else its folder goes with the run.
 
     The lock of the file excludes other threads as well as other processes: each thread has a descriptor of its own.
     """
 
-    def __init__(self, path: Path, *, origin: str, run: str) -> None:
-        self._path, self._origin, self._run = path, origin, run
+    def __init__(self, path: Path, *, origin: str, run: str, outlives: bool = True) -> None:
+        self._path, self._origin, self._run, self._outlives = path, origin, run, outlives
         self._lock = FileLock(f"{path}.lock", mode=0o600)
 
     def _events_of(self, subject: str) -> list[dict[str, str]]:
@@ -76,7 +77,8 @@ class EventLog:
 
     @as_journal_error()
     def write(self, subject: str, event: str) -> None:
-        """Write down an event of a subject, as one line that is on the disk before this returns. JournalError.
+        """Write down an event of a subject, as one line. It is in the file before this returns, so that no process that
+        is killed takes it along, and on the disk where a later run reads it. JournalError.
 
         What happens to a code is TRIED before it is sent with a wrong token, else the outcome.
         """
@@ -88,7 +90,8 @@ class EventLog:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
                 file.flush()
-                os.fsync(file.fileno())
+                if self._outlives:
+                    os.fsync(file.fileno())
 
     def _digest(self, subject: str) -> str:
         return hmac.new(self._key(), f"{self._origin}\n{subject}".encode(), hashlib.sha256).hexdigest()
@@ -140,7 +143,7 @@ class Journal(EventLog):
     def __init__(
         self, path: Path, *, origin: str, run: str, across_runs: bool = True, resend: Container[str] = ()
     ) -> None:
-        super().__init__(path, origin=origin, run=run)
+        super().__init__(path, origin=origin, run=run, outlives=across_runs)
         self._turn = FileLock(f"{path}.turn", mode=0o600)
         self.across_runs, self._resend, self.ending = across_runs, resend, Ending()
 

@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from environments.door.authorization import VALID
+from environments.door.journal import Journal
 from environments.door.outgoing import Intent
 from environments.door.permission import ForbiddenError
 from spec.exchange import Failure, FailureKind
@@ -241,6 +242,17 @@ def test_the_journal_is_written_before_the_execution_is_sent(service, tmp_path):
 
     assert "journal" in exchange.failure.message
     assert service.seen == []
+
+
+@pytest.mark.parametrize("across_runs", [True, False])
+def test_what_a_later_run_reads_is_on_the_disk(across_runs, tmp_path, monkeypatch):
+    """It has to outlast the machine. A journal that goes with the run has to outlast the process alone."""
+    forced, path = [], tmp_path / "journal.jsonl"
+    monkeypatch.setattr(os, "fsync", lambda descriptor: forced.append(path.read_text()))
+    Journal(path, origin="http://bank", run="one", across_runs=across_runs).claim(CODE)
+
+    assert '"event": "sent"' in path.read_text()
+    assert forced == [path.read_text()] * across_runs
 
 
 def test_a_later_run_does_not_send_a_journalled_code(service, tmp_path):
