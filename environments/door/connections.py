@@ -71,7 +71,7 @@ class Connections:
         if code and afresh:
             self._first_code = self._first_code or code
         elif code:
-            time.sleep(_SETTLES_S)
+            time.sleep(max(0.0, self._answered_at + _SETTLES_S - time.monotonic()))
         result = self._wire.attempt(sending.request, afresh=afresh, meeting=sending.meeting)
         self._answered_at = time.monotonic() if isinstance(result, Response) else float("-inf")
         if code and not afresh and isinstance(result, Failure):

@@ -4,11 +4,15 @@ import socket
 import threading
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
+from environments.door.attempt import WireSettings
+from environments.door.connections import Connections
 from environments.door.deadline import _hang_up, _WatchedPool
 from environments.door.retry_policy import RetryPolicy
+from spec.exchange import Response
 from spec.rules import Outcome, judge
 from tests.harness.lanes import Lanes
 from tests.selftest.services import closing
@@ -229,6 +233,21 @@ def test_a_service_that_closes_idle_connections_gets_later_codes_on_kept_ones(se
     executed_after_an_answer(a_run)
 
     assert (service.executions, service.carried) == (list(CODES), list(CODES[1:]))
+
+
+@pytest.mark.parametrize(("since_s", "waited_s"), [(0.0, 0.005), (0.002, 0.003), (1.0, 0.0)])
+def test_a_code_waits_until_a_close_would_be_seen(since_s, waited_s, monkeypatch):
+    """A service that closes connections after an answer has done so some milliseconds after the last one."""
+    now, waited = [10.0], []
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=waited.append)
+    monkeypatch.setattr("environments.door.connections.time", clock)
+    connections = Connections(WireSettings(timeout_s=1, response_bytes=1), 1)
+    monkeypatch.setattr(connections._wire, "attempt", lambda *_, **__: Response(200, (), b""))
+    for code in CODES[:2]:
+        connections.attempt(SimpleNamespace(code=code, request=None, meeting=None))
+        now[0] += since_s
+
+    assert waited == [pytest.approx(waited_s)]
 
 
 # -- few connections
