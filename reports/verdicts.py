@@ -165,13 +165,7 @@ def run_result(
     then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested;
     `drifted`: what was observed drifts, and the profile has that fail."""
     failed = {requirement.level for requirement, result in results if result.fails}
-    missing = {
-        Incomplete.NOTHING_TESTED: _untested(results),
-        Incomplete.NOTHING_GRANTED: ungranted,
-        Incomplete.NOT_EXERCISED: _not_exercised(results, fail_on),
-        Incomplete.COVERAGE: _below(coverage(results).get("documented", {}), min_coverage),
-    }
-    reason = next((reason for reason, why in missing.items() if why), None)
+    reason, why = _missing(results, fail_on, ungranted, min_coverage)
     reasons = {
         RunVerdict.INTERRUPTED: interrupted,
         RunVerdict.INTERNAL_ERROR: errors,
@@ -183,9 +177,21 @@ def run_result(
         RunVerdict.INCOMPLETE: reason,
     }
     verdict = next((verdict for verdict, applies in reasons.items() if applies), RunVerdict.CONFORMANT)
-    if reason is None or verdict not in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE):
-        return RunResult(verdict)
-    return RunResult(verdict, missing[reason], reason)
+    told = verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE)
+    return RunResult(verdict, why, reason) if told else RunResult(verdict)
+
+
+def _missing(
+    results: Results, fail_on: Collection[str], ungranted: str, min_coverage: float | None
+) -> tuple[Incomplete | None, str]:
+    """Why a run in which nothing failed is incomplete, and the same in words; None and "" where it is not."""
+    missing = {
+        Incomplete.NOTHING_TESTED: _untested(results),
+        Incomplete.NOTHING_GRANTED: ungranted,
+        Incomplete.NOT_EXERCISED: _not_exercised(results, fail_on),
+        Incomplete.COVERAGE: _below(coverage(results).get("documented", {}), min_coverage),
+    }
+    return next(((reason, why) for reason, why in missing.items() if why), (None, ""))
 
 
 def _untested(results: Results) -> str:
