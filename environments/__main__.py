@@ -37,16 +37,13 @@ from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
 from environments.door.opening import Share, codes_sent_before, open_client, open_door, outlives, record_of_keys
 from environments.profiles.credentials import refuse_missing_credentials
-from environments.profiles.loading import load, name_of
+from environments.profiles.loading import load, named
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
 from environments.profiles.target import open_target
 from environments.secrets import Secrets
 from reports.redaction import Redactor, redactor_of
 from reports.wording import counted
 from reports.writing import RUNS
-
-_FOLDER = Path(__file__).parent
-
 
 INCOMPLETE, INTERRUPTED = 6, 2
 """Exit statuses of a check, as those of a run."""
@@ -60,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "new":
             return _write_new(path_of_new(options.environment), vars(options))
-        profile = load(options.environment, folder=_FOLDER)
+        profile = load(options.environment)
         redactor = redactor_of(profile)
         return (
             _check(profile, prepares=options.prepare) if options.command == "check" else _clean_up(profile, options.yes)
@@ -99,7 +96,7 @@ def _check(profile: Profile, *, prepares: bool) -> int:
             return status
         for finding in in_the_profile(profile, sent_before):
             say(finding)
-    ready = f"ready: pytest --environment={name_of(profile.path, _FOLDER)} --plan"
+    ready = f"ready: pytest --environment={named(profile.path)} --plan"
     print("not ready: a run would be incomplete" if say.lacking else ready)
     return INCOMPLETE if say.lacking else CLEAN
 

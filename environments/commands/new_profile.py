@@ -13,20 +13,19 @@ from typing import Any
 from environments.commands.questions import QUESTIONS, TOKEN_ENV, AnswerError, Data, Question
 from environments.door.tokens import is_guessable, signed_token
 from environments.profiles.explained import SCHEMA_FILE, profile_text
-from environments.profiles.loading import made_of, name_of, path_of
-from environments.profiles.profile import ProfileError, shown
+from environments.profiles.loading import made_of, named, path_of
+from environments.profiles.profile import ENVIRONMENTS, ProfileError, shown
 
-_FOLDER = Path(__file__).parents[1]
 _MAY_BE_A_TOKEN = re.compile(r"[\w~+=-]{40,}", re.ASCII)
 _MAY_BE_SIGNED = re.compile(r"[\w-]{10,}\.[\w.-]{10,}", re.ASCII)
 _NAME = re.compile(r"\w[\w .-]*")
 _YES, _NONE = ("y", "yes"), "none"
 
 
-def path_of_new(named: str) -> Path:
+def path_of_new(name: str) -> Path:
     """Where a new profile goes. Raises ProfileError where that is no name of one: its reports have it, too."""
-    path = path_of(named, _FOLDER)
-    if path.suffix not in (".yaml", ".yml") or not _NAME.fullmatch(path.stem) or named.endswith(os.sep):
+    path = path_of(name)
+    if path.suffix not in (".yaml", ".yml") or not _NAME.fullmatch(path.stem) or name.endswith(os.sep):
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
     return path
 
@@ -54,7 +53,7 @@ class NewProfile:
     def text(self) -> str:
         """The profile as YAML, with comments."""
         title = f"The profile {self._path.stem}, written by `python -m environments new`."
-        return profile_text(title, self.data, os.path.relpath(_FOLDER / SCHEMA_FILE, self._path.absolute().parent))
+        return profile_text(title, self.data, os.path.relpath(ENVIRONMENTS / SCHEMA_FILE, self._path.absolute().parent))
 
     def write(self, *, force: bool) -> None:
         """Write the file, for its owner alone. Raises OSError; FileExistsError where it is there, without `force`."""
@@ -66,7 +65,7 @@ class NewProfile:
     @property
     def summary(self) -> list[str]:
         """What was written, and what to do next."""
-        name = shlex.quote(name_of(self._path, _FOLDER))
+        name = shlex.quote(named(self._path))
         variable = self.data["auth"].get("token_env")
         return [
             f"wrote {shown(self._path)}, which allows {', '.join(self.data['allow'])}",

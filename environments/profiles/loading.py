@@ -21,6 +21,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from environments.profiles.checked_yaml import SCHEMA, problems_of_shape, read
 from environments.profiles.profile import (
     EMBEDDED,
+    ENVIRONMENTS,
     RECORD,
     Auth,
     Profile,
@@ -102,7 +103,7 @@ def _placeholder_problems(body: Any) -> Iterator[str]:
             yield f'unknown placeholder {{{word}}}; did you mean "{{{near[0]}}}"?'
 
 
-def load(environment: str, *, folder: Path, base_url: str | None = None) -> Profile:
+def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None = None) -> Profile:
     """The profile named ``environment`` in ``folder``, or at that path; ``base_url`` replaces its address.
 
     Raises ``ProfileError``.
@@ -146,7 +147,7 @@ def _refusal(name: str, lines: list[str]) -> ProfileError:
     return ProfileError(f"{name}: {lines[0]}{more}", [f"{name}: {line}" for line in lines])
 
 
-def path_of(environment: str, folder: Path) -> Path:
+def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
     """``folder/<name>.yaml`` (or .yml), or the path itself where it is one. Raises ``ProfileError`` for a record."""
     if re.search(r"[/\\]|\.ya?ml$", environment):
         path = Path(environment)
@@ -159,9 +160,9 @@ def path_of(environment: str, folder: Path) -> Path:
     return path
 
 
-def name_of(path: Path, folder: Path) -> str:
+def named(path: Path) -> str:
     """What names the profile at ``path`` on the command line: the opposite of ``path_of``."""
-    return path.stem if path.absolute().parent == folder.absolute() else shown(path)
+    return path.stem if path.absolute().parent == ENVIRONMENTS else shown(path)
 
 
 def _headers(data: Mapping[str, Any]) -> list[dict[str, str]]:

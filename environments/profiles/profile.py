@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+ENVIRONMENTS = Path(__file__).parents[1]
+"""The folder of the profiles that are named without a path."""
 EMBEDDED = "embedded"
 FAIL = "fail"
 """What `drift` says where a run fails by it."""

@@ -33,7 +33,7 @@ _SINGLE_WORDS = frozenset({"tests/traffic/invalid.py", "tests/traffic/classes.py
 """Modules in which a single word is a text, too."""
 _SENTENCE = re.compile(r"[A-Za-z]*[a-z]{2,}[,:;]?\s[\w{(]")
 _WORD = re.compile(r"[A-Za-z][a-z-]+")
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _EDGES = re.compile(r"^(?:\{[^{}]*\}|[\s,;:.()])+|(?:\{[^{}]*\}|[\s,;:.()])+$")
 _MARKED_UP = re.compile(r"\n|</?[a-z]+\b")
 """Of several lines, or HTML."""
@@ -53,7 +53,7 @@ class Said:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Finds it within an entry, whatever its placeholders are called there, or hold."""
-        pieces = [re.escape(piece) for piece in _PLACEHOLDER.split(_EDGES.sub("", self.text))]
+        pieces = [re.escape(piece) for piece in PLACEHOLDER.split(_EDGES.sub("", self.text))]
         return re.compile(rf"(?<!\w){'.*?'.join(pieces)}(?!\w)")
 
 

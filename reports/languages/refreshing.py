@@ -13,11 +13,10 @@ from pathlib import Path
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import write_po
 
-from reports.languages.extraction import Said, every_text, everything_said
+from reports.languages.extraction import PLACEHOLDER, Said, every_text, everything_said
 from reports.languages.translated import Translated, catalogue_of, pair_of
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
 
 def missing(catalogue: Catalog) -> list[Said]:
@@ -53,7 +52,7 @@ def english_of(message: Message) -> tuple[str, ...]:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(_PLACEHOLDER.sub(" ", text)))
+    return set(_WORD.findall(PLACEHOLDER.sub(" ", text)))
 
 
 def refresh(file: Path) -> tuple[int, int]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reports.observations.behaviour import REQUIRED, Answer, Behaviour
+from reports.observations.behaviour import REQUIRED, Behaviour
 from reports.proposing.origin import Origin, Seen, answers_in, phrases_in
-from reports.proposing.responses import responses_of, success_schema
+from reports.proposing.responses import Answers, responses_of, success_schema
 from reports.proposing.subjects import (
     BODY,
     FORMATS,
@@ -27,7 +27,6 @@ from reports.proposing.subjects import (
 from spec.interface import Operation, operations
 
 Action = dict[str, Any]
-Answers = Sequence[Seen[Answer]]
 Phrases = Sequence[Seen[str]]
 EXTENDS = "spec/openapi.yaml"
 """The schema that the overlay is made for, as it is called from the root of this project."""

@@ -20,7 +20,7 @@ from tests.harness.controller import open_controller
 from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
 from tests.harness.options import HELPING, SHOWING, language_of, options_given, refuse_options, refuse_to_accept
-from tests.harness.selection import ROOT, only_selftests, selection
+from tests.harness.selection import only_selftests, selection
 from tests.harness.session import SESSION
 from tests.harness.worker import open_worker
 
@@ -59,7 +59,7 @@ def _configure(config: pytest.Config, profile: Profile, plan_of: PlanOf) -> None
 
 def _profile(config: pytest.Config) -> Profile:
     base_url = config.getoption("base_url", None) or None
-    profile = load(config.getoption("environment"), folder=ROOT / "environments", base_url=base_url)
+    profile = load(config.getoption("environment"), base_url=base_url)
     parallel = config.getoption("parallel") or profile.limits.parallel
     language = language_of(config, profile)
     return replace(profile, limits=replace(profile.limits, parallel=parallel), language=language)

@@ -19,12 +19,12 @@ from spec.exchange import Exchange, Response
 from spec.interface import MARK
 from spec.key_list import VARYING
 from spec.rules import Judgement, Outcome, got
+from tests.traffic.case import JSON
 
 _MOST_COMPARED = 3
 _NOT_COMPARED = PASSING | ABOUT_THE_CALLER | {RefusalKind.SIZE, RefusalKind.MEDIA_TYPE}
 """Refusals that say nothing of a path."""
 _NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
-_JSON = "application/json"
 
 
 class Question(Enum):
@@ -171,7 +171,7 @@ def _is_plain(exchange: Exchange) -> bool:
     """Whether nothing but path and body tells the request from another: no real code, no query, no other media type."""
     types = {value for name, value in exchange.request.headers if name.lower() == "content-type"}
     real_code = exchange.operation == "executePix" and not exchange.request.last_segment.startswith(MARK)
-    return exchange.credential == VALID and not real_code and "?" not in exchange.request.url and types <= {_JSON}
+    return exchange.credential == VALID and not real_code and "?" not in exchange.request.url and types <= {JSON}
 
 
 def indistinguishable(one: Exchange, other: Exchange) -> bool:
