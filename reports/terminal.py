@@ -13,7 +13,7 @@ from reports.headline import count_lines, headline, remedy, run_line
 from reports.observations.drift_text import drift_in_words, drift_lines
 from reports.run import Run
 from reports.verdicts import Incomplete, RequirementResult, Verdict
-from reports.wording import counted, exchanges_in_words, first_few, grouped
+from reports.wording import counted, exchanges_in_words, first_few, grouped, quoted
 from spec.exchange import Exchange
 from spec.requirements import ledger
 
@@ -175,11 +175,11 @@ def _lines(result: RequirementResult, exchanges: Mapping[int, Exchange], show: S
 def _told(exchange: Exchange, show: Show) -> Iterator[str]:
     shown = show(exchange)
     response = shown.get("response")
-    got = f"{response['status']} {response['body'][:1000]}" if response else shown.get("failure", "")
+    got = f"{response['status']} {quoted(response['body'][:1000])}" if response else shown.get("failure", "")
     yield ""
     yield f"exchange {exchange.number}: {shown['request']['method']} {shown['request']['url'][:2000]}"
     if shown["request"]["body"]:
-        yield f"  sent: {shown['request']['body'][:500]}"
+        yield f"  sent: {quoted(shown['request']['body'][:500])}"
     yield f"  got: {got}"
     first, *others = shown["curl"].splitlines()
     yield f"  reproduce: {first}"

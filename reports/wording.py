@@ -35,6 +35,12 @@ def one_line(text: str) -> str:
     return " ".join(text.replace("##", "# #").split())
 
 
+def quoted(text: str) -> str:
+    """A text with its lines, each but the first behind a bar, in which no CI system finds a command of its own: those
+    begin with ## anywhere, or with :: after spaces."""
+    return "\n  | ".join(text.replace("##", "# #").splitlines())
+
+
 def shortened(text: str, most: int) -> str:
     """A text of at most so many characters, and a sign for what is left out."""
     return text if len(text) <= most else f"{text[:most]}…"

@@ -196,6 +196,17 @@ def test_a_service_gives_no_commands(options, job, tmp_path):
     assert taken[0].startswith("::error title=executePix.json::documented: ")
 
 
+def test_a_service_gives_no_commands_where_nobody_says_that_a_job_runs(tmp_path):
+    """In a container, a run does not know which system reads what it prints."""
+    with GivesCommands() as service:
+        result = run(write_profile(tmp_path, service.base_url), "-k", "executePix.json")
+
+    assert result.status == 1
+    assert INJECTED in result.output
+    assert commands_in(result.output) == ([], "")
+    assert "##" not in result.output
+
+
 def test_the_summary_of_a_run(job, tmp_path):
     """It is appended, once, and names no address."""
     with GivesCommands() as service:
