@@ -20,7 +20,11 @@ _Sign = tuple[str, str, str, object]
 
 class Company:
     """Doubts a failure, the refusal of a valid request, and a refusal of the caller although the token is valid: sends
-    the request once more, alone. What is the same alone is not doubted again."""
+    the request once more, alone. What is the same alone is not doubted again.
+
+    A failure makes room on the wire. A refusal does not: it may be the answer to one of the other requests, and a
+    service that mixes them up shows it only while it has several.
+    """
 
     def __init__(self, in_flight: InFlight, congestion: Congestion) -> None:
         self._in_flight, self._congestion = in_flight, congestion
@@ -42,7 +46,7 @@ class Company:
         if _sign(sending.exchange) == sign:
             with self._guard:
                 self._same_alone.add(sign)
-        else:
+        elif seen.response is None or seen.response.status >= 500:
             self._congestion.slow_down(sending)
 
     def _is_known(self, sign: _Sign) -> bool:

@@ -1,5 +1,6 @@
 """A service that limits its callers gets fewer requests, and slower ones, from all threads of a run together."""
 
+from dataclasses import replace
 from itertools import count, pairwise
 from types import SimpleNamespace
 
@@ -7,12 +8,14 @@ import pytest
 import requests
 
 from environments.door.budget import Budget
+from environments.door.company import Company
 from environments.door.congestion import Congestion
+from environments.door.in_flight import InFlight
 from environments.door.outgoing import Intent, Sending
 from environments.door.pace import Pace
 from environments.door.retry_policy import WHOLE_RUN_S, RetryPolicy
-from spec.exchange import Response
-from tests.selftest.exchanges import answer
+from spec.exchange import FailureKind, Response
+from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.limiting import TOO_MANY, AtOnce, FixedWindow, Limited, SlidingWindow, TokenBucket
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.virtual_time import VirtualTime
@@ -125,6 +128,31 @@ def test_the_caller_tells_of_what_is_no_answer():
     congestion.slow_down(left(congestion))
 
     assert congestion.window == 4
+
+
+@pytest.mark.parametrize(
+    ("in_company", "window"),
+    [
+        (answer("listAccounts", b"", status=404, beside=3), 8),
+        (answer("listAccounts", b"", status=422, beside=3), 8),
+        (answer("listAccounts", b"", status=409, beside=3), 8),
+        (answer("listAccounts", b"", status=500, beside=3), 4),
+        (replace(failed(FailureKind.DROPPED, "listAccounts"), beside=3), 4),
+    ],
+    ids=["404", "422", "409", "500", "dropped"],
+)
+def test_a_refusal_in_company_leaves_the_window_as_it_is(in_company, window):
+    """Else a service that mixes up the answers of parallel requests, refusals too, gets one request at a time."""
+    congestion = congestion_of(8)
+    sending = left(congestion)
+    sending.exchange, sending.attempt = in_company, answers_alone
+    Company(InFlight(8), congestion).doubt(sending)
+
+    assert (sending.doubted, congestion.window) == (in_company, window)
+
+
+def answers_alone(sending):
+    sending.exchange = answer("listAccounts", {"code": 0, "data": {}})
 
 
 @pytest.mark.parametrize("refusal", [TOO_MANY, UNAVAILABLE], ids=["429", "503"])
