@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from spec.answers import is_granted
 from tests.harness.judging import assert_found, assert_holds, observe, requirement, rules_of, supplied
+from tests.traffic.effects import warn_of_kept
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.undescribed import answers_to, identifiers_of, no_answer, values_of
 
@@ -13,6 +15,15 @@ from tests.traffic.undescribed import answers_to, identifiers_of, no_answer, val
 def test_statement_holds_in_every_answer(requirement_id, deletions):
     """Status, JSON and envelope of a successful deletion are as documented."""
     assert_holds(*deletions)
+
+
+@requirement("deletePixKey.exists")
+def test_what_is_granted_is_deleted(deletions, registrations):
+    """A key whose deletion was granted is not listed at the end."""
+    granted = list(filter(is_granted, deletions))
+    supplied(granted, "no key was deleted")
+
+    warn_of_kept(registrations.kept)
 
 
 @requirement("deletePixKey.contentType.accepted")

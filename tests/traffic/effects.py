@@ -1,4 +1,5 @@
 """A refusal that had an effect: a valid registration is refused, and the list shows its key like one that was accepted.
+And what is granted and has none: a key that is not listed after it was registered, or still is after it was deleted.
 
 What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal
 counts only where its key stands exactly as accepted keys stand, was absent before and is there in two lists after, and where
@@ -13,6 +14,7 @@ from functools import partial
 
 from environments.door.authorization import VALID
 from environments.door.key_states import KeyState
+from environments.door.request_texts import texts_of
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, is_granted, refusal_kind, registered
 from spec.exchange import Exchange
@@ -36,6 +38,7 @@ REFUSALS = (
 """They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
 _ENOUGH = 2
 _NEVER_GRANTED = (KeyState.REFUSED, KeyState.LISTED)
+_AFTER_DELETION = (KeyState.GONE, KeyState.STILL_LISTED)
 
 
 def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:
@@ -68,6 +71,20 @@ def look_for_lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]])
         if not accepted:
             return
     registrar.found.lost = [exchange for exchange, _ in accepted]
+
+
+def deleted_and_kept(registrar: Registrar) -> list[Exchange]:
+    """The granted deletions whose keys the last list shows as before. A service may delete later than it answers: where
+    lists show that other keys went, only those count that were deleted before the last of them."""
+    last = {
+        text: seen for seen in filter(is_granted, registrar.found.deletions) for text in texts_of(seen.request.body)
+    }
+    by_state = {
+        state: [last[text] for text in last if registrar.keys.state(text) is state] for state in _AFTER_DELETION
+    }
+    gone = [seen.number for seen in by_state[KeyState.GONE]]
+    kept = [] if registrar.keys.lagging else by_state[KeyState.STILL_LISTED]
+    return [seen for seen in kept if not gone or seen.number < max(gone)]
 
 
 def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listing) -> bool:
@@ -145,6 +162,14 @@ def warn_of_lost(lost: list[Exchange]) -> None:
     if lost:
         cite(*lost)
         warn(f"granted, and the list does not show the key afterwards{IN_COMPANY}")
+
+
+def warn_of_kept(kept: list[Exchange]) -> None:
+    """Warn of keys that the list still shows at the end, although their deletion was granted. It is no failure: no statement
+    says from when on a deleted key is not listed."""
+    if kept:
+        cite(*kept)
+        warn("granted, and the list still shows the key at the end")
 
 
 def warn_of_suspected(suspected: list[Exchange]) -> None:

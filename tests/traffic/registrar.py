@@ -54,6 +54,7 @@ class Registrations:
     effects: list[Exchange] = field(default_factory=list)
     suspected: list[Exchange] = field(default_factory=list)
     lost: list[Exchange] = field(default_factory=list)
+    kept: list[Exchange] = field(default_factory=list)
     taken_as: dict[int, str] = field(default_factory=dict)
     read_beside: list[Exchange] = field(default_factory=list)
     random: Exchange | None = None

@@ -18,7 +18,7 @@ from spec.answers import registered
 from spec.exchange import Exchange
 from spec.rules import inconclusive
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
-from tests.traffic.effects import decide_suspicions, look_for_effect, look_for_lost
+from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
 from tests.traffic.random_keys import most_random, register_random, try_another_account
 from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
 from tests.traffic.refused_key_types import explain, most_explained
@@ -75,6 +75,7 @@ def register_all(
             for name, key in first.items():
                 registrar.found.key_types[name] = explain(registrar, key)
         registrar.clean_up()
+        registrar.found.kept = deleted_and_kept(registrar)
     return registrar.found
 
 

@@ -1,6 +1,7 @@
-"""Refusals that had an effect: the key is registered, and the answer says that it is not."""
+"""Refusals that had an effect: the key is registered, and the answer says that it is not; and deletions that had none."""
 
 from environments.sandbox import Refusal, Request, Service
+from environments.sandbox.double_entry import Ledger
 from tests.selftest.proof.mutants.making_faults import DELETION
 from tests.selftest.proof.registry import broken, mutant
 from tests.selftest.proof.variants.lawful_effects import without_keys
@@ -84,3 +85,31 @@ class RegistersInAnEmptyAccount(RegistersAndRefuses):
     def __init__(self) -> None:
         super().__init__()
         without_keys(self)
+
+
+# -- a deletion without effect
+
+
+class KeepsKeys(Service):
+    """The sandbox, which grants the deletion of keys of these `KINDS`, and keeps them."""
+
+    KINDS = ("PHONE", "EMAIL", "RANDOM", "CNPJ", "CPF")
+
+    def remove(self, ledger: Ledger, account_id: str, value: str) -> None:
+        key = ledger.key(value)
+        if key is None or key.type not in self.KINDS:
+            super().remove(ledger, account_id, value)
+
+
+_KEPT = "deletePixKey.exists"
+for _name, _text, _kinds, _warns in (
+    (
+        "DeletesNothing", "Every deletion is granted, and no key is deleted.", KeepsKeys.KINDS,
+        (_KEPT, "registerPixKey.Success.example"),
+    ),
+    ("DeletesNoPhone", "The deletion of a PHONE key is granted, and the key stays.", ("PHONE",), (_KEPT,)),
+    ("DeletesNoCnpj", "The deletion of a CNPJ key is granted, and the key stays.", ("CNPJ",), (_KEPT,)),
+):  # fmt: skip
+    broken(
+        "deletion without effect", _name, _text, KeepsKeys, warns=_warns, slow=_name == "DeletesNoCnpj", KINDS=_kinds
+    )
