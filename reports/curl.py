@@ -98,27 +98,28 @@ class Line:
 
 def curl_line(line: Line, shell: Shell, *, shows_headers: bool = True) -> str:
     """The line. One that cannot be complete is a comment."""
-    kept = [(name, value) for name, value in line.headers if name.strip().lower() not in _OMITTED]
     guards: list[str] = []
-    words = ["curl", "-sS", *["-i"] * shows_headers, *shell.options, *_method(line.method)]
-    for name, value in kept:
-        words += ["-H", word([f"{name}: ", *value] if any(value) else [f"{name};"], guards)]
     empty = not line.size and any(name.lower() == "content-length" for name, _ in line.headers)
-    if (line.size or empty) and not any(name.lower() == "content-type" for name, _ in kept):
-        words += ["-H", "'Content-Type:'"]
-    if line.size > 1_000:
-        words += ["-H", "'Expect:'"]
-    before = ""
-    if line.size and line.body is not None:
-        before, body_words = _body(line.body, guards)
-        words += body_words
-    elif empty:
-        words += ["--data-raw", "''"]
+    words = ["curl", "-sS", *["-i"] * shows_headers, *shell.options, *_method(line.method)]
+    words += _headers(line, guards, has_body=bool(line.size) or empty)
+    before, body = _body(line.body, guards) if line.size and line.body is not None else ("", [])
+    words += ["--data-raw", "''"] if empty else body
     command = before + " ".join([*words, *_address(line.url, guards)])
     checks = "".join(f': "{guard}" && ' for guard in dict.fromkeys(guards))
     if line.size and line.body is None:
         return f"# not the whole request, which has a body of {line.size} bytes: {checks}{command}"
     return checks + command
+
+
+def _headers(line: Line, guards: list[str], *, has_body: bool) -> list[str]:
+    """The options of the headers that were sent, and of those that curl would add by itself."""
+    kept = [(name, value) for name, value in line.headers if name.strip().lower() not in _OMITTED]
+    values = [word([f"{name}: ", *value] if any(value) else [f"{name};"], guards) for name, value in kept]
+    if has_body and not any(name.lower() == "content-type" for name, _ in kept):
+        values.append("'Content-Type:'")
+    if line.size > 1_000:
+        values.append("'Expect:'")
+    return [option for value in values for option in ("-H", value)]
 
 
 def word(parts: Iterable[Part], guards: list[str]) -> str:

@@ -94,16 +94,22 @@ class Cleanup:
         if not is_granted(exchange):
             self._say(f"not deleted: {entry.name} ({exchange.summary})")
             return False
-        shown = False
+        listed = self._is_still_listed(entry)
+        answered = f" (the deletion was answered with {exchange.summary}, the list shows it)"
+        self._say(f"not gone: {entry.name}{answered}" if listed else f"deleted: {entry.name}")
+        return not listed
+
+    def _is_still_listed(self, entry: Entry) -> bool:
+        """Read the list after a deletion was granted. A key that it does not show is noted as deleted; also where the
+        list cannot be read: what it shows later may be somebody else's."""
+        listed = False
         try:
             listing = self._listing(entry.account)
-            shown = listing is not None and listing.shows(entry.key.key)
-        finally:  # it was granted: where the list cannot be read, what it shows later may be somebody else's
-            if not shown:
+            listed = listing is not None and listing.shows(entry.key.key)
+        finally:
+            if not listed:
                 self._record.note(entry.account, entry.key.key, DELETED)
-        answered = f" (the deletion was answered with {exchange.summary}, the list shows it)"
-        self._say(f"not gone: {entry.name}{answered}" if shown else f"deleted: {entry.name}")
-        return not shown
+        return listed
 
     def _listing(self, account: str) -> Listing | None:
         if not self._reads:

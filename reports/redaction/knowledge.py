@@ -88,6 +88,10 @@ class Knowledge:
             sought = Sought(f"<{name}>", SECRET, another, form)
             self._add(form, sought, least)
             self._add_pieces(form, sought)
+        self._add_cases(name, value, another, least)
+
+    def _add_cases(self, name: str, value: str, another: str, least: int) -> None:
+        """Seek a secret in another letter case, shifted by one, and packed."""
         cases = dict.fromkeys((value, value.lower(), value.upper(), value.swapcase(), value.translate(_NEXT)))
         for case in cases:
             shown = f"<{name}>" if case == value else another

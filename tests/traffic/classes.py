@@ -179,14 +179,17 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
     for name in (name for name, valid in form.items() if isinstance(valid, str) and name != hardest):
         yield from invalid.with_member(case, form, name, invalid.STRINGS, invalid.OVERFLOWING)
     yield from invalid.with_other_shapes(own, form, None if registers else invalid.COMMON_SHAPES)
-    if registers:
-        # in other forms the account is synthetic anyway
-        yield from invalid.with_member(case, form, "account", invalid.VALUES, ("text",))
-        empty = {**form, "pixKey": ""}
-        yield from _of_each_type(case, form, NAMED_TYPES, "no")
-        yield from _of_each_type(case, empty, (name for name in NAMED_TYPES if name != form["pixKeyType"]), "an empty")
+    yield from _bodies_of_registrations(case, form) if registers else ()
     types = None if registers else invalid.COMMON_TYPES
     yield from invalid.with_each(case, "Content-Type", "content_type", invalid.CONTENT_TYPES, types)
+
+
+def _bodies_of_registrations(case: Case, form: Form) -> Iterator[Case]:
+    """Those that name another account, which is synthetic in other forms anyway, or a key that does not fit its type."""
+    yield from invalid.with_member(case, form, "account", invalid.VALUES, ("text",))
+    yield from _of_each_type(case, form, NAMED_TYPES, "no")
+    others = (name for name in NAMED_TYPES if name != form["pixKeyType"])
+    yield from _of_each_type(case, {**form, "pixKey": ""}, others, "an empty")
 
 
 def _of_each_type(case: Case, form: Form, names: Iterable[str], what: str) -> Iterator[Case]:

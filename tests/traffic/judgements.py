@@ -33,7 +33,12 @@ def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str,
     if statuses != {401}:
         seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
         return inconclusive(f"no valid request was granted ({seen})", *shown)
-    traffic = endpoints.traffic
+    return _find_out_why_it_is_refused(endpoints, operation, answers)
+
+
+def _find_out_why_it_is_refused(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
+    """Find out whether a 401 to every valid request is a fault of the service: only if the token is valid elsewhere."""
+    traffic, shown = endpoints.traffic, tuple(answers[:1])
     witness = _send_what_shows_the_token(endpoints, operation)
     unasked = traffic.client.door.token_monitor.witness is None
     if witness and unasked and witness[0].number < answers[0].number:

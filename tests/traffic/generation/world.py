@@ -138,9 +138,7 @@ class World:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
         if self.transfers >= MOST_TRANSFERS or self.findings.cut or not may_execute_twice(self.reach):
             return
-        self.transfers += 1
-        sent = prepare(self.client, self.profile, min(1, self.client.door.guard.room))
-        code = next(iter(codes_of(sent, self.profile.transactions.prepare)), None)
+        code = self._prepare()
         if code is None:
             return
         before = self._balances()
@@ -154,6 +152,12 @@ class World:
             second = self._execute(code, valid=False)
             if second is not None:
                 self.twice = Repeated(first, second, moved, changes(between, self._balances()))
+
+    def _prepare(self) -> str | None:
+        """Prepare a transfer. Gives its code, if there is one."""
+        self.transfers += 1
+        sent = prepare(self.client, self.profile, min(1, self.client.door.guard.room))
+        return next(iter(codes_of(sent, self.profile.transactions.prepare)), None)
 
     @_step
     def tidy(self) -> None:
