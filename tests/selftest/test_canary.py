@@ -301,7 +301,7 @@ class ListsKeysAsItLikes(Service):
     ids=["texts", "names", "one text", "no dashes"],
 )
 def test_made_keys_of_the_account_do_not_leave(listed, options, tmp_path):
-    """The interface document does not show what a list of keys looks like. A made key belongs to whoever has it."""
+    """The interface document does not show what a list of keys looks like. The keys in it belong to somebody."""
     service = ListsKeysAsItLikes(listed)
     service.token = "Tok-3n.Of-The_Service"
     with Server(service) as server:

@@ -14,7 +14,7 @@ from tests.selftest.exchanges import JSON, answer, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
 from tests.traffic import answered
-from tests.traffic.operations import Traffic
+from tests.traffic.targeted_traffic import TargetedTraffic
 from tests.traffic.undescribed import answers_to, values_of
 
 ORDER = "PIX_CONFORMANCE_SELFTEST_ORDER"
@@ -150,7 +150,7 @@ OTHERS = {
 
 def shown_by(*exchanges):
     """What shows how entries are listed."""
-    traffic = Traffic.__new__(Traffic)
+    traffic = TargetedTraffic.__new__(TargetedTraffic)
     traffic.client = SimpleNamespace(door=SimpleNamespace(exchanges=list(exchanges)))
     return answers_to("listEntries", traffic)
 

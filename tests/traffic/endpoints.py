@@ -30,10 +30,10 @@ from tests.traffic.existence import (
     indistinguishable,
     is_passing,
 )
-from tests.traffic.operations import Traffic
 from tests.traffic.reach import Reach
 from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import NOTHING_TO_DELETE, send
+from tests.traffic.targeted_traffic import TargetedTraffic
 from tests.traffic.unusual_registrations import Attempted, undocumented
 
 WITH_A_BODY = ("deletePixKey", *PREPARING)
@@ -45,7 +45,7 @@ _SUPPLY = {operation: f"supply requests.{operation}" for operation in WITH_A_BOD
 class Endpoints:
     """What the run shows of each endpoint, and everything that it sends to it."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: TargetedTraffic) -> None:
         self.traffic, self._client, self._profile = traffic, traffic.client, traffic.profile
         self._findings: dict[str, Judgement] = {}
         self._left_open: set[str] = set()
@@ -242,7 +242,7 @@ def _invalid_bodies(operation: str, profile: Profile) -> list[bytes]:
 
 
 def most_comparisons(profile: Profile, reach: Reach) -> Counter[str]:
-    """The requests that `Endpoints` sends at most besides those of `Traffic`: to siblings of endpoints, and
+    """The requests that `Endpoints` sends at most besides those of `TargetedTraffic`: to siblings of endpoints, and
     invalid ones to both. A deletion is of no key where none was registered."""
     invalid_ones = {operation: len(_invalid_bodies(operation, profile)) for operation in reach.subjects}
     return Counter({**invalid_ones, UNDOCUMENTED: len(reach.subjects) + sum(invalid_ones.values())}) + Counter(

@@ -17,10 +17,10 @@ from tests.traffic.executions import Executions
 from tests.traffic.generation.phases import Generation
 from tests.traffic.generation.settings import GenerationSettings, settings_of
 from tests.traffic.generation.world import World
-from tests.traffic.operations import Traffic
 from tests.traffic.registrar import Registrations
 from tests.traffic.registrations import NOTHING_TO_DELETE
 from tests.traffic.run_traffic import RunTraffic
+from tests.traffic.targeted_traffic import TargetedTraffic
 
 
 @pytest.fixture(scope="session")
@@ -35,20 +35,20 @@ def run_traffic(
 
 
 @pytest.fixture(scope="session")
-def traffic(run_traffic: RunTraffic) -> Traffic:
+def traffic(run_traffic: RunTraffic) -> TargetedTraffic:
     """What this run sends for the selected requirements, each part once."""
     return run_traffic.traffic
 
 
 @pytest.fixture(scope="session")
-def endpoints(run_traffic: RunTraffic, traffic: Traffic) -> Endpoints:
+def endpoints(run_traffic: RunTraffic, traffic: TargetedTraffic) -> Endpoints:
     """What shows whether an endpoint exists, and every exchange of the run. It asks for `traffic`, so that its tests count
     among those that `uses(item, "traffic")`."""
     return run_traffic.endpoints
 
 
 @pytest.fixture(scope="session")
-def executions(traffic: Traffic) -> Executions:
+def executions(traffic: TargetedTraffic) -> Executions:
     """Refusals and executions of transaction codes."""
     return traffic.execute_once()
 
@@ -63,7 +63,7 @@ def execution_answers(executions: Executions) -> list[Exchange]:
 
 
 @pytest.fixture(scope="session")
-def registrations(traffic: Traffic) -> Registrations:
+def registrations(traffic: TargetedTraffic) -> Registrations:
     """Refusals, registrations and deletions of keys."""
     found = traffic.register_once()
     if found.missing:

@@ -21,10 +21,10 @@ from tests.traffic.executions import most_executions
 from tests.traffic.generation.phases import EXAMPLES, most_generated
 from tests.traffic.generation.settings import settings_of
 from tests.traffic.generation.world import executes_twice, most_in_sequences
-from tests.traffic.operations import most_synthetic_keys, most_visits, valid_bodies
 from tests.traffic.reach import Reach, permits, reach_of
 from tests.traffic.refused_credentials import OF_AN_OPERATION
 from tests.traffic.registrations import most_registrations
+from tests.traffic.targeted_traffic import most_synthetic_keys, most_visits, valid_bodies
 
 _FOR_THE_TOKEN = 2
 """Reads or synthetic codes that the door sends once more where the token seems to have expired."""

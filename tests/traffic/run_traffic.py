@@ -26,9 +26,9 @@ from tests.traffic.generation.phases import COVERAGE, EXAMPLES, REGISTER, Genera
 from tests.traffic.generation.search import FUZZING
 from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.generation.world import World
-from tests.traffic.operations import Traffic
 from tests.traffic.reach import reach_of
 from tests.traffic.registrar import Registrar
+from tests.traffic.targeted_traffic import TargetedTraffic
 
 _SEQUENCES = "sequences"
 _PROBED = ("executePix", "registerPixKey")
@@ -48,7 +48,7 @@ class RunTraffic:
         self._session, self._items = session, items
         self._beside = Beside(client, session.lanes)
         reach = reach_of(requirements(items, "traffic"), profile)
-        self.traffic = Traffic(client, profile, session.target.secrets.token(), reach, self._beside)
+        self.traffic = TargetedTraffic(client, profile, session.target.secrets.token(), reach, self._beside)
         self.endpoints = Endpoints(self.traffic)
         reproduction = session.collector.reproduction
         self.generation = Generation(client, profile, settings, reproduction, session.lanes, reach.surveyed)

@@ -20,8 +20,8 @@ from tests.harness.judging import NotExercised
 from tests.traffic.answered import Values, answer_of, by_situation
 from tests.traffic.case import Case
 from tests.traffic.endpoints import Endpoints
-from tests.traffic.operations import Traffic
 from tests.traffic.settled import answered_alike, answered_in_the_same_words, counts, is_refused, settle
+from tests.traffic.targeted_traffic import TargetedTraffic
 from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
 
 _CREDENTIALS = {
@@ -202,11 +202,11 @@ def wants_the_token(without: Exchange, valid: Exchange | None = None) -> str:
     return REQUIRED if succeeded(valid) or not answered_alike(without, valid) else ""
 
 
-def tokens_of(sent: Mapping[str, Exchange], traffic: Traffic) -> Values:
+def tokens_of(sent: Mapping[str, Exchange], traffic: TargetedTraffic) -> Values:
     """By operation, whether it wants the token; where the body is refused first, that is not shown."""
     answered = {operation: seen for operation, seen in sent.items() if counts(seen)}
     return {name: [_wants_the_token(seen, traffic) or "the body is refused first"] for name, seen in answered.items()}
 
 
-def _wants_the_token(without: Exchange, traffic: Traffic) -> str:
+def _wants_the_token(without: Exchange, traffic: TargetedTraffic) -> str:
     return wants_the_token(without) or wants_the_token(without, traffic.send_the_same_with_the_token(without.operation))

@@ -13,11 +13,11 @@ from spec.exchange import Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.lanes import Part
 from tests.traffic.answered import answer_of, head_of
-from tests.traffic.operations import Traffic
 from tests.traffic.settled import counts
+from tests.traffic.targeted_traffic import TargetedTraffic
 
 
-def visit_to_the_end(operation: str, traffic: Traffic) -> list[Exchange]:
+def visit_to_the_end(operation: str, traffic: TargetedTraffic) -> list[Exchange]:
     """Send the requests to the operation, and a read once more when all has been sent that may change what it shows.
     Gives what shows how the operation answers."""
     traffic.visit(operation)
@@ -27,17 +27,17 @@ def visit_to_the_end(operation: str, traffic: Traffic) -> list[Exchange]:
     return answers_to(operation, traffic)
 
 
-def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
+def answers_to(operation: str, traffic: TargetedTraffic) -> list[Exchange]:
     """Every success of the operation so far, without generated traffic. How a valid request is refused is left out: it
     is for its time, a limit or an account."""
     return [seen for seen in _valid(operation, traffic) if succeeded(seen)]
 
 
-def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
+def _valid(operation: str, traffic: TargetedTraffic) -> list[Exchange]:
     return [seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen)]
 
 
-def identifiers_of(traffic: Traffic) -> frozenset[str]:
+def identifiers_of(traffic: TargetedTraffic) -> frozenset[str]:
     """The accounts, keys and codes that the run knows, also of transfers that it does not execute, without letter case.
     What format they have, other requirements show."""
     plan, sent = traffic.profile.transactions.prepare, traffic.client.door.exchanges
@@ -52,7 +52,7 @@ def values_of(answers: Collection[Exchange], known: Collection[str] = ()) -> dic
     return {"": merged_values(answer_of(seen, known) for seen in different.values())}
 
 
-def no_answer(operation: str, traffic: Traffic) -> str:
+def no_answer(operation: str, traffic: TargetedTraffic) -> str:
     """Why no answer of the operation shows its shape, and what to supply."""
     supply = "accounts that the token may read" if operation in READS else f"requests.{operation}"
     refused = _valid(operation, traffic)
@@ -63,7 +63,7 @@ def no_answer(operation: str, traffic: Traffic) -> str:
     return f"no valid request was granted ({refused[0].summary}): supply {supply}"
 
 
-def _send_what_changes_accounts(traffic: Traffic) -> bool:
+def _send_what_changes_accounts(traffic: TargetedTraffic) -> bool:
     """Send the registrations, executions and transfers of this run. False where there are none."""
     parts: list[Part[Any]] = [traffic.register_once] if traffic.permitted("registerPixKey") else []
     parts += [traffic.execute_once] if traffic.permitted("executePix") else []

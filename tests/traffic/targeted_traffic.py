@@ -1,4 +1,4 @@
-"""The traffic of a run, sent once for each operation and when the first test asks for it."""
+"""The targeted traffic of a run, by operation: each part is sent once, when it is first asked for."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ UNAUTHORIZED = ("no header", ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
 
 
-class Traffic:
-    """What one run sends, arranged by operation: each part once, when it is first asked for, and no operation that the
-    selection does not reach."""
+class TargetedTraffic:
+    """What a run sends that is not generated, and to no operation that the selection does not reach."""
 
     def __init__(self, client: Client, profile: Profile, token: str, reach: Reach, beside: Beside) -> None:
         self.client, self.profile, self.token, self.reach = client, profile, token, reach
@@ -146,7 +145,7 @@ class Traffic:
 
 
 def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:
-    """The requests that `Traffic` sends at most where no answer is described, and the incomplete registrations."""
+    """The requests that `TargetedTraffic` sends at most where no answer is described, and the incomplete registrations."""
     reads = 3 if reach.operations & CHANGE_ACCOUNTS else 2
     counts = Counter(dict.fromkeys(READS, reads) | dict.fromkeys(PREPARING, 1) | valid_bodies(profile, reach, spent))
     counts["registerPixKey"] = len(list(incomplete(profile, ""))) if "fuzz" in profile.allow else 0
