@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from html import escape, unescape
@@ -46,6 +47,7 @@ class HtmlPage:
         self.run = run
         self.path = path
         self._tests: dict[str, RequirementResult] = {}
+        self._tests_of: Counter[str] = Counter()
         self._anchors: dict[str, str] = {}
         self._placed: set[str] = set()
         self._page: Any = None
@@ -59,8 +61,9 @@ class HtmlPage:
     def pytest_runtest_logreport(self, report: Any) -> None:
         if data := getattr(report, "conformance", None):
             found = self._tests[report.nodeid] = unpacked(data).results[0]
-            others = sum(found.id == each.id for each in self._tests.values()) - 1
-            self._anchors.setdefault(report.nodeid, f"test-{found.id}{f'-{others + 1}' if others else ''}")
+            self._tests_of[found.id] += 1
+            number = f"-{self._tests_of[found.id]}" if self._tests_of[found.id] > 1 else ""
+            self._anchors.setdefault(report.nodeid, f"test-{found.id}{number}")
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """A button in each heading that sorts, so that a keyboard sorts, too."""
