@@ -98,6 +98,13 @@ def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgemen
     return inconclusive("no code was executed")
 
 
+_ONE_MORE = (
+    "one prepared code was refused as documented, and one executed with a query, a body and further headers: "
+    "set transactions.prepare.count to 3 or more"
+)
+"""What decides is a code that is refused again after that."""
+
+
 def needs_more(executions: Executions) -> Judgement:
     """Whether codes that this run prepared are refused as documented, and executed with more."""
     confirmed = [answer for answer in executions.answers if succeeded(answer)]
@@ -108,7 +115,9 @@ def needs_more(executions: Executions) -> Judgement:
     if generous and len(prepared) >= 2:
         message = "prepared codes are refused as documented, and executed with a query, a body and further headers"
         return deviates(got(message, instead_of="a documented request to be enough"), *prepared, *generous)
-    return inconclusive("no code was executed", *executions.answers[:1])
+    return inconclusive(
+        _ONE_MORE if generous else "no code was executed", *(prepared or executions.answers)[:1], *generous
+    )
 
 
 def none_granted(refusable: list[Exchange], message: str) -> Judgement:

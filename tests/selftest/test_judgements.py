@@ -1,0 +1,45 @@
+"""What several executions show together: whether an execution needs more than is documented."""
+
+from dataclasses import replace
+
+import pytest
+
+from spec.rules import Outcome
+from tests.selftest.exchanges import answer, execution
+from tests.traffic.executions import Executions
+from tests.traffic.judgements import needs_more
+
+REFUSED = answer("executePix", {"error": "more is needed"}, status=400)
+GENEROUS = replace(execution(), number=9)
+
+
+def executions(*, supplied=0, prepared=0, generous=()):
+    """Every code is refused as documented; the `generous` ones were sent with a query, a body and further headers."""
+    answers = [replace(REFUSED, number=number) for number in range(1, supplied + prepared + 1)]
+    return Executions(answers=answers, prepared=set(range(supplied + 1, len(answers) + 1)), generous=list(generous))
+
+
+@pytest.mark.parametrize(
+    ("seen", "outcome", "message"),
+    [
+        (executions(supplied=5), Outcome.INCONCLUSIVE, "no code was executed"),
+        (executions(supplied=5, prepared=2), Outcome.INCONCLUSIVE, "no code was executed"),
+        (
+            executions(supplied=5, prepared=1, generous=[GENEROUS]),
+            Outcome.INCONCLUSIVE,
+            "one prepared code was refused as documented, and one executed with a query, a body and further headers: "
+            "set transactions.prepare.count to 3 or more",
+        ),
+        (
+            executions(prepared=2, generous=[GENEROUS]),
+            Outcome.DEVIATES,
+            "prepared codes are refused as documented, and executed with a query, a body and further headers",
+        ),
+    ],
+    ids=["supplied", "prepared", "one more is needed", "refused again"],
+)
+def test_a_code_that_is_executed_with_more_decides_where_one_is_refused_after_it(seen, outcome, message):
+    """Until then the message says what to supply, and not that no code was executed."""
+    found = needs_more(seen)
+
+    assert (found.outcome, str(found.message)) == (outcome, message)
