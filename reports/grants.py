@@ -24,10 +24,8 @@ _NOT_READY = LATER | {RefusalKind.GATEWAY}
 class Grants:
     """By operation how often the valid token was answered with a status, over all processes of a run.
 
-    `granted` are the operations that granted a request, `promised` those that answered a valid request, with
-    more than that they are not ready.
-    `ready`: an answer said more than that the service is not ready. `certificate`: a gateway refused for the client
-    certificate, which says nothing of the token.
+    `granted` are the operations that granted a request, `promised` those that answered a valid request and were ready.
+    `ready`: one was. `certificate`: a gateway refused the client certificate, which says nothing of the token.
     """
 
     answered: dict[str, Counter[str]] = field(default_factory=dict)

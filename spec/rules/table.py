@@ -1,4 +1,4 @@
-"""What exchanges show about one requirement; the table of the rules, which a decorator fills; how a rule reads one.
+"""What a rule needs: the judgement that it leads to, the table that its decorator fills, and how it reads an exchange.
 
 A rule returns what deviates, a `Contrast` of what was expected and what was got, or the empty string where the
 requirement is met. It raises InconclusiveError where the exchange does not show it. The docstring of a rule is the

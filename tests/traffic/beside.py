@@ -26,7 +26,7 @@ Send = Callable[[], Exchange]
 MOST_COMPANIONS = 3
 """How many requests come and go beside one that must be refused."""
 TRIES = 3
-"""How often a request is sent that must be refused, and that few others are like, until it has met a companion."""
+"""How often a request that must be refused is sent, until it has met a companion; for requests that few others are like."""
 
 
 class Beside:
@@ -91,12 +91,8 @@ class Beside:
 
         return send_and_tell, send_companions
 
-    def send_together(self, *sends: Send) -> list[Exchange]:
-        """Send two requests so that they leave at the same moment."""
-        return self.send_all(self.meeting(*sends))
-
     def meeting(self, *sends: Send) -> list[Send]:
-        """Two requests as `send_all` takes them, among others, so that they leave at the same moment."""
+        """Two requests as `send_all` takes them, alone or among others, so that they leave at the same moment."""
         meeting = Meeting()
 
         def met(send: Send) -> Exchange:

@@ -48,8 +48,8 @@ def malformed(operation: str, profile: Profile) -> Iterator[Case]:
 
 
 def _deletions(case: Case, profile: Profile) -> Iterator[Case]:
-    """Those of a synthetic account, and of a synthetic key of the account of the profile: as the operator deletes keys,
-    so that nothing else is wrong with them."""
+    """Deletions for a synthetic account, and of a synthetic key for an account of the profile. Otherwise they are as the
+    operator deletes keys, so that nothing else is wrong with them."""
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS[:4])
     given = profile.requests.get(case.operation)
     if given is None:
@@ -64,8 +64,8 @@ def _deletions(case: Case, profile: Profile) -> Iterator[Case]:
 
 
 def _orders(case: Case, profile: Profile) -> Iterator[Case]:
-    """Those of transfers, and of what prepares them; as the operator does that, but for nobody. None is a whole order:
-    a service that ignores its Content-Type finds no amount in it."""
+    """Invalid transfers, and what prepares them: in the form that the operator uses, with synthetic values. None is a
+    complete transfer: a service that ignores its Content-Type finds no amount in it."""
     form, is_given = form_of(case.operation, profile) or {}, case.operation in profile.requests
     yield from invalid.with_each(case, "body", "body", invalid.TEXTS, _TEXTS[:2])
     yield from invalid.with_member(case, form, "value", invalid.VALUES, ("text", "a number") if is_given else ("text",))

@@ -2,8 +2,8 @@
 And what is granted and has none: a key that is not listed after it was registered, or still is after it was deleted.
 
 What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal
-counts only where its key stands exactly as accepted keys stand, was absent before and is there in two lists after, and where
-the refusal is not the answer that a registered key gets: then another client may have registered it in between.
+counts only where its key stands exactly as accepted keys stand, was absent before and is there in two lists after. It does
+not count where a registered key gets the same answer: another client may have registered this one in between.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ class _Sender:
         """Execute two transfers that the run prepared at the same time, on this machine; else one after the other."""
         if len(codes) == 2 and self._door.guard.permit_together(*codes):
             sends = (partial(self._client.send, _EXECUTE, code, valid=True) for code in codes)
-            answers = self._beside.send_together(*sends)
+            answers = self._beside.send_all(self._beside.meeting(*sends))
             self.found.answers += answers
             self.found.prepared |= {answer.number for answer in answers}
             return

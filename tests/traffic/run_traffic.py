@@ -32,7 +32,8 @@ from tests.traffic.targeted_traffic import TargetedTraffic
 
 _SEQUENCES = "sequences"
 _PROBED = ("executePix", "registerPixKey")
-"""Operations whose refusals are sent with companions: their listed requests are kept for that, and sent last."""
+"""Operations that get requests which must be refused, with companions. Their invalid requests are sent last, as they may
+be companions."""
 _ROOM_FOR_ALL = 1_200
 """With fewer requests than these, generated traffic waits for its tests: it would take what the targeted tests need."""
 _NEED_KEYS = ("registrations", "endpoints")
