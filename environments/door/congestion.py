@@ -1,7 +1,8 @@
 """How fast all threads of a process send together: what one of them is told slows all of them down.
 
-A service that says "later" gets nothing from any thread until then (the pause). One that answers 429 or 503 gets fewer
-requests at once (the window). One that limits the rate gets them at even distances (`pace.py`).
+A service that says "later" gets nothing from any thread until then (the pause). One that answers 429 or 503, or 423
+beside other requests, gets fewer requests at once (the window). One that limits the rate gets them at even distances
+(`pace.py`).
 """
 
 from __future__ import annotations
@@ -114,7 +115,8 @@ class Congestion:
         if response is None:
             return
         refusal = refusal_kind(response)
-        if refusal is RefusalKind.RATE_LIMIT or response.status == _UNAVAILABLE:
+        locked_beside = refusal is RefusalKind.LOCK and sending.exchange.beside
+        if refusal is RefusalKind.RATE_LIMIT or response.status == _UNAVAILABLE or locked_beside:
             self.slow_down(sending, by_rate=refusal is RefusalKind.RATE_LIMIT)
         elif refusal not in LATER:
             self._grow()

@@ -78,6 +78,17 @@ def test_429_and_503_halve_the_window(response, window):
     assert answered(congestion, left(congestion), response) == window
 
 
+@pytest.mark.parametrize(("beside", "window"), [(0, 8), (1, 4)], ids=["alone", "beside another"])
+def test_423_beside_another_request_halves_the_window(beside, window):
+    """A service may take one request at a time from a caller. Alone, the same answer is a lock of the caller."""
+    congestion = congestion_of(8)
+    sending = left(congestion)
+    sending.exchange = replace(answer("listAccounts", b"", status=423), beside=beside)
+    congestion.notice(sending)
+
+    assert congestion.window == window
+
+
 def test_the_window_is_halved_once_a_round():
     """What was on the wire when it was halved says nothing new. What left later does."""
     congestion = congestion_of(16)
