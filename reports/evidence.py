@@ -13,7 +13,7 @@ from reports.redaction import Redactor
 from spec.answers import is_refusal
 from spec.exchange import Exchange
 from spec.interface import MONEY, operations
-from spec.json_text import read_json
+from spec.json_text import parts_of_pointer, read_json
 from spec.rules.table import type_of
 
 _CODE = re.compile(r"\$\{(CODE(?:_[0-9]+)?):\?([^}]*)\}")
@@ -54,9 +54,8 @@ def _preparing(name: str, redactor: Redactor, preparation: Preparation) -> Itera
     """A line that prepares a transfer and keeps its code."""
     request = preparation.exchange.request
     line = redactor.curl(request.method, request.url, request.headers, request.body, shows_headers=False)
-    parts = preparation.code_at.split("/")[1:]
-    names = [part.replace("~1", "/").replace("~0", "~") for part in parts]
-    path = "".join(f"[{part if part.isdecimal() else json.dumps(part)}]" for part in names)
+    parts = parts_of_pointer(preparation.code_at)
+    path = "".join(f"[{part if part.isdecimal() else json.dumps(part)}]" for part in parts)
     yield MAY_MOVE
     if "'" not in path:
         yield f"{name}=\"$({line} | python3 -c 'import sys, json; print(json.load(sys.stdin){path})')\""

@@ -110,6 +110,11 @@ def leaves_of(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]
         yield from leaves_of(part, (*path, name))
 
 
+def parts_of_pointer(pointer: str) -> list[str]:
+    """The names and places of a JSON pointer (RFC 6901)."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
 def _parse(text: str, marked: bool) -> JsonText:
     repeated: list[str] = []
 

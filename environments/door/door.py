@@ -31,7 +31,7 @@ from environments.door.outgoing import Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.retry_policy import RetryPolicy
 from environments.door.token_monitor import TokenMonitor
-from environments.secrets import Secrets
+from environments.profiles.target import Target
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
 
@@ -45,14 +45,12 @@ class Door:
 
     def __init__(
         self,
-        base_url: str,
+        target: Target,
         *,
         allow: Set[str],
         wire: WireSettings,
         budget: Budget,
         journal: Journal,
-        secrets: Secrets,
-        refresh: Callable[[], bool] = lambda: False,
         token_accepted: bool = False,
         first_number: int = 1,
         keys: Keys | None = None,
@@ -62,9 +60,10 @@ class Door:
         self.unsent: dict[str, set[str]] = {}
         self.listeners: list[Callable[[Sending], None]] = []
         self.step: Callable[[], AbstractContextManager[None]] = nullcontext
-        self.budget, self.secrets, self.keys = budget, secrets, keys or Keys()
-        self.guard = ExecutionGuard(budget, journal, secrets.token)
-        self.permission = Permission(base_url, allow, secrets)
+        self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
+        token = target.secrets.token
+        self.guard = ExecutionGuard(budget, journal, token)
+        self.permission = Permission(target.base_url, allow, target.secrets)
         self.in_flight = in_flight or InFlight(1)
         self.ending = budget.ending = journal.ending = self.in_flight.ending = Ending()
         sleep = lambda seconds: self.ending.sleep(seconds)  # noqa: E731 - self-tests replace it
@@ -72,8 +71,8 @@ class Door:
         self.in_flight.window = lambda: self.congestion.window
         self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion, self.unsent)
         self.company = Company(self.in_flight, self.congestion)
-        self.lockout = Lockout(budget, secrets.token, self.exchange, lambda: self.congestion.departed)
-        self.token_monitor = TokenMonitor(secrets.token, refresh, accepted=token_accepted, alone=self.in_flight.alone)
+        self.lockout = Lockout(budget, token, self.exchange, lambda: self.congestion.departed)
+        self.token_monitor = TokenMonitor(token, target.refresh, accepted=token_accepted, alone=self.in_flight.alone)
         wire = replace(wire, timer=partial(self.ending.timer, of=wire.timer))
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
         self.ending.when_stopped(self.in_flight.wake)

@@ -53,13 +53,11 @@ def open_door(
     limits, shared = profile.limits, None if share.worker is None else share.folder / BUDGET
     record = record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
     return Door(
-        target.base_url,
+        target,
         allow=profile.allow,
         wire=_wire_settings(profile),
         budget=Budget(requests=limits.requests, executions=limits.executions, rate=limits.rate, shared=shared),
         journal=_journal(profile, target.base_url, run=share.run, kept=kept, folder=share.folder, resend=resend),
-        secrets=target.secrets,
-        refresh=target.refresh,
         token_accepted=share.token_accepted,
         first_number=share.first_number,
         keys=Keys(profile.pix_keys, record, account=next(iter(profile.accounts), "")),

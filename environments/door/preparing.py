@@ -10,6 +10,7 @@ from environments.profiles.profile import PixKey, Prepare, Profile, fill
 from environments.secrets import CODE
 from spec.answers import refuses_the_token
 from spec.exchange import Exchange
+from spec.json_text import parts_of_pointer
 from spec.shapes import shape_of, text_of
 
 _LONGEST_SHAPE = 300
@@ -61,10 +62,9 @@ def codes_of(exchanges: list[Exchange], plan: Prepare | None) -> list[str]:
 
 
 def code_in(exchange: Exchange, pointer: str) -> str | None:
-    """The text or number at a JSON pointer (RFC 6901) of the answer."""
+    """The text or number at a JSON pointer of the answer."""
     value = exchange.response.json.value if exchange.response else None
-    for part in pointer.split("/")[1:]:
-        part = part.replace("~1", "/").replace("~0", "~")
+    for part in parts_of_pointer(pointer):
         if isinstance(value, dict):
             value = value.get(part)
         elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):

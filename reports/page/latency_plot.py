@@ -29,6 +29,6 @@ def latency_plot(document: Document) -> dict[str, Any]:
 
 
 def _row(operation: str, figures: dict[str, float], scale: LogScale) -> Row:
-    said = {name.removesuffix("_ms"): duration(figures[name]) for name in _FIGURES}
-    at = {name.removesuffix("_ms"): scale.at(figures[name]) for name in _FIGURES}
-    return Row(operation, int(figures["count"]), said, at)
+    times = {name.removesuffix("_ms"): figures[name] for name in _FIGURES}
+    said = {name: duration(time) for name, time in times.items()}
+    return Row(operation, int(figures["count"]), said, {name: scale.at(time) for name, time in times.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -14,7 +14,8 @@ from reports.observations.behaviour import Phrase, Value
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.requirements import Requirement, ledger
-from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, joined, judge, remarked
+from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, joined, remarked
+from tests.harness.reproduction import Reproduction
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:
@@ -74,12 +75,11 @@ class RequirementsFailError(AssertionError):
 @dataclass
 class Recording:
     """What one test found for its requirement. `others` are results of other requirements, `judged` the numbers of
-    exchanges that were judged for all requirements, `error` says what failed in the suite. `judge` and `remark` know
-    what was reproduced."""
+    exchanges that were judged for all requirements, `error` says what failed in the suite. `reproduction` judges, as it
+    knows what showed again."""
 
     requirement: Requirement
-    judge: Callable[[str, Exchange], Judgement] = judge
-    remark: Callable[[Iterable[Exchange]], str] = lambda exchanges: ""
+    reproduction: Reproduction = field(default_factory=Reproduction)
     verdict: Verdict = Verdict.PASS
     message: str = ""
     error: str = ""
@@ -145,7 +145,7 @@ def assert_holds(*exchanges: Exchange) -> None:
     Every deviation is in the message of the AssertionError, not only the first.
     """
     recording = current.get()
-    judged = [recording.judge(recording.requirement.id, exchange) for exchange in exchanges]
+    judged = [recording.reproduction.judge(recording.requirement.id, exchange) for exchange in exchanges]
     deviating = [judgement for judgement in judged if judgement.deviates]
     for judgement in deviating:
         cite(*judgement.exchanges)
@@ -182,4 +182,4 @@ def assert_found(judgement: Judgement) -> None:
         raise NotExercised(judgement.message)
 
     if judgement.deviates:
-        raise AssertionError(remarked(judgement.message, current.get().remark(judgement.exchanges)))
+        raise AssertionError(remarked(judgement.message, current.get().reproduction.remark(judgement.exchanges)))

@@ -59,8 +59,7 @@ class Watcher:
         requirement = requirement_of(item)
         if requirement is None:
             return
-        known = self._collector.reproduction
-        recording = item.stash[RECORDING] = Recording(requirement, judge=known.judge, remark=known.remark)
+        recording = item.stash[RECORDING] = Recording(requirement, self._collector.reproduction)
         current.set(recording)
         if missing := permission_missing_for(item, requirement, self._profile):
             raise OutOfScope(missing)

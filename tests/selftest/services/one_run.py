@@ -2,6 +2,7 @@
 
 import json
 import threading
+from types import SimpleNamespace
 
 from environments.door.attempt import WireSettings
 from environments.door.authorization import VALID
@@ -47,8 +48,8 @@ class Run:
         self.secrets = Secrets({"code": (CODE, OTHER)})
         self.secrets.learn_token(token or service.service.token)
         self.door = Door(
-            base_url, allow=allow, wire=wire, budget=budget, journal=journal, secrets=self.secrets,
-            refresh=refresh, in_flight=InFlight(parallel),
+            SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
+            budget=budget, journal=journal, in_flight=InFlight(parallel),
         )  # fmt: skip
         self.client = Client(self.door, correlation_header=correlation_header)
 
