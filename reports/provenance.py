@@ -40,11 +40,11 @@ def suite() -> Mapping[str, str | None]:
 def commit_of(checkout: Path) -> str | None:
     """The commit of a git work tree, with `+dirty` where a tracked file has changed. None for any other folder, and
     where git is missing or does not answer."""
-    if _git(checkout, "rev-parse", "--show-toplevel") != str(checkout.resolve()):
+    folder, _, commit = (_git(checkout, "rev-parse", "--show-toplevel", "HEAD") or "").rpartition("\n")
+    if folder != str(checkout.resolve()):
         return None
-    commit = _git(checkout, "rev-parse", "--verify", "HEAD")
     changes = _git(checkout, "status", "--porcelain", "--untracked-files=no")
-    return f"{commit}{'+dirty' if changes else ''}" if commit and changes is not None else None
+    return None if changes is None else f"{commit}{'+dirty' * bool(changes)}"
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:
