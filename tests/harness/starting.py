@@ -1,5 +1,6 @@
 """The start of a run, before its session exists: SIGINT and SIGTERM are one line and exit status 2, as nothing was sent,
-and the garbage collector looks seldom at what is imported, and after the start never, as that stays.
+and the garbage collector looks seldom at what is imported, and after the start never, as that stays. Nor does it look at
+anything when the process ends.
 
 The first module that the root conftest.py imports: the others take a second. pytest's own start comes before, and is
 Python's: a traceback.
@@ -7,6 +8,7 @@ Python's: a traceback.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -54,5 +56,6 @@ class Starting:
 
 
 gc.set_threshold(10_000, 20, 20)
+atexit.register(gc.freeze)  # pytest has looked for what leaks by then
 starting = Starting()
 starting.listen()
