@@ -127,7 +127,8 @@ class RetryPolicy:
         asked = retry_after(response)
         wait = 0.5 * 2**attempt if asked is None else asked
         rate_limited = refusal_kind(response) is RefusalKind.RATE_LIMIT
-        if rate_limited:
+        if rate_limited and (wait <= LONGEST_WAIT_S or exchange.operation == "executePix"):
+            # a longer one is of another operation alone, or waiting for a part of it is in vain
             self._between_executions_s = max(self._between_executions_s, min(wait, LONGEST_WAIT_S))
         if exchange.credential != VALID:
             return self._of_a_wrong_token(wait, attempt, named=asked is not None)

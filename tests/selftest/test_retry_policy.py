@@ -46,6 +46,21 @@ def test_a_run_waits_before_it_claims_a_code_again():
     assert done == [7.0, 0.3, "sent", 0.3, "sent"]
 
 
+@pytest.mark.parametrize(
+    ("operation", "asked", "waits"),
+    [("registerPixKey", "60", [60.0]), ("registerPixKey", "3600", []), ("executePix", "3600", [60.0])],
+)
+def test_an_execution_waits_for_no_part_of_a_time_that_another_operation_asks_for(operation, asked, waits):
+    """A service may limit registrations by the day: a minute before each execution would be lost."""
+    done = []
+    policy = RetryPolicy(Congestion(clock=lambda: 0.0, sleep=done.append))
+    policy.plan_wait(answer(operation, b"", status=429, headers=(("Retry-After", asked),)), 7, repeatable=False)
+    request = requests.Request("GET", "http://127.0.0.1:1/v1/execute/pix/TX-1").prepare()
+    policy.slow_executions(Sending(request, Intent("executePix", valid=True), lambda _: None, "TX-1", True))
+
+    assert done == waits
+
+
 @pytest.mark.parametrize(("operation", "executes"), [("executePix", True), ("transferInternal", False)])
 def test_what_comes_after_an_unknown_outcome_waits_as_the_service_asks(operation, executes):
     """A gateway that names a time would refuse the next code, or the next transfer, too. Neither is sent again."""
