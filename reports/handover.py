@@ -29,6 +29,7 @@ class NoteKind(IntEnum):
     NOTHING_TESTED = auto()
     CUT = auto()
     GENERATED_TRAFFIC = auto()
+    IN_COMPANY = auto()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
     """The lines that close a run. `document` is its conformance.json, `report` the path of its page, `sums` the digest
     of its SHA256SUMS."""
     notes = run.notes()
-    urgent = [note for note in notes if note.kind != NoteKind.GENERATED_TRAFFIC][:MOST_FIRST]
+    urgent = [note for note in notes if note.kind < NoteKind.GENERATED_TRAFFIC][:MOST_FIRST]
     yield from (f"! {note.text}" for note in urgent)
     yield str(headline(document))
     yield run_line(document)

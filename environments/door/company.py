@@ -23,11 +23,12 @@ class Company:
     the request once more, alone. What is the same alone is not doubted again.
 
     A failure makes room on the wire. A refusal does not: it may be the answer to one of the other requests, and a
-    service that mixes them up shows it only while it has several.
+    service that mixes them up shows it only while it has several. `otherwise_alone` has what was not the same.
     """
 
     def __init__(self, in_flight: InFlight, congestion: Congestion) -> None:
         self._in_flight, self._congestion = in_flight, congestion
+        self.otherwise_alone: list[Exchange] = []
         self._same_alone: set[_Sign] = set()
         self._guard = threading.Lock()
 
@@ -43,10 +44,11 @@ class Company:
         if sending.request.headers.get("Authorization") != token:
             return  # it was refused with the token of before
         sending.doubted = seen
-        if _sign(sending.exchange) == sign:
-            with self._guard:
-                self._same_alone.add(sign)
-        elif seen.response is None or seen.response.status >= 500:
+        same = _sign(sending.exchange) == sign
+        with self._guard:
+            self._same_alone.update({sign} if same else ())
+            self.otherwise_alone += [] if same else [seen]
+        if not same and (seen.response is None or seen.response.status >= 500):
             self._congestion.slow_down(sending)
 
     def _is_known(self, sign: _Sign) -> bool:

@@ -137,7 +137,7 @@ def _notes(run: Run) -> dict[str, list[str]]:
     places: dict[str, list[str]] = {"above": [], "below": [], "observed": []}
     for note in run.notes():
         above = "above" if note.kind in _ABOVE else "below"
-        places["observed" if note.kind == NoteKind.GENERATED_TRAFFIC else above].append(note.text)
+        places["observed" if note.kind >= NoteKind.GENERATED_TRAFFIC else above].append(note.text)
     return places
 
 

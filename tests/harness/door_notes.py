@@ -1,4 +1,4 @@
-"""Notes that follow from the state of the door: unknown outcomes, and faults of the set-up."""
+"""Notes that follow from the state of the door: unknown outcomes, faults of the set-up, and what others caused."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def notes_of(door: Door) -> Iterator[Note]:
             "an execution was sent and not answered; it is never sent again: look the transfer up",
         )
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
+    yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(door.company.otherwise_alone))
 
 
 def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
@@ -36,6 +37,15 @@ def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
             f"{missing} executions",
             "the journal says that they were sent, but not how they were answered; they are never sent again: "
             "look the transfers up",
+        )
+
+
+def _otherwise_alone(seen: Sequence[Exchange]) -> Iterator[str]:
+    """What few requests met may be passing trouble."""
+    if len(seen) >= _MANY:
+        yield (
+            f"{len(seen)} requests were refused or not answered with other requests in flight, and answered otherwise "
+            "alone: the service limits requests at the same time, or mixes up their answers"
         )
 
 

@@ -157,9 +157,10 @@ def test_a_refusal_in_company_leaves_the_window_as_it_is(in_company, window):
     congestion = congestion_of(8)
     sending = left(congestion)
     sending.exchange, sending.attempt = in_company, answers_alone
-    Company(InFlight(8), congestion).doubt(sending)
+    company = Company(InFlight(8), congestion)
+    company.doubt(sending)
 
-    assert (sending.doubted, congestion.window) == (in_company, window)
+    assert (sending.doubted, company.otherwise_alone, congestion.window) == (in_company, [in_company], window)
 
 
 def answers_alone(sending):

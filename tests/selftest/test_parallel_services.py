@@ -14,6 +14,7 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.sandbox import Server
 from tests.selftest.proof.gate import SANDBOX
 from tests.selftest.proof.registry import MUTANTS, VARIANTS
+from tests.selftest.proof.trial import try_service
 from tests.selftest.proof.variants import lawful_parallel
 from tests.selftest.services.racing import HANGS_S
 
@@ -192,3 +193,16 @@ def test_wrong_tokens_lock_the_caller_out_only_in_company(beside, status):
         valid = ask(server, LIST)
 
     assert valid[0] == status
+
+
+# -- what a run says of it
+
+
+@pytest.mark.parametrize(("parallel", "is_said"), [(4, True), (1, False)])
+def test_what_other_requests_caused_is_noted(parallel, is_said):
+    """A refusal that does not come alone breaks no statement; a service that mixes up its answers refuses so, too."""
+    service = VARIANTS.specimens["OneAtATimeOfAllOrElse400"].make()
+    trial = try_service(service, f"--parallel={parallel}")
+    said = any("with other requests in flight" in note for note in trial.notes)
+
+    assert (trial.exit_status, said) == (0, is_said)
