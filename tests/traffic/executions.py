@@ -12,6 +12,7 @@ from environments.door.budget import Spending, spending
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.permission import synthetic
+from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.gaps import NO_CODE, SENT_BEFORE
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
@@ -34,9 +35,6 @@ class Executions:
     refusals: list[Exchange] = field(default_factory=list)
     answers: list[Exchange] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
-    unanswered: set[str] = field(default_factory=set)
-    breaking: set[str] = field(default_factory=set)
-    lost_in_company: bool = False
     generous: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
@@ -88,13 +86,16 @@ class _Sender:
         self.behind_an_execution = ExitStack()
         self._client, self._token, self._beside = client, token, beside
         self._door = client.door
+        self._unanswered: set[str] = set()
+        self._breaking: set[str] = set()
+        self._lost_in_company = False
 
     def send_synthetic_code(self) -> None:
         """The right token comes last, and wrong ones with a real code right behind it. What the others are compared with
         is alone on the wire: that a service is busy tells no credential from another."""
         code, found = synthetic(), self.found
         send = partial(self._client.send, _EXECUTE, code)
-        found.unknown_unauthorized = send(credential="a wrong token", alone=True)
+        found.unknown_unauthorized = send(credential=ANOTHER, alone=True)
         found.unknown_without_a_token = send(credential=FOR_EVERY_KEY, alone=True)
         schemes = (partial(send, credential=scheme) for scheme in OTHER_SCHEMES)
         found.other_schemes = self._beside.send_each_with_companions(_EXECUTE, *schemes, tries=TRIES)
@@ -151,25 +152,25 @@ class _Sender:
         that.
         """
         found = self.found
-        if credential in found.unanswered:
+        if credential in self._unanswered:
             return False
-        in_company = bool(found.successes) and not found.lost_in_company
+        in_company = bool(found.successes) and not self._lost_in_company
         send = partial(self._client.send, _EXECUTE, code, credential=credential, alone=not in_company)
         [exchange] = beside.send_each_with_companions(_EXECUTE, send) if in_company else [send()]
         if not exchange.number:  # not sent: the code can still be executed
             return False
         found.refusals.append(exchange)
         if exchange.response is None:
-            found.unanswered.add(credential)
+            self._unanswered.add(credential)
         if exchange.response is None or exchange.response.status >= 500:
-            found.lost_in_company |= in_company
+            self._lost_in_company |= in_company
             self._reproduce(credential)
         return grants_protected_result(exchange) or exchange.response is None
 
     def _reproduce(self, credential: str) -> None:
         """Send a synthetic code with a credential that broke the service, once for each."""
-        if credential not in self.found.breaking:
-            self.found.breaking.add(credential)
+        if credential not in self._breaking:
+            self._breaking.add(credential)
             self._client.send(_EXECUTE, synthetic(), credential=credential)
 
     # -- with the valid token -------------------------------------------------------------------------------------
