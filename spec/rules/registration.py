@@ -34,7 +34,7 @@ def success_of_the_example(exchange: Exchange) -> str:
 
 @rule("registerPixKey.fields.upperCase")
 def names_start_with_a_capital(exchange: Exchange) -> str:
-    """Every field name of the key registration result starts with an upper-case letter."""
+    """The name of each documented field of the key registration result starts with an upper-case letter."""
     data = data_in(exchange)
     found = [member[0] for field in operations()["registerPixKey"].result if (member := find(data, field.name))]
     if not found:
