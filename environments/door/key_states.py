@@ -71,7 +71,7 @@ class Keys:
         self._profile_keys = owned
         self._record, self._account = record, account
         self._overlaps, self._guard = Overlaps(), threading.RLock()
-        self._keys: dict[str, RunKey] = {}
+        self._keys: dict[tuple[str, str], RunKey] = {}
         self._shown_before: dict[str, bool] = {}
         self.started = False
         self._looked_at: set[str] = set()
@@ -96,21 +96,22 @@ class Keys:
         with self._guard:
             return frozenset(key.value for key in self._keys.values() if key.value)
 
-    def state(self, value: str) -> KeyState:
-        """What became of a key."""
-        return self._keys[value].state if value in self._keys else KeyState.REFUSED
+    def state(self, value: str, account: str = "") -> KeyState:
+        """What became of a key, at the account of the profile or at a synthetic one."""
+        identity = _identity(value, account)
+        return self._keys[identity].state if identity in self._keys else KeyState.REFUSED
 
     def learn_value(self, exchange: Exchange, value: str) -> None:
         """The value of a key that the service made in that exchange."""
         with self._guard:
-            if made := self._keys.pop(_made_in(exchange.number), None):
+            if made := self._keys.pop(_identity(f"#{exchange.number}", exchange.request.last_segment), None):
                 made.value = value
-                self._keys[value] = made
+                self._keys[_identity(value, made.account)] = made
 
     def learn_effect(self, exchange: Exchange, value: str) -> None:
         """A refused registration has registered its key, which the list shows. Raises JournalError."""
         with self._guard:
-            key = self._keys.get(value) or self._new(exchange, value)
+            key = self._keys.get(_identity(value, exchange.request.last_segment)) or self._new(exchange, value)
             key.state = KeyState.LISTED
             key.exchanges = list(dict.fromkeys([*key.exchanges, exchange.number]))
             self._write(key, REGISTERED)
@@ -170,9 +171,9 @@ class Keys:
             self._write(owned, REFUSED)
 
     def _take_deletion(self, exchange: Exchange) -> None:
-        strings = set(texts_of(exchange.request.body))
+        strings, account = set(texts_of(exchange.request.body)), exchange.request.last_segment
         for key in self.not_cleaned_up():
-            if key.value and any(names(text, key.value) for text in strings):
+            if key.value and key.account == account and any(names(text, key.value) for text in strings):
                 key.state = KeyState.DELETED
                 key.exchanges.append(exchange.number)
                 self._write(key, DELETED)
@@ -197,8 +198,8 @@ class Keys:
                     self._record.note(account, value, GONE)
 
     def _see(self, key: RunKey, listing: Listing) -> None:
-        if MARK in key.value and not listing.holds(key.value):
-            return  # without their punctuation, synthetic keys look alike
+        if MARK in key.value and not listing.holds(key.value):  # without their punctuation, synthetic keys look alike
+            return
         places = listing.places(key.value, key.type)
         if key.owned and key.state is KeyState.REGISTERED:
             self.lagging |= not places
@@ -219,11 +220,11 @@ class Keys:
         """The key of the profile that a registration names, in whatever form."""
         strings = set(texts_of(request.body))
         value = next((value for value in self._owned if value in strings), "")
-        if value and value not in self._keys:
+        if value and _identity(value) not in self._keys:
             place = self._owned[value]
             name, key_type = name_of(self._profile_keys, place), self._profile_keys[place].type
-            self._keys[value] = RunKey(name, key_type, value, request.last_segment, owned=True)
-        return self._keys.get(value)
+            self._keys[_identity(value)] = RunKey(name, key_type, value, request.last_segment, owned=True)
+        return self._keys.get(_identity(value))
 
     def _new(self, exchange: Exchange, value: str) -> RunKey:
         """A key that is not in the profile: a synthetic one, or one that the service made."""
@@ -232,7 +233,7 @@ class Keys:
         synthetic = f"a synthetic {key_type} key" if key_type else "a synthetic key"
         name = synthetic if value or key_type not in ("", "RANDOM") else "RANDOM, made by the service"
         key = RunKey(name, key_type or "RANDOM", value, exchange.request.last_segment, owned=False)
-        return self._keys.setdefault(value or _made_in(exchange.number), key)
+        return self._keys.setdefault(_identity(value or f"#{exchange.number}", key.account), key)
 
     def _write(self, key: RunKey, event: str) -> None:
         if self._record is not None and key.owned:
@@ -244,5 +245,6 @@ def name_of(keys: tuple[PixKey, ...], place: int) -> str:
     return f"{keys[place].type}, {ordinal(place + 1)} of pix_keys"
 
 
-def _made_in(number: int) -> str:
-    return f"#{number}"
+def _identity(value: str, account: str = "") -> tuple[str, str]:
+    """A key of the profile is one key. A synthetic one is another at each synthetic account."""
+    return value, account if MARK in account else ""

@@ -3,14 +3,13 @@
 import json
 import uuid
 from dataclasses import replace
-from typing import ClassVar
 
 import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.profile import PixKey
 from environments.sandbox import Key, Server, Service
-from spec.interface import KEY_TYPES, MARK
+from spec.interface import MARK
 from spec.key_list import Listing, accepted_alike, alike
 from tests.harness.lanes import Lanes, Part
 from tests.selftest.exchanges import answer
@@ -68,6 +67,37 @@ def test_a_key_is_seen_behind_registrations_of_synthetic_ones(tmp_path):
         registrar.undo(registrar.register(PixKey("EMAIL", EMAIL)), PixKey("EMAIL", EMAIL))
 
     assert EMAIL in keys_of(raw.service)
+
+
+def test_a_synthetic_key_is_deleted_at_each_account_that_took_it(tmp_path):
+    """A service may take any account, and keep the keys of each apart."""
+    accounts = ("pixconf-one", "pixconf-two")
+    with Raw() as raw:
+        raw.service = TakesAnyAccount()
+        a_run = Run(raw, tmp_path)
+        registrar = Registrar(a_run.client, profile_of(tmp_path))
+        body = {"pixKey": "pixconf-key@x.example", "pixKeyType": "EMAIL"}
+        made = [a_run.client.send("registerPixKey", account, json=body) for account in accounts]
+        for exchange in made:
+            registrar.undo_invalid(exchange)
+
+    assert raw.service.held == {account: set() for account in accounts}
+    assert a_run.door.keys.not_cleaned_up() == []
+
+
+class TakesAnyAccount(Service):
+    """The sandbox, which makes an account of whatever a path names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: dict[str, set[str]] = {}
+
+    def perform(self, operation, request, parameter):
+        if operation not in ("registerPixKey", "deletePixKey") or not parameter.startswith(MARK):
+            return super().perform(operation, request, parameter)
+        keys, key = self.held.setdefault(parameter, set()), self.read_json(request, operation)["pixKey"]
+        keys.add(key) if operation == "registerPixKey" else keys.discard(key)
+        return {"Success": "true", "Message": "received", "Key": key, "DocumentNumber": 1}
 
 
 def test_a_key_that_is_registered_twice_and_deleted_is_cleaned_up():
@@ -230,23 +260,6 @@ def test_a_key_that_is_booked_under_the_account_of_the_body_is_told():
 
     assert len(service.elsewhere) == 1
     assert [item.split(" (")[0] for item in left] == ["RANDOM, made by the service: registered and not deleted"]
-
-
-class RegistersAnyText(Service):
-    """Any text that UTF-8 can write is a key of any type."""
-
-    KEY_FORMATS: ClassVar = dict.fromkeys(KEY_TYPES, lambda key: "\ud800" not in key)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_deleted_synthetic_key_is_not_taken_for_one_that_is_listed(seed, tmp_path):
-    """Synthetic keys differ in their punctuation alone, or one begins like another: that is not the same key."""
-    service = RegistersAnyText()
-    service.token = "Tok-3n.Of-The_Service"
-    with Server(service) as server:
-        result = run(write_profile(tmp_path, server.base_url), *OF_KEYS, f"--seed={seed}")
-
-    assert not [item for item in result.document["left_behind"] if "synthetic" in item and "listed" in item]
 
 
 def test_keys_that_cannot_be_deleted_are_told_one_by_one():

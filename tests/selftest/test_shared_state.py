@@ -522,6 +522,19 @@ def test_the_list_before_the_run_is_that_of_the_account_of_the_run():
     assert keys.was_there_before(KEY)
 
 
+def test_a_deleted_synthetic_key_is_not_taken_for_one_that_is_listed():
+    """Without punctuation, one is a part of another: that is not the same key."""
+    keys = Keys(OWNED)
+    pass_by(keys, "listPixKeys")
+    pass_by(keys, "registerPixKey", key="pixconf- ")
+    pass_by(keys, "listPixKeys", "pixconf- ")
+    pass_by(keys, "deletePixKey", key="pixconf- ")
+    pass_by(keys, "listPixKeys")
+    pass_by(keys, "listPixKeys", "pixconf-other")
+
+    assert keys.not_cleaned_up() == []
+
+
 @with_and_without_a_lock
 def test_a_list_is_looked_at_while_another_thread_registers(locked, meeting):
     """Without the lock there is one more key in the middle of looking at each."""

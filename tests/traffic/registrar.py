@@ -140,7 +140,7 @@ class Registrar:
         if made.key != key.key and not self._is_new(exchange, made.key):
             return False
         self.keys.learn_value(exchange, made.key)
-        return self._delete_now(made)
+        return self._delete_now(made, exchange.request.last_segment)
 
     def _is_new(self, exchange: Exchange, value: str) -> bool:
         """Whether the list shows a key that the service named, and did not show it before the registration. A service
@@ -149,11 +149,11 @@ class Registrar:
         listing = self.look() if self.keys.before else None
         return listing is not None and listing.shows(value) and not any(seen.shows(value) for seen in earlier)
 
-    def _delete_now(self, made: PixKey) -> bool:
-        deletion = self.delete(made, valid=True)
+    def _delete_now(self, made: PixKey, account: str) -> bool:
+        deletion = self.delete(made, valid=True, account=account)
         while not is_granted(deletion) and (wait_s := next(self._waits_s, None)):
             time.sleep(wait_s)
-            deletion = self.delete(made, valid=True)
+            deletion = self.delete(made, valid=True, account=account)
         self.found.deletions.append(deletion)
         return is_granted(deletion)
 
@@ -211,16 +211,19 @@ class Registrar:
             return
         sent = read_json(exchange.request.body).value
         key = sent.get("pixKey") if isinstance(sent, dict) else None
-        if not isinstance(key, str) or MARK not in key or self.keys.state(key) is not KeyState.REGISTERED:
+        account = exchange.request.last_segment
+        if not isinstance(key, str) or MARK not in key or self.keys.state(key, account) is not KeyState.REGISTERED:
             return
         with self.client.door.in_flight.alone():
-            if self.keys.state(key) is KeyState.REGISTERED:  # no other thread has deleted it meanwhile
+            if self.keys.state(key, account) is KeyState.REGISTERED:  # no other thread has deleted it meanwhile
                 self.undo(exchange, PixKey(str(sent.get("pixKeyType")), key))
 
-    def delete(self, key: PixKey, *, valid: bool) -> Exchange:
-        """Delete a key as the profile says. `valid` where it was registered just now."""
-        body = fill(self._deletion, account=self.account, key=key.key, type=key.type)
-        return self.client.send("deletePixKey", self.account, json=body, valid=valid)
+    def delete(self, key: PixKey, *, valid: bool, account: str = "") -> Exchange:
+        """Delete a key as the profile says, of the account that a request named; else of the profile's. `valid` where it was
+        registered just now."""
+        account = account or self.account
+        body = fill(self._deletion, account=account, key=key.key, type=key.type)
+        return self.client.send("deletePixKey", account, json=body, valid=valid)
 
     def _key_of(self, exchange: Exchange, key: PixKey) -> PixKey:
         if key.type != "RANDOM" or exchange.response is None:
