@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -19,12 +20,15 @@ _FEW_ATTEMPTS = 6
 """For a 429 or a gateway: the service does not say that the caller is locked out."""
 _INVALID_ATTEMPTS = 4
 """For a lock, where the request is invalid: the service may refuse it in this way."""
+_ENOUGH_IN_VAIN = 3
+"""Requests that a gateway refused until the end, since waiting helped one: it helps no more."""
 _MOST_NAMED = 3
 """How often the suite waits for a lock that names its end and lasts longer."""
 LONGEST_WAIT_S = 60.0
 WHOLE_RUN_S = 300.0
 """How long one process waits in all: a service that always says "later" must not hold a run up for ever. What several
 threads wait for at the same time counts once."""
+_INVALID = "invalid requests"
 _LAST = "the last answer, of whatever operation"
 
 
@@ -44,6 +48,7 @@ class RetryPolicy:
         self._locked: dict[str, int] = {}
         self._plain_refusals: set[int] = set()
         self._wrong_tokens_in_vain = False
+        self._at_the_gateway: Counter[str] = Counter()
         self._congestion = congestion or Congestion()
         self._guard = threading.Lock()
 
@@ -116,12 +121,19 @@ class RetryPolicy:
         asked = retry_after(response)
         if refusal is RefusalKind.GATEWAY and not repeatable:
             self._pause(asked or 0.0)  # its outcome is unknown; what comes next need not share its fate
-        if refusal is not RefusalKind.GATEWAY or not repeatable or attempt >= _FEW_ATTEMPTS - 1:
+        most = _FEW_ATTEMPTS - 1 if asked is not None else self._most_at_a_gateway(exchange)
+        if refusal is not RefusalKind.GATEWAY or not repeatable or attempt >= most:
             return None
-        invalid = exchange.credential == VALID and not exchange.valid
-        if asked is None and invalid and attempt:
-            return None  # a gateway may give up on every invalid request of a sort
         return 0.1 * 2**attempt if asked is None else asked
+
+    def _most_at_a_gateway(self, exchange: Exchange) -> int:
+        """How often a request is repeated where no time is named. A gateway may give up on every invalid request of a
+        sort, and an operation may be down as long as the run lasts."""
+        sort = _sort(exchange)
+        in_vain = self._at_the_gateway[sort] >= _ENOUGH_IN_VAIN
+        if sort == _INVALID:
+            return 0 if in_vain else 1
+        return 1 if in_vain else _FEW_ATTEMPTS - 1
 
     def _put_off(self, exchange: Exchange, response: Response, attempt: int) -> float | None:
         asked = retry_after(response)
@@ -160,6 +172,10 @@ class RetryPolicy:
         """
         refusal = refusal_kind(response)
         with self._guard:
+            if refusal is RefusalKind.GATEWAY:
+                self._at_the_gateway[_sort(exchange)] += 1
+            elif waited:
+                del self._at_the_gateway[_sort(exchange)]
             if exchange.credential != VALID:
                 self._wrong_tokens_in_vain = refusal in LATER
                 return
@@ -170,6 +186,13 @@ class RetryPolicy:
             elif before and not waited and refusal not in LATER:
                 self._plain_refusals.add(before)
                 self._locks = False
+
+
+def _sort(exchange: Exchange) -> str:
+    """What a gateway may refuse alike: valid requests to one operation, all invalid ones, all with a wrong token."""
+    if exchange.credential != VALID:
+        return "with a wrong token"
+    return exchange.operation if exchange.valid else _INVALID
 
 
 def _after_a_failure(exchange: Exchange, attempt: int, repeatable: bool) -> float | None:

@@ -31,6 +31,30 @@ def test_a_time_to_come_again_is_read_by_the_clock_of_the_service(headers, secon
     assert retry_after(Response(429, headers, b"")) == seconds
 
 
+@pytest.mark.parametrize(
+    ("valid", "sent"),
+    [pytest.param(True, [5, 5, 5, 1, 0, 1, 5], id="valid"), pytest.param(False, [1, 1, 1, 0, 0, 0, 0], id="invalid")],
+)
+def test_what_a_gateway_refuses_in_vain_is_waited_for_less(valid, sent):
+    """Three times, until waiting helps: it may give up on every invalid request, or be down for the whole run."""
+    policy = RetryPolicy(Congestion(clock=lambda: 0.0, sleep=lambda seconds: None))
+
+    def times_sent_again(first, then):
+        times = []
+
+        def attempt(sending):
+            times.append(then)
+            sending.exchange = answer("listAccounts", b"", status=then, valid=valid)
+
+        sending = Sending(requests.Request("GET", "http://127.0.0.1:1/v1/accounts"), Intent("listAccounts"), attempt)
+        sending.exchange = answer("listAccounts", b"", status=first, valid=valid)
+        policy.repeat(sending)
+        return len(times)
+
+    answers = [(503, 503), (503, 502), (504, 503), (503, 503), (200, 200), (503, 200), (503, 503)]
+    assert [times_sent_again(*each) for each in answers] == sent
+
+
 def test_a_run_waits_before_it_claims_a_code_again():
     """A run that is stopped while it waits has claimed nothing: what is sent again, and an execution after a 429."""
     done = []
