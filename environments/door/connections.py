@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from environments.door.attempt import Wire, WireSettings
@@ -54,7 +55,15 @@ class Connections:
     are sent together change nothing here but in a single step. So what is known of them needs no lock.
     """
 
-    def __init__(self, settings: WireSettings, parallel: int) -> None:
+    def __init__(
+        self,
+        settings: WireSettings,
+        parallel: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._clock, self._sleep = clock, sleep
         self._settings = settings
         self._memory = Memory()
         self._wire = Wire(settings, parallel)
@@ -71,9 +80,9 @@ class Connections:
         if code and afresh:
             self._first_code = self._first_code or code
         elif code:
-            time.sleep(max(0.0, self._answered_at + _SETTLES_S - time.monotonic()))
+            self._sleep(max(0.0, self._answered_at + _SETTLES_S - self._clock()))
         result = self._wire.attempt(sending.request, afresh=afresh, meeting=sending.meeting)
-        self._answered_at = time.monotonic() if isinstance(result, Response) else float("-inf")
+        self._answered_at = self._clock() if isinstance(result, Response) else float("-inf")
         if code and not afresh and isinstance(result, Failure):
             self._keeps_codes = False
             broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
@@ -91,4 +100,4 @@ class Connections:
 
     def _may_be_kept(self, code: str) -> bool:
         later, keeps = self._first_code not in ("", code), self._keeps_codes and not self._wire.closes_soon
-        return keeps and later and time.monotonic() - self._answered_at < KEPT_S
+        return keeps and later and self._clock() - self._answered_at < KEPT_S

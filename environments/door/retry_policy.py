@@ -28,7 +28,7 @@ LONGEST_WAIT_S = 60.0
 WHOLE_RUN_S = 300.0
 """How long one process waits in all: a service that always says "later" must not hold a run up for ever. What several
 threads wait for at the same time counts once."""
-_INVALID = "invalid requests"
+_INVALID, _WRONG_TOKEN = "invalid", "wrong-token"
 _LAST = "the last answer, of whatever operation"
 
 
@@ -191,7 +191,7 @@ class RetryPolicy:
 def _sort(exchange: Exchange) -> str:
     """What a gateway may refuse alike: valid requests to one operation, all invalid ones, all with a wrong token."""
     if exchange.credential != VALID:
-        return "with a wrong token"
+        return _WRONG_TOKEN
     return exchange.operation if exchange.valid else _INVALID
 
 

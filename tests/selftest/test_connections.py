@@ -239,9 +239,8 @@ def test_a_service_that_closes_idle_connections_gets_later_codes_on_kept_ones(se
 def test_a_code_waits_until_a_close_would_be_seen(since_s, waited_s, monkeypatch):
     """A service that closes connections after an answer has done so some milliseconds after the last one."""
     now, waited = [10.0], []
-    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=waited.append)
-    monkeypatch.setattr("environments.door.connections.time", clock)
-    connections = Connections(WireSettings(timeout_s=1, response_bytes=1), 1)
+    settings = WireSettings(timeout_s=1, response_bytes=1)
+    connections = Connections(settings, 1, clock=lambda: now[0], sleep=waited.append)
     monkeypatch.setattr(connections._wire, "attempt", lambda *_, **__: Response(200, (), b""))
     for code in CODES[:2]:
         connections.attempt(SimpleNamespace(code=code, request=None, meeting=None))
