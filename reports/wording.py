@@ -31,14 +31,18 @@ def first_few(parts: Sequence[object]) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text that ends no line, and in which no CI system finds a command of its own: they begin with ## in a line."""
-    return " ".join(text.replace("##", "# #").split())
+    """A text that ends no line, and in which no CI system finds a command of its own."""
+    return " ".join(_without_commands(text).split())
 
 
 def quoted(text: str) -> str:
-    """A text with its lines, each but the first behind a bar, in which no CI system finds a command of its own: those
-    begin with ## anywhere, or with :: after spaces."""
-    return "\n  | ".join(text.replace("##", "# #").splitlines())
+    """A text with its lines, each but the first behind a bar, in which no CI system finds a command of its own."""
+    return "\n  | ".join(_without_commands(text).splitlines())
+
+
+def _without_commands(text: str) -> str:
+    """Commands of CI systems begin with ## anywhere. Those that begin with :: stand at the start of a line."""
+    return text.replace("##", "# #")
 
 
 def shortened(text: str, most: int) -> str:
