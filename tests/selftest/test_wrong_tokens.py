@@ -1,11 +1,11 @@
 """Wrong tokens look like the right one and belong to no one: how they are made, spelled, counted and distributed."""
 
 import re
-import secrets
-from base64 import b64decode, b64encode
+from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections import Counter
 from itertools import product
-from uuid import UUID, uuid4
+from random import Random
+from uuid import UUID
 
 import pytest
 
@@ -208,11 +208,21 @@ def test_nothing_is_made_from_a_token_that_can_be_guessed(token):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: secrets.token_hex(16), secrets.token_urlsafe, lambda: str(uuid4())], ids=["hex", "base64", "UUID"]
+    "make",
+    [
+        lambda drawn: drawn.randbytes(16).hex(),
+        lambda drawn: urlsafe_b64encode(drawn.randbytes(32)).decode().rstrip("="),
+        lambda drawn: str(UUID(bytes=drawn.randbytes(16), version=4)),
+    ],
+    ids=["hex", "base64", "UUID"],
 )
 def test_random_tokens_are_not_taken_for_guessable(make):
-    """128 bits in hexadecimal, 122 in a UUID and 256 in base64 are known for at least 64."""
-    assert min(random_bits(make()) for _ in range(500)) >= LEAST_BITS
+    """128 bits in hexadecimal, 122 in a UUID and 256 in base64, but for about one token in a million.
+
+    The tokens are the same each time, so that this one never turns the test red.
+    """
+    drawn = Random(0)
+    assert min(random_bits(make(drawn)) for _ in range(500)) >= LEAST_BITS
 
 
 # -- forms and spellings --------------------------------------------------------------------------------------------
