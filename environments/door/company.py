@@ -12,10 +12,14 @@ from environments.door.authorization import VALID
 from environments.door.congestion import Congestion
 from environments.door.in_flight import InFlight
 from environments.door.outgoing import Sending
-from spec.answers import ABOUT_THE_CALLER, is_refusal, refusal_kind
+from spec.answers import ABOUT_THE_CALLER, ABOUT_THE_REQUEST, RefusalKind, is_refusal, refusal_kind
 from spec.exchange import Exchange
 
 _Sign = tuple[str, str, str, object]
+_OF_ANOTHER = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
+"""What a refusal may be about that belongs to another request."""
+_WAYS = 3
+"""A service that limits requests at the same time says so in one of these ways, or in two."""
 
 
 class Company:
@@ -50,6 +54,17 @@ class Company:
             self.otherwise_alone += [] if same else [seen]
         if not same and (seen.response is None or seen.response.status >= 500):
             self._congestion.slow_down(sending)
+
+    @property
+    def are_mixed_up(self) -> bool:
+        """Whether requests were refused for what is wrong with others, in more ways than a limit has."""
+        seen = {refusal_kind(one.response) for one in list(self.otherwise_alone) if one.response}
+        return len(seen & _OF_ANOTHER) >= _WAYS
+
+    def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
+        """Requests to the operation that were refused in this way for what is wrong with others."""
+        mine = [seen for seen in list(self.otherwise_alone) if seen.operation == operation and seen.response]
+        return [seen for seen in mine if self.are_mixed_up and seen.response and refusal_kind(seen.response) is kind]
 
     def _is_known(self, sign: _Sign) -> bool:
         with self._guard:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from spec.answers import find
 from spec.exchange import Exchange
 from spec.interface import operations
+from spec.json_text import read_json
 from spec.rules.table import Contrast, InconclusiveError, data_in, first_names, rule, text_in, type_of
 
 _BOOLEANS = ("true", "false")
@@ -41,6 +44,36 @@ def names_start_with_a_capital(exchange: Exchange) -> str:
         raise InconclusiveError("no documented field")
     lower = [name for name in found if not name[:1].isupper()]
     return Contrast("names that start with an upper-case letter", first_names(lower)) if lower else ""
+
+
+@rule("registerPixKey.Key.matches")
+def key_is_the_key_that_was_sent(exchange: Exchange) -> str:
+    """The field Key of the key registration result is the key that was sent, or null."""
+    received, body = data_in(exchange).get("Key", ""), read_json(exchange.request.body).value
+    sent = body.get("pixKey") if isinstance(body, dict) and body.get("pixKeyType") != "RANDOM" else ""
+    if received is None:
+        return ""
+    if not (isinstance(sent, str) and isinstance(received, str) and _plain(sent) and _plain(received)):
+        raise InconclusiveError("no result with the key as it was sent")
+    if _is_named(sent, received):
+        return ""
+    if _HIDDEN.search(received):
+        raise InconclusiveError("the key may be hidden in part")
+    return Contrast("Key to be the key that was sent", "another one")
+
+
+_HIDDEN = re.compile(r"[*•#…]+|x{3,}", re.IGNORECASE)
+
+
+def _is_named(sent: str, received: str) -> bool:
+    """Whether one holds the other, or what is visible of it, in any punctuation and letter case: a country code may be
+    left out or added."""
+    visible = [_plain(text) for text in _HIDDEN.split(received)]
+    return _plain(sent) in _plain(received) or all(text in _plain(sent) for text in visible)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()
 
 
 @rule("registerPixKey.Key.example")

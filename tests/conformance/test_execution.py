@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.judging import assert_found, assert_holds, observe, remark, requirement, rules_of, supplied
+from tests.harness.judging import (
+    assert_found,
+    assert_holds,
+    judged_last,
+    observe,
+    remark,
+    requirement,
+    rules_of,
+    supplied,
+)
 from tests.traffic.answered import answer_of
 from tests.traffic.judgements import (
     accepted_under_another_scheme,
@@ -50,6 +59,7 @@ def test_without_a_valid_token_nothing_is_executed(executions, execution_answers
     assert_found(none_granted(executions.refusals, "executed with {credentials}"))
 
 
+@judged_last
 @requirement("executePix.token.accepted")
 def test_a_valid_token_is_accepted(endpoints, execution_answers):
     """A valid access token is accepted for an execution."""

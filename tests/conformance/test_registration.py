@@ -8,6 +8,7 @@ from spec.interface import KEY_TYPES
 from tests.harness.judging import (
     assert_found,
     assert_holds,
+    judged_last,
     named,
     observe,
     remark,
@@ -90,6 +91,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations, token):
     assert_found(none_granted(registrations.tried[Attempted.WITHOUT_A_TOKEN], "registered with {credentials}"))
 
 
+@judged_last
 @requirement("registerPixKey.token.accepted")
 def test_a_valid_token_is_accepted(endpoints, registrations):
     """A valid access token is accepted for a key registration."""

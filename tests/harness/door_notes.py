@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from environments.door.authorization import VALID
+from environments.door.company import Company
 from environments.door.door import Door
 from environments.door.journal import REFUSED
 from environments.door.preflight import skewed
@@ -25,7 +26,7 @@ def notes_of(door: Door) -> Iterator[Note]:
             "an execution was sent and not answered; it is never sent again: look the transfer up",
         )
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
-    yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(door.company.otherwise_alone))
+    yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(door.company))
 
 
 def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
@@ -40,9 +41,15 @@ def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
         )
 
 
-def _otherwise_alone(seen: Sequence[Exchange]) -> Iterator[str]:
+def _otherwise_alone(company: Company) -> Iterator[str]:
     """What few requests met may be passing trouble."""
-    if len(seen) >= _MANY:
+    seen = company.otherwise_alone
+    if company.are_mixed_up:
+        yield (
+            f"{len(seen)} requests were refused in many ways with other requests in flight, and answered otherwise alone: the "
+            "service mixes up their answers"
+        )
+    elif len(seen) >= _MANY:
         yield (
             f"{len(seen)} requests were refused or not answered with other requests in flight, and answered otherwise "
             "alone: the service limits requests at the same time, or mixes up their answers"

@@ -14,6 +14,7 @@ from environments.door.in_flight import InFlight
 from environments.door.outgoing import Intent, Sending
 from environments.door.pace import Pace
 from environments.door.retry_policy import WHOLE_RUN_S, RetryPolicy
+from spec.answers import RefusalKind
 from spec.exchange import FailureKind, Response
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.limiting import TOO_MANY, AtOnce, FixedWindow, Limited, SlidingWindow, TokenBucket
@@ -161,6 +162,24 @@ def test_a_refusal_in_company_leaves_the_window_as_it_is(in_company, window):
     company.doubt(sending)
 
     assert (sending.doubted, company.otherwise_alone, congestion.window) == (in_company, [in_company], window)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "mixed_up"),
+    [((401, 404, 422), True), ((401, 400, 422), False), ((401, 404, 409, 423, 429, 500, 503), False), ((401,), False)],
+)
+def test_more_ways_to_refuse_than_a_limit_has_are_answers_to_others(statuses, mixed_up):
+    """400 and 422 are one way. A conflict, a lock and trouble may be what a limit says."""
+    company = Company(InFlight(8), congestion_of(8))
+    for status in statuses:
+        sending = left(congestion_of(8))
+        sending.exchange = answer("listAccounts", b"", status=status, beside=3)
+        sending.attempt = answers_alone
+        company.doubt(sending)
+
+    refused = [seen.response.status for seen in company.mixed_up("listAccounts", RefusalKind.TOKEN)]
+    assert (company.are_mixed_up, refused) == (mixed_up, [401] if mixed_up else [])
+    assert company.mixed_up("getBalance", RefusalKind.TOKEN) == []
 
 
 def answers_alone(sending):

@@ -24,7 +24,13 @@ from tests.traffic.registrar import Registrations
 
 
 def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
-    """Find out whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid."""
+    """Find out whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid, or
+    where it is the answer to another request."""
+    if mixed_up := endpoints.traffic.client.door.company.mixed_up(operation, RefusalKind.TOKEN):
+        message = (
+            "status 401 with other requests in flight, and not alone: the service mixes up the answers of requests"
+        )
+        return deviates(got(message, instead_of="the valid token to be accepted"), *mixed_up[:MOST_CITED])
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     if granted := list(filter(succeeded, answers)):
         return holds(granted[0])

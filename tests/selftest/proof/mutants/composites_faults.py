@@ -13,11 +13,11 @@ from tests.selftest.proof.variants.lawful_making import READS, WRITES, text
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
 _RULES_OF_VALUES = {
     "executePix": ("id.matches", "date.unit", "document.masked", "document.partly", "type.kind", "*.example"),
-    "registerPixKey": ("Success.text", "Success.letterCase", "Success.example"),
+    "registerPixKey": ("Success.text", "Success.letterCase", "Success.example", "Key.matches"),
 }
 _EXACT_NAMES = {
     "executePix": ("id.matches", "date.unit", "accountType.meaning", "status.values", "error.example"),
-    "registerPixKey": ("Key.example",),
+    "registerPixKey": ("Key.matches", "Key.example"),
 }
 
 

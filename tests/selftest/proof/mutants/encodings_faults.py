@@ -35,7 +35,7 @@ _RESULT = ("*.present", "*.type", "*.spelling", "*.example", "fields.*")
 _EXECUTION = ("document.*", "id.matches", "type.kind", "status.values", "accountType.meaning", "date.unit")
 _OF = {
     "executePix": (*_RESULT, *_EXECUTION),
-    "registerPixKey": (*_RESULT, "Success.text", "Success.letterCase"),
+    "registerPixKey": (*_RESULT, "Success.text", "Success.letterCase", "Key.matches"),
     "deletePixKey": (),
 }
 

@@ -26,7 +26,20 @@ class DeclinesCnpj(Service):
         return "false" if registration.key.type == "CNPJ" else super().registration_success(registration)
 
 
+@mutant("another value than shown", warns=("registerPixKey.Key.matches",))
+class KeyIsOfTheRegistrationBefore(Service):
+    """Key shows the key of the registration before."""
+
+    earlier = None
+
+    def registration_key(self, registration):
+        key = super().registration_key(registration)
+        shown, self.earlier = self.earlier if key else None, key or self.earlier
+        return shown
+
+
 for _name, _text, _operation, _further, *_rows in (
+    ("KeyIsTheAccount", "Key is the account.", "registerPixKey", {"Key": "ac-0001"}, "Key.matches", "Key.example"),
     ("ExecutionIdIsAnother", "The id is not the code that was sent.", "executePix", {"id": "TX-1"}, "id.matches"),
     ("DocumentFullyHidden", "The document is hidden.", "executePix", {"document": "***"}, "document.partly"),
     ("StatusConfirmed", "The status is CONFIRMED.", "executePix", {"status": "CONFIRMED"}, "status.example"),

@@ -8,6 +8,7 @@ from typing import Any
 from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.double_entry import Ledger
 from environments.sandbox.pix_keys import Registration
+from spec.interface import MARK
 from tests.selftest.proof.meeting import Meets, Visit
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed
 from tests.selftest.proof.mutants.robustness_faults import FALLS
@@ -139,16 +140,21 @@ for _operation, _faults in FAULTS.items():
         _declare(_operation, *_fault)
 
 
-@mutant("answer in parallel", warns=("executePix.id.matches",), parallel=True)
-class TwoExecutionsAreMixedUp(Meets):
-    """Of two executions in flight each gets the result of the other."""
+class MixesUp(Meets):
+    """Of two requests in flight to one operation, each gets the result of the other."""
+
+    OPERATION: str
 
     def are_company(self, one: Visit, other: Visit) -> bool:
-        both = one.operation == other.operation == "executePix" and one.has_token and other.has_token
-        return both and one.request.path != other.request.path
+        return (
+            one.operation == other.operation == self.OPERATION and self.may_be_mixed(one) and self.may_be_mixed(other)
+        )
+
+    def may_be_mixed(self, visit: Visit) -> bool:
+        return visit.has_token and MARK.encode() not in visit.request.body + visit.request.path.encode()
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        if operation != "executePix" or response.status != 200:
+        if operation != self.OPERATION or response.status != 200:
             return response
         with self.changed:
             visit, self.visit.answer = self.visit, response
@@ -158,6 +164,39 @@ class TwoExecutionsAreMixedUp(Meets):
         with self.changed:
             self.changed.wait_for(lambda: visit.beside.answer, self.HOLD_S)
             return visit.beside.answer or response
+
+
+@mutant("answer in parallel", warns=("executePix.id.matches",), parallel=True)
+class TwoExecutionsAreMixedUp(MixesUp):
+    """Of two executions in flight each gets the result of the other."""
+
+    OPERATION = "executePix"
+
+
+@mutant("answer in parallel", warns=("registerPixKey.Key.matches",), parallel=True)
+class TwoRegistrationsAreMixedUp(MixesUp):
+    """Of two registrations in flight each gets the result of the other."""
+
+    OPERATION = "registerPixKey"
+
+
+@mutant("answer in parallel", "executePix.token.accepted", "registerPixKey.token.accepted", parallel=True)
+class RefusalsAreMixedUp(Meets):
+    """A request with the token gets the refusal of one that is in flight with it, unless it has changed something."""
+
+    HOLD_S = HOLD_LESS_S = 0.05
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        visit, changes = self.visit, request.method != "GET" and response.status == 200
+        with self.changed:
+            visit.answer = response
+            self.changed.notify_all()
+        if changes or not visit.has_token or not self.in_company():
+            return response
+        with self.changed:
+            self.changed.wait_for(lambda: visit.beside.answer, self.HOLD_S)
+            other = visit.beside.answer
+        return other if other and other.status >= 400 else response
 
 
 # -- the token
