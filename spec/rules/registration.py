@@ -62,7 +62,7 @@ def key_is_the_key_that_was_sent(exchange: Exchange) -> str:
     return Contrast("Key to be the key that was sent", "another one")
 
 
-_HIDDEN = re.compile(r"[*•#…]+|x{3,}", re.IGNORECASE)
+_HIDDEN = re.compile(r"[*•●#…?]+|x{3,}|\.{2,}|_{2,}|-{2,}", re.IGNORECASE)
 
 
 def _is_named(sent: str, received: str) -> bool:

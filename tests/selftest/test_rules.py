@@ -138,6 +138,33 @@ def test_success_is_the_text_true_or_false(success, broken):
     assert found == {f"registerPixKey.{what}" for what in broken}
 
 
+@pytest.mark.parametrize(
+    ("sent", "received", "outcome"),
+    [
+        ("+5511955500777", "(11) 95550-0777", Outcome.HOLDS),
+        ("11955500777", "+55 11 95550-0777", Outcome.HOLDS),
+        ("qa@bank.example", "QA@BANK.EXAMPLE", Outcome.HOLDS),
+        ("qa@bank.example", "q***@bank.example", Outcome.HOLDS),
+        ("qa@bank.example", "q...@bank.example", Outcome.HOLDS),
+        ("13579246828", None, Outcome.HOLDS),
+        ("13579246828", "135.xxx.xxx-28", Outcome.HOLDS),
+        ("13579246828", "XXX.579.246-XX", Outcome.INCONCLUSIVE),
+        ("13579246828", "***********", Outcome.INCONCLUSIVE),
+        ("13579246828", "", Outcome.INCONCLUSIVE),
+        ("13579246828", 13579246828, Outcome.INCONCLUSIVE),
+        ("", "qa@bank.example", Outcome.INCONCLUSIVE),
+        ("13579246828", "qa@bank.example", Outcome.DEVIATES),
+        ("13579246828", "ac-0001", Outcome.DEVIATES),
+        ("13579246828", "24681357928", Outcome.DEVIATES),
+    ],
+)
+def test_the_key_of_a_registration(sent, received, outcome):
+    """It may be written otherwise, and be hidden in part; it is not another one."""
+    exchange = registration({**REGISTRATION, "Key": received}, sent={"pixKeyType": "CPF", "pixKey": sent})
+
+    assert judge("registerPixKey.Key.matches", exchange).outcome is outcome
+
+
 def broken(rule, *, body=None, data=None, changes=None, **options):
     """The exchange of a case of rules.yaml."""
     if body is not None:
