@@ -31,7 +31,7 @@ SAMPLE = (
     "executePix.id.present", "executePix.exists", "executePix.token.accepted", "executePix.token.scheme",
     "executePix.repeated", "executePix.refusal", "registerPixKey.status", "registerPixKey.token.required",
     "deletePixKey.exists", "listPixKeys.shape", "getBalance.shape", "listAccounts.serverError", "createPix.status",
-    "transferP2p.exists", "general.versionPrefix", "general.codeValues",
+    "transferP2p.exists", "general.versionPrefix", "general.codeValues", "general.deprecation",
 )  # fmt: skip
 """One of each entry of the table, and of each way in which a test asks for traffic."""
 MISSED_EASILY = (

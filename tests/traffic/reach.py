@@ -36,7 +36,10 @@ WITHOUT_A_CODE = ("executePix.unknownCode", "executePix.token.scheme", "executeP
 OF_NO_OPERATION = (READS, ("deletePixKey",), ("registerPixKey", "deletePixKey", "listPixKeys"))
 """Where the requirements of no operation are seen: at the first of these that the profile permits, and nowhere where
 money may move."""
-SURVEYS = ("serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit")
+SURVEYS = (
+    "serverError", "stackTrace", "connection", "refusal", "codeValues", "rateLimit", "sizeLimit", "identifierFormat",
+    "deprecation",
+)  # fmt: skip
 """What looks at everything that is sent to an operation, by the last part of its name."""
 NEED_INVALID_BODIES = tuple(f"registerPixKey.{what}" for what in ("body.required", "account.relation", "pixKey.format"))
 
