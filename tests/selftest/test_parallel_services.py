@@ -61,7 +61,7 @@ def pair_of(specimen):
         return VALID["registerPixKey"]
     if specimen.operator == "answer beside a registration":
         return VALID["registerPixKey"][0], LIST
-    return (INVALID if "invalid" in specimen.operator else VALID)[operation]
+    return (INVALID if re.search("invalid|refusal", specimen.operator) else VALID)[operation]
 
 
 def ask(server, request):

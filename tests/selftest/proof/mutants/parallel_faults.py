@@ -141,20 +141,22 @@ for _operation, _faults in FAULTS.items():
 
 
 class MixesUp(Meets):
-    """Of two requests in flight to one operation, each gets the result of the other."""
+    """Of two requests in flight to the first of `OPERATIONS`, each gets the result of the other."""
 
-    OPERATION: str
+    OPERATIONS: tuple[str, ...]
 
     def are_company(self, one: Visit, other: Visit) -> bool:
         return (
-            one.operation == other.operation == self.OPERATION and self.may_be_mixed(one) and self.may_be_mixed(other)
+            one.operation == other.operation == self.OPERATIONS[0]
+            and self.may_be_mixed(one)
+            and self.may_be_mixed(other)
         )
 
     def may_be_mixed(self, visit: Visit) -> bool:
         return visit.has_token and MARK.encode() not in visit.request.body + visit.request.path.encode()
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        if operation != self.OPERATION or response.status != 200:
+        if operation != self.OPERATIONS[0] or response.status != 200:
             return response
         with self.changed:
             visit, self.visit.answer = self.visit, response
@@ -170,17 +172,17 @@ class MixesUp(Meets):
 class TwoExecutionsAreMixedUp(MixesUp):
     """Of two executions in flight each gets the result of the other."""
 
-    OPERATION = "executePix"
+    OPERATIONS = ("executePix",)
 
 
 @mutant("answer in parallel", warns=("registerPixKey.Key.matches",), parallel=True)
 class TwoRegistrationsAreMixedUp(MixesUp):
     """Of two registrations in flight each gets the result of the other."""
 
-    OPERATION = "registerPixKey"
+    OPERATIONS = ("registerPixKey",)
 
 
-@mutant("answer in parallel", "executePix.token.accepted", "registerPixKey.token.accepted", parallel=True)
+@mutant("refusal in parallel", "executePix.token.accepted", "registerPixKey.token.accepted", parallel=True)
 class RefusalsAreMixedUp(Meets):
     """A request with the token gets the refusal of one that is in flight with it, unless it has changed something."""
 
