@@ -63,8 +63,9 @@ class Company:
 
     def mixed_up(self, operation: str, kind: RefusalKind) -> list[Exchange]:
         """Requests to the operation that were refused in this way for what is wrong with others."""
-        mine = [seen for seen in list(self.otherwise_alone) if seen.operation == operation and seen.response]
-        return [seen for seen in mine if self.are_mixed_up and seen.response and refusal_kind(seen.response) is kind]
+        seen = list(self.otherwise_alone) if self.are_mixed_up else []
+        mine = [one for one in seen if one.operation == operation]
+        return [one for one in mine if one.response and refusal_kind(one.response) is kind]
 
     def _is_known(self, sign: _Sign) -> bool:
         with self._guard:
