@@ -1,4 +1,5 @@
-# Each command sets up .venv first. README.md has the plain commands.
+# Each command installs into .venv what it needs: a run requirements.txt, the others what contributors need besides.
+# README.md has the plain commands.
 ENVIRONMENT ?= sandbox
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,16 +11,16 @@ conformance: .venv/ready
 	$(BIN)/pytest --environment=$(ENVIRONMENT)
 
 # All self-tests.
-test: .venv/ready
-	$(BIN)/pytest tests/selftest -n 3 --dist=worksteal
+test: .venv/contributors
+	$(BIN)/pytest tests/selftest -p xdist -n 3 --dist=worksteal
 
 # For every save: lint and the fast self-tests, in less than 30 seconds.
 quick: lint fast
 
-fast: .venv/ready
-	$(BIN)/pytest tests/selftest -m "not slow" -q -n 2
+fast: .venv/contributors
+	$(BIN)/pytest tests/selftest -m "not slow" -q -p xdist -n 2
 
-lint: .venv/ready
+lint: .venv/contributors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -28,9 +29,12 @@ lint: .venv/ready
 messages: .venv/ready
 	$(BIN)/python -m reports.languages
 
-.venv/ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
+.venv/ready: requirements.txt
+	PYTHON=$(PYTHON) .ci/install --require-hashes --only-binary=:all: --requirement $<
+	touch $@
+
+.venv/contributors: constraints.txt .venv/ready
+	.ci/install --requirement $<
 	touch $@
 
 # Tools of others that read openapi.yaml and the outputs. The self-tests that run them are skipped where they are not installed.
@@ -43,14 +47,14 @@ witnesses: .venv/witnesses/ready
 	touch $@
 
 # Every service of the proof, and every requirement selected alone. `make test` tries a few services of each sort.
-proof: .venv/ready
-	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py -n 2 --dist=worksteal
+proof: .venv/contributors
+	PIX_PROOF=exhaustive $(BIN)/pytest tests/selftest/test_proof.py tests/selftest/test_selection.py -p xdist -n 2 --dist=worksteal
 
 # The pictures of the report in docs/screenshots/. Needs Chromium.
-screenshots: .venv/ready
+screenshots: .venv/contributors
 	$(BIN)/python -m tests.selftest.screenshots
 
 # How long the default run takes beside `st run` on the same schema, service and machine, and beside a plain replay.
 # One scenario alone: make bench OPTIONS="--scenario=loopback --rounds=5 --parallel 1 4"; OPTIONS=--help lists them.
-bench: .venv/ready
+bench: .venv/contributors
 	PYTHONPATH=. $(BIN)/python tests/selftest/bench.py $(OPTIONS)

@@ -14,17 +14,19 @@ import pytest
 
 from environments.profiles.profile import Profile
 from reports.explaining.explanation import Exercised
-from tests.harness.configuration import EVERY_CODE, configure
+from tests.harness.configuration import configure
 from tests.harness.explaining import EXERCISES
-from tests.harness.options import whole_number
+from tests.harness.options import add_processes, whole_number
 from tests.traffic.exercises import exercises_of
 from tests.traffic.planning import planned
 
 pytest_plugins = ["tests.harness.plugin", "tests.traffic.fixtures"]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     group = parser.getgroup("conformance")
+    if not pluginmanager.hasplugin("xdist"):
+        add_processes(group)
     seed = partial(whole_number, option="--seed", least=0)
     examples = partial(whole_number, option="--examples", least=1)
     group.addoption("--environment", default="sandbox", metavar="NAME", help="environments/NAME.yaml, or a path")
@@ -51,11 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--resend-code",
-        action="append",
-        nargs="?",
-        const=EVERY_CODE,
-        metavar="CODE",
-        help="send this code although the journal says that an earlier run sent it; without CODE: every code",
+        metavar="FILE",
+        help="send the code in this file although an earlier run sent it and it did not succeed; -: ask for the code",
+    )
+    group.addoption(
+        "--new-journal", action="store_true", help="start a journal of the codes that are sent, where none can be read"
     )
 
 

@@ -1,17 +1,19 @@
 """`python -m environments COMMAND staging`: helps to set a profile up, and cleans up after its runs.
 
-`new` asks for what a profile needs and writes it. `check` tells every problem of a profile, and looks whether a run
-could begin. `cleanup` deletes the keys that earlier runs registered and did not delete.
+`new` writes the commented example with the given options filled in. `check` tells every problem of a profile, and
+looks whether a run could begin. `cleanup` deletes the keys that earlier runs registered and did not delete. `journal`
+lists the codes that earlier runs sent.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,17 +27,17 @@ from environments.commands.cleanup import (
     WRONG_USE,
     Cleanup,
     Entry,
-    NoListError,
     left_by_runs,
     refuse_wrong_use,
 )
-from environments.commands.new_profile import NewProfile, fill_in, path_of_new
-from environments.commands.questions import QUESTIONS
+from environments.commands.new_profile import OPTIONS, REPEATED, next_steps, path_of_new, text_of_new
+from environments.commands.sent_codes import code_from, lines_of, opened_journal, settle
 from environments.door.client import Client
-from environments.door.journal import JournalError
+from environments.door.event_log import JournalError
 from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
-from environments.door.opening import Share, codes_sent_before, open_client, open_door, outlives, record_of_keys
+from environments.door.opening import Share, codes_sent_before, journal_in_words, open_client, open_door, record_of_keys
+from environments.process import forget_variables, protect
 from environments.profiles.credentials import refuse_missing_credentials
 from environments.profiles.loading import load, named
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
@@ -43,7 +45,7 @@ from environments.profiles.target import open_target
 from environments.secrets import Secrets
 from reports.redaction import Redactor, redactor_of
 from reports.wording import counted
-from reports.writing import RUNS
+from reports.writing import write
 
 INCOMPLETE, INTERRUPTED = 6, 2
 """Exit statuses of a check, as those of a run."""
@@ -57,48 +59,67 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "new":
             return _write_new(path_of_new(options.environment), vars(options))
+        protect()
+        if options.command == "journal":
+            return _show_journal(load(options.environment) if options.environment else None, options.settle)
         profile = load(options.environment)
         redactor = redactor_of(profile)
         return (
             _check(profile, prepares=options.prepare) if options.command == "check" else _clean_up(profile, options.yes)
         )
     except ProfileError as error:
-        return _errors(map(redactor.text, error.problems if options.command == "check" else [str(error)]))
+        return _errors(map(redactor.text, [str(error)] if options.command == "cleanup" else error.problems))
     except JournalError as error:
         return _error(redactor.text(str(error)), WRONG_USE)
 
 
 def _write_new(path: Path, options: Mapping[str, Any]) -> int:
-    profile, where = NewProfile(path), shown(path)
-    if path.exists() and not options["force"]:
-        return _error(f"{where}: exists already; --force replaces it", WRONG_USE)
+    if os.path.lexists(path) and not options["force"]:
+        return _error(f"{shown(path)}: exists already; --force replaces it", WRONG_USE)
+    text = text_of_new(path, options)
     try:
-        if problems := fill_in(profile, options, print, asks=sys.stdin.isatty()):
-            return _errors(problems)
-        profile.write(force=options["force"])
-    except (EOFError, KeyboardInterrupt):
-        print()
-        return _error("nothing was written", WRONG_USE)
+        write(path, text)
     except OSError as error:
-        return _error(f"{where}: cannot be written ({error.strerror})", WRONG_USE)
-    print(*profile.summary, sep="\n")
+        return _error(f"{shown(path)}: cannot be written ({error.strerror})", WRONG_USE)
+    print(*next_steps(path, options), sep="\n")
     return CLEAN
 
 
+def _show_journal(profile: Profile | None, settles: str | None) -> int:
+    journal = opened_journal(profile)
+    if settles:
+        is_named = settles == "-" or os.path.isfile(settles)
+        print(settle(journal, code_from(settles, "--settle") if is_named else settles))
+        return CLEAN
+    print(*lines_of(journal, profile.name if profile else ""), sep="\n")
+    refusal = journal.refusal()
+    return _error(refusal, INCOMPLETE) if refusal else CLEAN
+
+
 def _check(profile: Profile, *, prepares: bool) -> int:
-    narrow = to_check(profile, prepares=prepares)
-    sent_before = codes_sent_before(profile, kept=RUNS / profile.name)
+    narrow, (sent_before, journal) = to_check(profile, prepares=prepares), _sent_before(profile)
     refuse_missing_credentials(profile)
     with _opened(narrow) as (client, redactor):
         say = _Findings(redactor)
-        say(Finding("profile", f"{shown(profile.path)} is valid"))
+        where = "a sandbox" if profile.is_sandbox else "no sandbox"
+        say(Finding("profile", f"{shown(profile.path)} is valid; its target is {where}"))
         if status := _look(client, narrow, prepares, say):
             return status
-        for finding in in_the_profile(profile, sent_before):
+        for finding in (*journal, *in_the_profile(profile, sent_before)):
             say(finding)
     ready = f"ready: pytest --environment={named(profile.path)} --plan"
     print("not ready: a run would be incomplete" if say.lacking else ready)
     return INCOMPLETE if say.lacking else CLEAN
+
+
+def _sent_before(profile: Profile) -> tuple[Collection[str], list[Finding]]:
+    """The codes that the journal keeps a run from sending, and which journal it is, or why it keeps all of them."""
+    if "execute" not in profile.allow or profile.is_sandbox:
+        return (), []
+    try:
+        return codes_sent_before(profile), [Finding("journal", journal_in_words(profile))]
+    except JournalError as error:
+        return (), [Finding("journal", str(error), lacking=True)]
 
 
 class _Findings:
@@ -122,7 +143,7 @@ def _look(client: Client, profile: Profile, prepares: bool, say: _Findings) -> i
     except KeyboardInterrupt:
         return _error("interrupted: nothing more is sent", INTERRUPTED)
     finally:
-        for line in client.door.guard.prepared.not_executed():
+        for line in client.door.guard.prepared.not_executed(client.door.exchanges):
             say(Finding("not cleaned up", line))
     return CLEAN
 
@@ -135,23 +156,24 @@ def _opened(profile: Profile, run: str = "") -> Iterator[tuple[Client, Redactor]
         stack.callback(target.stop)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pix-conformance-"))
         share = Share(run or secrets.token_hex(8), Path(folder))
-        door = stack.enter_context(closing(open_door(profile, target, share, kept=RUNS / profile.name)))
-        yield open_client(door, profile), redactor_of(profile, target.secrets)
+        door = stack.enter_context(closing(open_door(profile, target, share)))
+        client = open_client(door, profile)
+        forget_variables(profile)
+        yield client, redactor_of(profile, target.secrets)
 
 
 def _clean_up(profile: Profile, yes: bool) -> int:
     refuse_wrong_use(profile)
-    if not outlives(profile, profile.base_url):
-        where = "the embedded sandbox forgets its keys" if profile.base_url == EMBEDDED else "loopback is not recorded"
-        print(f"nothing to clean up: {where}, unless the profile names a journal")
+    if profile.base_url == EMBEDDED:
+        print("nothing to clean up: the embedded sandbox forgets its keys")
         return CLEAN
     run = secrets.token_hex(8)
-    record = record_of_keys(profile, run=run, kept=RUNS / profile.name)
+    record = record_of_keys(profile, run=run)
     entries = left_by_runs(profile, record)
     if not entries:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
-    return _delete(replace(profile, allow=profile.allow & {"read", "delete-keys"}), run, record, entries, yes)
+    return _delete(replace(profile, allow=profile.allow & {"delete-keys"}), run, record, entries, yes)
 
 
 def _delete(profile: Profile, run: str, record: KeyRecord, entries: Sequence[Entry], yes: bool) -> int:
@@ -159,21 +181,19 @@ def _delete(profile: Profile, run: str, record: KeyRecord, entries: Sequence[Ent
         try:
             if why := client.door.connect().failure:
                 raise UnreachableError(why)
-            cleanup = Cleanup(client, profile, record, lambda line: print(redactor.text(line)))
+            cleanup = Cleanup(client, profile, record, print)
             return _ask_and_delete(cleanup, entries, yes=yes)
         except UnreachableError as error:
             return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
-        except NoListError as error:
-            why = f"the list of keys cannot be read ({error}): nothing more is deleted"
-            return _error(redactor.text(why), UNREACHABLE if error.unreachable else LEFT)
 
 
 def _ask_and_delete(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
     print("keys that earlier runs left:")
-    to_delete = cleanup.survey(entries)
+    to_delete = cleanup.name(entries)
     if not to_delete:
-        print("nothing to delete")
-        return CLEAN
+        cleanup.forget(entries)
+        print("nothing that can be deleted")
+        return LEFT
     keys = counted(len(to_delete), "key")
     if not yes and not sys.stdin.isatty():
         why = "standard input is not a terminal to ask on"
@@ -181,8 +201,9 @@ def _ask_and_delete(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) ->
     if not yes and not _confirmed(f"delete {keys}? [y/N] "):
         print("nothing was deleted")
         return LEFT
+    cleanup.forget(entries)
     gone = [cleanup.delete(entry) for entry in to_delete]
-    return CLEAN if all(gone) else LEFT
+    return CLEAN if all(gone) and len(gone) == len(entries) else LEFT
 
 
 def _confirmed(question: str) -> bool:
@@ -222,17 +243,21 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--prepare", action="store_true", help="prepare one transfer, to see that code_at finds its code"
     )
+    said = "list the transaction codes that earlier runs sent, by environment, time and outcome; no code is shown"
+    journal = commands.add_parser("journal", help=said, description=said)
+    journal.add_argument("environment", metavar="NAME", nargs="?", help="those of environments/NAME.yaml, or of a path")
+    settles = "end the unknown outcome of a code: the code, a file that holds it, or - to be asked for it"
+    journal.add_argument("--settle", metavar="CODE", help=settles)
     for command in (cleanup, check, _new_parser(commands)):
         command.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
     return parser
 
 
 def _new_parser(commands: Any) -> argparse.ArgumentParser:
-    said = "ask for what a profile needs, where no option says it, and write the profile; it never holds a secret"
+    said = "write a profile: the commented example with the options filled in; it names secrets and never holds one"
     new: argparse.ArgumentParser = commands.add_parser("new", help=said, description=said)
-    for question in QUESTIONS:
-        action = "store_true" if question.is_flag else "append" if question.repeats else "store"
-        new.add_argument(question.option, action=action, help=question.help)
+    for name, kept in OPTIONS.items():
+        new.add_argument(name, **kept, action="append" if name in REPEATED else "store")
     new.add_argument("--force", action="store_true", help="replace the profile where it exists already")
     return new
 

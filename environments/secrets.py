@@ -7,7 +7,7 @@ the middle of a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from environments.door.tokens import parts_that_tell, personal_claims
@@ -43,18 +43,13 @@ def ordinal(place: int) -> str:
 
 
 class Secrets:
-    """What a run knows of secrets: values in the order in which they became known. `known` only grows.
-
-    Each process of a parallel run has a registry. `tell` is called with what becomes known in this one, by any thread;
-    what another one tells, this one may `hear`.
-    """
+    """What a run knows of secrets: values in the order in which they became known. `known` only grows."""
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
         self.known: list[Known] = []
-        self.tell: Callable[[Sequence[Known]], None] = lambda known: None
         self._token, self._codes = "", set[str]()
         for name, values in (listed or {}).items():
-            self.hear([Known(name, value, place=place) for place, value in enumerate(values, 1)])
+            self._learn([Known(name, value, place=place) for place, value in enumerate(values, 1)])
 
     def token(self) -> str:
         """The access token of the run, without its scheme."""
@@ -85,15 +80,9 @@ class Secrets:
         self.learn("claim", *personal_claims(token))
         self._token = token  # last: another thread may send it from now on
 
-    def hear(self, known: Sequence[Known]) -> None:
-        """Guard and redact what another process of the run has learned. It is not told on."""
+    def _learn(self, known: Sequence[Known]) -> None:
         self.known += known
         self._codes.update(one.value for one in known if one.name == CODE and one.value)
-
-    def _learn(self, known: Sequence[Known]) -> None:
-        self.hear(known)
-        if known:
-            self.tell(known)
 
 
 def listed_secrets(profile: Profile) -> Secrets:

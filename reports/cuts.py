@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from environments.door.ending import STOPPED
 from reports.verdicts import RequirementResult, Verdict
 from reports.wording import first_few
 from spec.interface import operations
@@ -14,18 +15,20 @@ from spec.requirements import Requirement
 
 _WITHOUT_AN_ANSWER = re.compile(r"(no|not) [^0-9]*")
 """A message without a number, so without a status or an exchange."""
+_ENDS = (STOPPED, "limits.duration ")
+"""Beginnings of the reasons that leave out whatever was not tested by then."""
 
 
 @dataclass
 class Cuts:
-    """The operations that did not get every request, by the reason, over all processes of a run."""
+    """The operations that did not get every request, by the reason."""
 
-    unsent: dict[str, set[str]] = field(default_factory=dict)
+    unsent: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    def add(self, unsent: Mapping[str, Any]) -> None:
-        """What another process did not send."""
-        for why, names in unsent.items():
-            self.unsent.setdefault(why, set()).update(names)
+    @property
+    def ended_by(self) -> str:
+        """The reason that ended the run before its tests; empty where nothing did."""
+        return next((why for why in self.unsent if why.startswith(_ENDS)), "")
 
     def data(self) -> list[dict[str, Any]]:
         """For conformance.json: each reason, with its operations in the order of the interface document."""
@@ -42,6 +45,8 @@ class Cuts:
         """The result; where a cut explains why the requirement was not exercised, the message says that."""
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
+        if self.ended_by:
+            return replace(result, message=self.ended_by)
         for why, names in self.unsent.items():
             if why in result.message or (requirement.operation in {*names, None} and _says_nothing(result.message)):
                 return replace(result, message=why)
@@ -53,7 +58,7 @@ def operations_of(cut: Mapping[str, Any]) -> str:
     return first_few(cut["operations"]) or "undocumented paths"
 
 
-def _named(names: set[str]) -> list[str]:
+def _named(names: Collection[str]) -> list[str]:
     return [operation for operation in operations() if operation in names]
 
 

@@ -17,7 +17,7 @@ from spec.rules import ROBUSTNESS
 
 _COUNTED = re.compile(
     r" \(\d+ times?, smallest: exchange \d+\)"
-    r"| \((?:kept from an earlier run, )?reproduce with(?:out)? --seed(?:=\d+)?\)"
+    r"| \(reproduce with --seed=\d+\)"
 )
 _IN_SEQUENCE = re.compile(r"^in a sequence, (?:valid|again): ")
 

@@ -1,4 +1,4 @@
-"""What the valid token was granted, and how generated traffic was answered, over all processes of a run.
+"""What the valid token was granted, and how generated traffic was answered.
 
 An operation that granted nothing was not tested.
 """
@@ -22,7 +22,7 @@ _NOT_READY = LATER | {RefusalKind.GATEWAY}
 
 @dataclass
 class Grants:
-    """By operation how often the valid token was answered with a status, over all processes of a run.
+    """By operation how often the valid token was answered with a status.
 
     `granted` are the operations that granted a request, `promised` those that answered a valid request and were ready.
     `ready`: one was. `certificate`: a gateway refused the client certificate, which says nothing of the token.
@@ -36,7 +36,7 @@ class Grants:
 
     @classmethod
     def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
-        """What the exchanges of one process show."""
+        """What the exchanges show."""
         grants = cls()
         seen = [exchange for exchange in exchanges if exchange.operation]
         refused = [one for one in seen if one.credential != VALID and one.response and not is_page(one.response)]
@@ -59,15 +59,6 @@ class Grants:
         self.certificate |= refusal is RefusalKind.CERTIFICATE
         if refusal is None and (page_is_an_answer or not is_page(response)):
             self.granted.add(operation)
-
-    def add(self, other: Grants) -> None:
-        """What another process saw."""
-        for operation, tally in other.answered.items():
-            self.answered.setdefault(operation, Counter()).update(tally)
-        self.granted |= other.granted
-        self.promised |= other.promised
-        self.ready |= other.ready
-        self.certificate |= other.certificate
 
     def asked(self, selected: Collection[str]) -> list[str]:
         """The selected operations that got a request with the valid token, in the order of the interface document."""
@@ -128,12 +119,6 @@ class Generated:
             "harmless": sorted(self.harmless),
             "cut": self.cut,
         }
-
-    def add(self, other: Generated) -> None:
-        """What another process sent."""
-        for operation, refused in other.refused.items():
-            self.take(operation, other.accepted[operation], refused, harmless=operation in other.harmless)
-        self.cut += other.cut
 
     def notes(self, granted: Collection[str]) -> Iterator[str]:
         """One line naming the operations that refused every generated request; no line if nothing was granted.

@@ -1,10 +1,10 @@
-"""What a test found, what one process of a run sent, and what is said of a run as a whole: notes, the most important
-kind first; redacted. Workers of a parallel run send it packed.
+"""Values from tests to reports: what a test found, what a run sent, and notes on it, the most important kind first.
+
+All of it is redacted.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, auto
@@ -16,7 +16,7 @@ from reports.verdicts import RequirementResult
 
 
 class NoteKind(IntEnum):
-    """What a note is about, in the order in which notes are said."""
+    """What a note is about, in the order in which notes are said. The first ones are alerts."""
 
     OUTCOME_UNKNOWN = auto()
     OBSERVED_FIRST = auto()
@@ -24,6 +24,8 @@ class NoteKind(IntEnum):
     SUITE_FAILED = auto()
     NOTHING_GRANTED = auto()
     SET_UP = auto()
+    LEFT = auto()
+    REDIRECTED = auto()
     KNOWN_FAILURE = auto()
     RECORD = auto()
     NOTHING_TESTED = auto()
@@ -39,6 +41,11 @@ class Note:
     kind: NoteKind
     text: str
 
+    @property
+    def is_alert(self) -> bool:
+        """True for what the summary says before the findings."""
+        return self.kind <= NoteKind.REDIRECTED
+
 
 def outcome_unknown(whose: str, remedy: str) -> Note:
     """An execution of which no answer says whether money was moved."""
@@ -47,16 +54,6 @@ def outcome_unknown(whose: str, remedy: str) -> Note:
 
 Evidence = dict[str, Any]
 """An exchange as reports/evidence.py gives it."""
-
-
-def packed(value: object) -> bytes:
-    """Bytes for xdist, which sends no dataclasses. Both ends are processes of this run, as with multiprocessing."""
-    return pickle.dumps(value)
-
-
-def unpacked(data: bytes) -> Any:
-    """What another process of this run packed."""
-    return pickle.loads(data)
 
 
 @dataclass(frozen=True)
@@ -102,12 +99,15 @@ class LeftKey:
 
 @dataclass(frozen=True)
 class Handover:
-    """`not_executed` are lines about prepared transfers, `unsent` the operations that were not sent every request, by
+    """`executions` are transfers that were executed, or may have been: `unknown_outcomes` of them.
+    `not_executed` are lines about prepared transfers, `unsent` the operations that were not sent every request, by
     the reason; `errors` say what failed in the suite where no test asked for it."""
 
     requests: int = 0
     executions: int = 0
+    unknown_outcomes: int = 0
     unreachable: str = ""
+    journal_trouble: bool = False
     notes: tuple[Note, ...] = ()
     not_cleaned_up: tuple[LeftKey, ...] = ()
     not_executed: tuple[str, ...] = ()

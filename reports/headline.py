@@ -6,12 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from environments.profiles.profile import is_loopback
 from reports.cuts import operations_of
 from reports.observations.drift_text import drifting
-from reports.verdicts import RunVerdict, Verdict, fails
+from reports.verdicts import RunVerdict, Verdict, fails, tested_of
 from reports.wording import by_level, counted, listed
-from spec.requirements import ledger
 
 PERMISSIONS = {
     "read": "read",
@@ -51,20 +49,25 @@ def headline(document: Mapping[str, Any]) -> Headline:
     if verdict in _NO_VERDICT:
         why = document["incomplete"] and document["incomplete"] + _NO_VERDICT_ON_IT
         return Headline(word, "", why or _NO_VERDICT[verdict])
-    known = known_failures(document)
-    if verdict == RunVerdict.CONFORMANT and known:
-        word += f" except {counted(known, 'known failure')}"
     scope = [permitted(document["environment"]["allow"])]
     scope += [f"only {document['selection']}"] if document["selection"] else []
-    return Headline(word, ", ".join(scope), "; ".join(_sentence(document, known)))
+    return Headline(word, ", ".join(scope), "; ".join(_sentence(document)))
 
 
 def run_line(document: Mapping[str, Any]) -> str:
     """Where the run went, and how much it sent."""
-    environment, traffic = document["environment"], document["traffic"]
+    environment = document["environment"]
     seed = f"; generated with --seed={document['generated']['seed']}" if document["generated"]["refused"] else ""
-    sent = f"{counted(traffic['requests'], 'request')}, {counted(traffic['executions'], 'execution')}"
-    return f"{environment['name']} at {environment['base_url']}: {sent}{seed}"
+    return f"{environment['name']} at {environment['base_url']}, {sent(document)}{seed}"
+
+
+def sent(document: Mapping[str, Any]) -> str:
+    """Whether the target is a sandbox, the transfers executed there, and the requests."""
+    where, traffic = "a sandbox" if document["environment"]["sandbox"] else "no sandbox", document["traffic"]
+    unknown = traffic["unknown_outcomes"]
+    executed = f"{counted(traffic['executions'] - unknown, 'transfer')} executed"
+    may_have_been = f", {counted(unknown, 'execution')} with an unknown outcome" if unknown else ""
+    return f"{where}: {executed}{may_have_been}, {counted(traffic['requests'], 'request')}"
 
 
 def permitted(allow: Collection[str]) -> str:
@@ -78,24 +81,13 @@ def permitted(allow: Collection[str]) -> str:
     return f"{given[0]} only" if len(given) == 1 else listed(given) or "nothing permitted"
 
 
-def coverage_text(document: Mapping[str, Any]) -> str:
-    """How many of the requirements that the run is about were tested: the documented ones, or else the first level."""
-    coverage = document["coverage"]
-    level = next((level for level in coverage if coverage[level]["testable"]), "documented")
-    tested, testable = coverage.get(level, {"tested": 0, "testable": 0}).values()
-    if not testable:
-        return "nothing that was selected can be tested"
-    selected = "selected " if len(document["requirements"]) < len(ledger()) else ""
-    if tested == testable == 1:
-        return f"the 1 {selected}testable {level} requirement was tested"
-    share = f"all {testable}" if tested == testable else f"{tested} of {testable}"
-    return f"{share} {selected}testable {level} requirements tested"
-
-
-def is_untested(document: Mapping[str, Any]) -> bool:
-    """Whether the run was stopped so early that no requirement was tested."""
-    tested = any(share["tested"] for share in document["coverage"].values())
-    return document["verdict"] == RunVerdict.INTERRUPTED and not tested
+def result_line(document: Mapping[str, Any]) -> str:
+    """What failed, and how many of the selected testable requirements at failing levels were tested."""
+    tested, testable = tested_of(document["coverage"], document["environment"]["fail_on"])
+    known, failing = known_failures(document), [one["level"] for one in document["requirements"] if fails(one)]
+    failed = f"{by_level(failing)} {'fails' if len(failing) == 1 else 'fail'}" if failing else "no failure"
+    apart = f" {'besides' if failing else 'except'} {counted(known, 'known failure')}" if known else ""
+    return f"{failed}{apart}, {tested} of {testable} tested"
 
 
 def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -113,45 +105,19 @@ def counts_of(document: Mapping[str, Any], level: str) -> dict[str, int]:
     return {verdict: document["counts"][level].get(verdict, 0) - known.get(verdict, 0) for verdict in Verdict}
 
 
-def remedy(document: Mapping[str, Any]) -> Iterator[str]:
-    """The command that deletes keys of the profile later; none where no record was kept for it."""
-    environment = document["environment"]
-    if any(key["of_the_profile"] for key in document["not_cleaned_up"]) and not is_loopback(environment["base_url"]):
-        yield f"python -m environments cleanup {environment['name']} removes the keys of the profile"
-
-
-def _sentence(document: Mapping[str, Any], known: int) -> Iterator[str]:
-    if is_untested(document):
-        yield "the run was stopped before anything was tested; this is no verdict on the service"
-        return
-    yield from _reason(document, known)
-    yield coverage_text(document)
-    if document["drift"] and document["verdict"] != RunVerdict.DRIFTED:
+def _sentence(document: Mapping[str, Any]) -> Iterator[str]:
+    if document["verdict"] == RunVerdict.INTERRUPTED:
+        yield "the run was stopped"
+    if document["incomplete"]:
+        yield document["incomplete"]
+    yield result_line(document)
+    if document["drift"]:
         yield drifting(document)
     if document["granted_nothing"] and document["granted"]:
         yield f"nothing was granted by {listed(document['granted_nothing'])}"
     if document["cut"]:
         cuts = [f"{cut['why']} ({operations_of(cut)})" for cut in document["cut"]]
         yield f"cut short, as {listed(cuts)}"
-
-
-def _reason(document: Mapping[str, Any], known: int) -> Iterator[str]:
-    verdict = document["verdict"]
-    failing = [one["level"] for one in document["requirements"] if fails(one)]
-    besides = f", besides {counted(known, 'known failure')}" if known else ""
-    apart = f" except {counted(known, 'known failure')}" if known else ""
-    said = f"{by_level(failing)} {'fails' if len(failing) == 1 else 'fail'}{besides}"
-    if verdict == RunVerdict.INTERRUPTED:
-        yield "the run was stopped; the report has what it found until then"
-    elif verdict == RunVerdict.NOT_ROBUST:
-        yield f"no documented requirement fails, but {said}"
-    elif failing:
-        yield said
-    elif verdict == RunVerdict.DRIFTED:
-        missing = [document["incomplete"]] if document["incomplete"] else []
-        yield "; ".join((f"nothing failed{apart}, but {drifting(document)}", *missing))
-    elif verdict == RunVerdict.INCOMPLETE:
-        yield f"nothing failed{apart}, but {document['incomplete']}"
 
 
 def known_failures(document: Mapping[str, Any], level: str = "") -> int:

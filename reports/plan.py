@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from environments.door.authorization import forms
 from environments.door.budget import Spending
+from environments.door.wrong_tokens import OTHER_SCHEMES
 from environments.profiles.gaps import deletes_keys
-from environments.profiles.profile import Profile, is_loopback
+from environments.profiles.profile import PixKey, Profile
 from reports.redaction import Redactor
 from reports.wording import needed_for
-from spec.interface import KEY_TYPES, MARK, operations
+from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 
 UNDOCUMENTED = ""
 """Stands for the paths beside the documented ones, which show what an unknown path looks like."""
@@ -24,7 +26,7 @@ class Plan:
     bodies go to operations that may move money, `invalid` are the operations that write and get invalid requests.
     `registers`: the keys of the profile; `generates`: malformed or generated requests. `spending` is None where nothing
     is to be executed, `follows` says that a sequence of generated traffic executes a transfer of its own.
-    `wrong_tokens` are tried with a real transaction code, or with a key of the profile.
+    `wrong_tokens` are the operations that get them.
     """
 
     targeted: Mapping[str, int]
@@ -36,7 +38,7 @@ class Plan:
     generates: bool = False
     spending: Spending | None = None
     follows: bool = False
-    wrong_tokens: int = 0
+    wrong_tokens: tuple[str, ...] = ()
     journal_trouble: str = ""
 
     def most(self, operation: str) -> int:
@@ -49,12 +51,17 @@ class Plan:
         return sum(self.targeted.values()) + sum(self.generated.values())
 
 
-def plan_lines(plan: Plan, profile: Profile, redactor: Redactor, selected: str | None) -> Iterator[str]:
-    """The plan for people, redacted. `selected` is what the user narrowed the run to."""
+def plan_lines(plan: Plan, profile: Profile, journal: str, redactor: Redactor, selected: str | None) -> Iterator[str]:
+    """The plan for people, redacted. `journal` says which one and how many codes it holds, `selected` what the user
+    narrowed the run to."""
     lines = (
         *_requests(plan, profile, f"only {selected}, " if selected else ""),
-        *_written(plan, profile),
+        *_wrong_tokens(plan, profile),
+        *_keys(plan, profile),
+        *_transfers(plan, profile),
         *_money(plan, profile),
+        f"journal: {journal}",
+        *_own_account(plan, profile),
         *_out_of_scope(plan, profile),
         *_budgets(profile),
     )
@@ -62,7 +69,9 @@ def plan_lines(plan: Plan, profile: Profile, redactor: Redactor, selected: str |
 
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
-    yield f"nothing was sent; a run with {profile.path} would send to {profile.base_url}, {selected}at most:"
+    sandbox = "a sandbox" if profile.is_sandbox else "no sandbox"
+    where = f"{profile.base_url}, {sandbox}"
+    yield f"nothing was sent; a run with {profile.path} would send to {where}, {selected}at most:"
     for operation in operations().values():
         if plan.most(operation.id):
             share = plan.generated.get(operation.id, 0)
@@ -72,41 +81,87 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
         yield f"  {'unknown paths':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
     together = min(plan.together, profile.limits.requests)
     yield f"  {'total':<17} {together:>5}  at most limits.requests ({profile.limits.requests}), repeats included"
-    if plan.wrong_tokens:
-        yield f"  At most {plan.wrong_tokens} of them carry a wrong token, with a real transaction code or key."
     yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
     yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."
 
 
-def _written(plan: Plan, profile: Profile) -> Iterator[str]:
-    yield "what the run changes:"
-    yield from [*_registered(plan, profile), *_prepared(plan), *_invalid(plan)] or ["  nothing"]
-
-
-def _registered(plan: Plan, profile: Profile) -> Iterator[str]:
-    if not plan.registers or not profile.accounts:
+def _wrong_tokens(plan: Plan, profile: Profile) -> Iterator[str]:
+    """The table of forms, as far as the profile permits it."""
+    if not plan.wrong_tokens:
+        yield "wrong tokens: none"
         return
-    deletes = deletes_keys(profile)
-    after = "deleted at once" if deletes else "not deleted: that needs delete-keys in allow and requests.deletePixKey"
-    for key in profile.pix_keys:
-        name = f"{key.type} {key.key}".strip()
-        yield f"  the key {name} is registered for {profile.accounts[0]} and {after}"
-    if any(key.type == "RANDOM" for key in profile.pix_keys) and deletes:
-        yield "  a RANDOM key that the service makes is deleted if the list shows which one it is, and that it is new"
-        if "fuzz" in profile.allow:
-            yield "  one more RANDOM key may be registered and deleted: with an unknown account in the body"
+    most = profile.limits.wrong_tokens
+    yield f"wrong tokens, at most {most} to each of {' and '.join(plan.wrong_tokens)} (limits.wrong_tokens):"
+    for form in (*forms(profile), *forms(profile, among=OTHER_SCHEMES)):
+        told = "; tells the token, so it needs fuzz" if form.restorable else ""
+        yield f"  {form.name}{told}"
+
+
+def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
+    yield "keys:"
+    if not plan.registers or not profile.accounts:
+        yield "  none is registered"
+        return
+    for place, key in enumerate(profile.pix_keys, 1):
+        name = f"{key.type} {key.key}".strip() if key.key else f"{key.type}, number {place} of pix_keys"
+        yield f"  {name}: registered unless a list shows it; {_after(key, profile)}"
+    synthetic = "deleted" if deletes_keys(profile) else f"stay: {_NO_DELETION}"
+    yield f"  {MARK}…@example.com, which the run makes up: registered, and {synthetic}"
+    if any(key.type == "RANDOM" for key in profile.pix_keys) and deletes_keys(profile) and "fuzz" in profile.allow:
+        yield "  one more RANDOM key may be registered and deleted: with an unknown account in the body"
+    yield "  no other key is deleted"
+
+
+_NO_DELETION = "a deletion needs delete-keys in allow and requests.deletePixKey"
+
+
+def _after(key: PixKey, profile: Profile) -> str:
+    """What becomes of a key of the profile that the run registered."""
+    if not deletes_keys(profile):
+        return f"stays: {_NO_DELETION}"
+    if key.type == "RANDOM" and not key.key:
+        sure = "" if key.disposable or profile.is_sandbox else ", and a list shows that it is new"
+        return f"the key that the service makes is deleted where Key or key_at tells its value{sure}"
+    if key.disposable or profile.is_sandbox:
+        return "deleted, unless a list showed it before the run"
+    return "stays: it is not disposable"
+
+
+def _own_account(plan: Plan, profile: Profile) -> Iterator[str]:
+    """What changes, or may change, the first of the accounts."""
+    if not profile.accounts:
+        return
+    own = profile.accounts[0]
+    reaches = ["reads"] * ("read" in profile.allow)
+    reaches += ["registrations and deletions of the keys above"] * (plan.registers)
+    invalid = [name for name in plan.invalid if name in ("registerPixKey", "deletePixKey")]
+    reaches += [f"invalid requests to {' and '.join(invalid)}, with synthetic keys"] * bool(invalid)
+    reaches += [f"the bodies of the profile for {', '.join(filter(plan.bodies.get, PREPARING))}"] * bool(plan.bodies)
+    yield f"what reaches the account {own}: {'; '.join(reaches) or 'nothing'}"
+    if len(profile.accounts) > 1:
+        yield "what reaches the other accounts: reads of balances, and what the bodies of the profile name"
+
+
+def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
+    """What may prepare or move a transfer, other than an execution."""
+    most = sum(plan.most(operation) for operation in PREPARING)
+    limit = profile.limits.transfers
+    yield f"transfers: at most {min(most, limit)} may succeed (limits.transfers: {limit}; {most} bodies may be sent)"
+    yield from _prepared(plan)
+    yield from _invalid(plan, profile)
 
 
 def _prepared(plan: Plan) -> Iterator[str]:
-    for operation, count in plan.bodies.items():
-        yield f"  {operation}: {count} with the body of the profile, which may move money by itself"
+    for operation in filter(plan.bodies.get, PREPARING):
+        yield f"  {operation}: {plan.bodies[operation]} with the body of the profile, which may move money by itself"
 
 
-def _invalid(plan: Plan) -> Iterator[str]:
-    if plan.invalid:
-        yield f"  anything that the service does with an invalid request to {', '.join(plan.invalid)};"
-        yield f"  these requests name only synthetic identifiers ({MARK}…)"
+def _invalid(plan: Plan, profile: Profile) -> Iterator[str]:
+    invalid = [name for name in plan.invalid if name in PREPARING]
+    if invalid:
+        amount = "of any amount" if profile.is_sandbox else "of at most the amount of the profile"
+        yield f"  invalid and generated bodies to {', '.join(invalid)}: with synthetic accounts ({MARK}…), {amount}"
 
 
 def _money(plan: Plan, profile: Profile) -> Iterator[str]:
@@ -129,7 +184,7 @@ def _executed(plan: Plan) -> Iterator[str]:
 
 def _followed(plan: Plan, profile: Profile) -> Iterator[str]:
     if plan.follows:
-        times = "twice" if is_loopback(profile.base_url) else "once"
+        times = "twice" if profile.is_sandbox else "once"
         yield f"one more that the run prepares, {times}, to see if a balance follows, where limits.executions has room"
 
 
@@ -149,8 +204,8 @@ def _budgets(profile: Profile) -> Iterator[str]:
     limits = profile.limits
     rate = f"{limits.rate:g} requests a second" if limits.rate else "no rate limit"
     yield (
-        f"budgets: {limits.requests} requests, {limits.executions} executions, {rate}, {limits.timeout:g} s and "
-        f"{limits.response_bytes} bytes for one answer"
+        f"budgets: {limits.requests} requests, {limits.executions} executions, {limits.duration:g} s, {rate}, "
+        f"{limits.timeout:g} s and {limits.response_bytes} bytes for one answer"
     )
 
 

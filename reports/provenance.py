@@ -20,6 +20,8 @@ from reports.writing import digest
 VERSION = "0.1.0"
 CHECKOUT = Path(__file__).parents[1]
 _GIT_TAKES_S = 5
+_OF_GIT = ("PATH", "HOME", "XDG_CONFIG_HOME")
+"""Variables that git gets: where it is, and where its configuration is. Secrets are in others."""
 _LONGEST_VALUE, _LONGEST_LINK = 100, 500
 
 
@@ -49,7 +51,7 @@ def commit_of(checkout: Path) -> str | None:
 
 def _git(checkout: Path, *arguments: str) -> str | None:
     """What git prints of this folder, whatever variables and hooks there are; None where it fails."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {name: os.environ[name] for name in _OF_GIT if name in os.environ}
     command = ["git", "-C", str(checkout), "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
     try:
         told = subprocess.run(command, env=environment, capture_output=True, timeout=_GIT_TAKES_S, check=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from environments.profiles.profile import FAIL, Profile, today
+from environments.profiles.profile import EMBEDDED, FAIL, Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
@@ -31,7 +31,7 @@ from reports.verdicts import (
     run_result,
     with_known_failures,
 )
-from reports.wording import listed
+from reports.wording import counted, listed
 from spec.interface import operations
 from spec.requirements import Requirement, ledger
 
@@ -44,7 +44,7 @@ _OUR_OWN = {
 
 @dataclass
 class Run:
-    """Collects what the tests of a run found, in one process or several, and gives the verdict. `suite` tells what it
+    """Collects what the tests of a run found, and gives the verdict. `suite` tells what it
     was at the start, `elapsed_s` the time of the tests of each requirement."""
 
     profile: Profile
@@ -74,7 +74,9 @@ class Run:
     cuts: Cuts = field(default_factory=Cuts)
     requests: int = 0
     executions: int = 0
+    unknown_outcomes: int = 0
     unreachable: str = ""
+    journal_trouble: bool = False
     interrupted: bool = False
     unwritten: str = ""
     finished: datetime | None = None
@@ -93,14 +95,17 @@ class Run:
         result = run_result(
             self.requirements(),
             fail_on=self.profile.fail_on,
+            narrowed=self.narrowed,
             unreachable=self.unreachable,
             interrupted=self.interrupted,
             errors=len(self.errors),
             ungranted=self.grants.lacking(self.operations),
+            journal_trouble=self.journal_trouble,
+            cut_short=self.cuts.ended_by,
             min_coverage=self.profile.min_coverage,
             drifted=bool(self.drift) and self.profile.drift == FAIL,
         )
-        is_lost = bool(self.unwritten) and result.verdict is RunVerdict.CONFORMANT
+        is_lost = bool(self.unwritten) and not result.verdict.exit_status
         return RunResult(RunVerdict.INTERNAL_ERROR, UNWRITTEN) if is_lost else result
 
     def notes(self) -> tuple[Note, ...]:
@@ -111,6 +116,8 @@ class Run:
             NoteKind.UNREACHABLE: [f"{self.base_url} cannot be reached: {self.unreachable}"] * bool(self.unreachable),
             NoteKind.SUITE_FAILED: self.errors,
             NoteKind.NOTHING_GRANTED: () if self.unreachable else self.grants.notes(self.profile.auth),
+            NoteKind.LEFT: self._left(),
+            NoteKind.REDIRECTED: [self.profile.redirected] * bool(self.profile.redirected),
             NoteKind.KNOWN_FAILURE: self._final[1],
             NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().reason is Incomplete.NOTHING_TESTED),
             NoteKind.CUT: self.cuts.notes(),
@@ -118,6 +125,15 @@ class Run:
         }
         notes = [*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)]
         return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.kind))
+
+    def _left(self) -> Iterator[str]:
+        """How many keys were not cleaned up, and the command that deletes them where a record is kept for it."""
+        if self.not_cleaned_up:
+            name, is_recorded = self.profile.name, self.profile.base_url != EMBEDDED
+            remedy = (
+                f": python -m environments cleanup {name} names them, and deletes what it may" if is_recorded else ""
+            )
+            yield f"{counted(len(self.not_cleaned_up), 'key')} not cleaned up{remedy}"
 
     @property
     def operations(self) -> set[str]:
@@ -140,24 +156,23 @@ class Run:
         self._add_exchanges(found.exchanges)
 
     def add(self, handover: Handover) -> None:
-        """Take over what one process sent."""
-        self.requests += handover.requests
-        self.executions += handover.executions
+        """Take over what was sent."""
+        self.requests, self.executions = handover.requests, handover.executions
+        self.unknown_outcomes = handover.unknown_outcomes
         self.unreachable = self.unreachable or handover.unreachable
+        self.journal_trouble |= handover.journal_trouble
         self.said += handover.notes
         self.not_cleaned_up += handover.not_cleaned_up
         self.not_executed += handover.not_executed
         self.errors += [f"the suite failed in a thread: {error}" for error in handover.errors]
-        self.generated.add(handover.generated)
-        self.grants.add(handover.grants)
-        self.cuts.add(handover.unsent)
+        self.generated, self.grants, self.cuts = handover.generated, handover.grants, Cuts(handover.unsent)
         self._add_exchanges(handover.exchanges)
 
     def _add_exchanges(self, exchanges: Iterable[Evidence]) -> None:
         self.exchanges |= {exchange["number"]: exchange for exchange in exchanges}
 
     def redact_again(self, again: Callable[[str], str]) -> None:
-        """Hide what became known after it was redacted, in this process or in another one of the run."""
+        """Hide what became known after it was redacted."""
         self.observations = [seen.redacted(again) for seen in self.observations]
         for name in {member.name for member in fields(self)} - _OUR_OWN:
             setattr(self, name, redact_again(getattr(self, name), again))
@@ -178,13 +193,20 @@ class Run:
         return behaviour((seen.id, seen.situation, seen.value) for seen in self.observations)
 
     def _merged(self) -> dict[str, RequirementResult]:
-        found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
+        selected = [result for result in self.results if not self.narrowed or result.id in self.selected]
+        found = merged(result for result in selected if not self._shows_the_end_alone(result))
         asked = [one for one in ledger().values() if not self.narrowed or one.id in self.selected]
         results = ((one, self._told(found[one.id]) if one.id in found else self._untested(one)) for one in asked)
         return {requirement.id: self.cuts.explain(requirement, result) for requirement, result in results}
 
+    def _shows_the_end_alone(self, result: RequirementResult) -> bool:
+        """True for a failure that only unanswered requests show, in a run whose target went away: no fault of it."""
+        shown = [self.exchanges[number] for number in result.exchanges if number in self.exchanges]
+        lost = bool(self.unreachable and shown) and not any("response" in exchange for exchange in shown)
+        return lost and result.verdict == Verdict.FAIL
+
     def _told(self, result: RequirementResult) -> RequirementResult:
-        """The result; what was observed is said from all that was seen, in whichever test and process."""
+        """The result; what was observed is said from all that was seen, in whichever test."""
         seen = self.behaviour.get(result.id)
         return replace(result, message=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
 

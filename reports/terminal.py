@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 from reports.causes import by_requirement
-from reports.handover import NoteKind
-from reports.headline import count_lines, headline, remedy, run_line
+from reports.headline import count_lines, headline, run_line
 from reports.observations.drift_text import drift_in_words, drift_lines
 from reports.run import Run
 from reports.verdicts import Incomplete, RequirementResult, Verdict
@@ -17,26 +15,21 @@ from reports.wording import counted, exchanges_in_words, first_few, grouped, quo
 from spec.exchange import Exchange
 from spec.requirements import ledger
 
-MOST_FIRST = 5
-"""Lines before the verdict: the first finding is to be seen on one screen with it."""
-
 
 def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> Iterator[str]:
-    """The lines that close a run. `document` is its conformance.json, `report` the path of its page, `sums` the digest
-    of its SHA256SUMS."""
-    notes = run.notes()
-    urgent = [note for note in notes if note.kind < NoteKind.GENERATED_TRAFFIC][:MOST_FIRST]
-    yield from (f"! {note.text}" for note in urgent)
+    """The lines that close a run: the verdict, the alerts, the findings, and all that can wait. `document` is its
+    conformance.json, `report` the path of its page, `sums` the digest of its SHA256SUMS."""
     yield str(headline(document))
     yield run_line(document)
-    if document["comparison"]:
-        yield document["comparison"]["line"]
+    yield from (f"! {note.text}" for note in run.notes() if note.is_alert)
     for finding in document["findings"]:
         yield from _failure(finding) if finding["verdict"] == Verdict.FAIL else _warning(finding)
+    if document["comparison"]:
+        yield document["comparison"]["line"]
     yield from _drift(document)
     yield from _untested(run)
-    yield from _not_cleaned_up(document)
-    yield from (f"note: {note.text}" for note in notes if note not in urgent)
+    yield from (f"not cleaned up: {left}" for left in document["left_behind"])
+    yield from (f"note: {note.text}" for note in run.notes() if not note.is_alert)
     yield from (f"  {line}" for line in count_lines(document))
     if run.accepted:
         yield run.accepted
@@ -84,13 +77,6 @@ def _untested(run: Run) -> Iterator[str]:
         return
     for reason, group in reasons.items():
         yield f"not exercised: {first_few([one.id for one in group])}: {reason}"
-
-
-def _not_cleaned_up(document: dict[str, Any]) -> Iterator[str]:
-    if left := document["left_behind"]:
-        tally = Counter(item.split(":")[0] for item in left)
-        named = [f"{what} ({count} times)" if count > 1 else what for what, count in tally.items()]
-        yield "; ".join((f"not cleaned up: {first_few(named)}", *remedy(document)))
 
 
 Explained = list[list[str]]

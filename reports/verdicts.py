@@ -15,6 +15,7 @@ from spec.requirements import LEVELS, Requirement
 from spec.rules import joined
 
 NOTHING_TESTED = "nothing was tested"
+JOURNAL_TROUBLE = "the journal could not be used, which stopped executions"
 UNWRITTEN = "a part of the report cannot be written"
 Entry = Mapping[str, Any]
 """A requirement or a finding of conformance.json."""
@@ -37,7 +38,7 @@ TESTED = (Verdict.FAIL, Verdict.WARN, Verdict.PASS, Verdict.OBSERVED)
 
 
 class RunVerdict(StrEnum):
-    """Of a run, with the exit status of the process."""
+    """Of a run, with the exit status of the process. Where several fit, a run takes the first of these."""
 
     exit_status: int
 
@@ -47,18 +48,22 @@ class RunVerdict(StrEnum):
         member.exit_status = exit_status
         return member
 
-    CONFORMANT = "conformant", 0
+    INTERNAL_ERROR = "internal-error", 3
+    INTERRUPTED = "interrupted", 2
     NON_CONFORMANT = "non-conformant", 1
     NOT_ROBUST = "not-robust", 1
     DRIFTED = "drifted", 1
-    INTERRUPTED = "interrupted", 2
-    INTERNAL_ERROR = "internal-error", 3
+    UNREACHABLE = "unreachable", 7
     NOTHING_SELECTED = "nothing-selected", 5
     INCOMPLETE = "incomplete", 6
-    UNREACHABLE = "unreachable", 7
+    PARTIAL = "partial", 0
+    CONFORMANT = "conformant", 0
 
 
-ON_THE_SERVICE = (RunVerdict.CONFORMANT, RunVerdict.NON_CONFORMANT, RunVerdict.NOT_ROBUST, RunVerdict.DRIFTED)
+ON_THE_SERVICE = (
+    *(RunVerdict.NON_CONFORMANT, RunVerdict.NOT_ROBUST, RunVerdict.DRIFTED),
+    *(RunVerdict.PARTIAL, RunVerdict.CONFORMANT),
+)
 """Verdicts of runs that came to their end. The others say nothing of the service."""
 
 
@@ -87,9 +92,11 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 class Incomplete(Enum):
     """Why a run in which nothing failed is no verdict on the service. The first that applies counts."""
 
+    JOURNAL = auto()
     NOTHING_TESTED = auto()
     NOTHING_GRANTED = auto()
     NOT_EXERCISED = auto()
+    CUT_SHORT = auto()
     COVERAGE = auto()
 
 
@@ -150,48 +157,57 @@ def coverage(results: Results) -> dict[str, dict[str, int]]:
     }
 
 
+def tested_of(coverage: Mapping[str, Mapping[str, int]], fail_on: Collection[str]) -> tuple[int, int]:
+    """How many of the testable requirements at failing levels were tested, and how many there are, permitted or not."""
+    shares = [coverage[level] for level in fail_on if level in coverage]
+    return sum(share["tested"] for share in shares), sum(share["testable"] for share in shares)
+
+
 def run_result(
     results: Results,
     *,
     fail_on: Collection[str],
+    narrowed: bool,
     unreachable: str,
     interrupted: bool,
     errors: int,
     ungranted: str,
+    journal_trouble: bool,
+    cut_short: str,
     min_coverage: float | None,
     drifted: bool,
 ) -> RunResult:
-    """The verdict of a run over its requirements. `ungranted` says which operations granted nothing, where the verdict
-    then has nothing to rest on; `min_coverage` is the share of the testable documented requirements to be tested;
-    `drifted`: what was observed drifts, and the profile has that fail."""
+    """The verdict of a run over its requirements. `narrowed`: they were selected by id or path; `ungranted` says which
+    operations granted nothing, where the verdict then has nothing to rest on; `cut_short` is the limit that ended the
+    run; `min_coverage` is the share of the testable requirements at failing levels to be tested; `drifted`: there is
+    drift, and the profile has that fail."""
     failed = {requirement.level for requirement, result in results if result.fails}
-    reason, why = _missing(results, fail_on, ungranted, min_coverage)
-    reasons = {
-        RunVerdict.INTERRUPTED: interrupted,
-        RunVerdict.INTERNAL_ERROR: errors,
-        RunVerdict.UNREACHABLE: unreachable,
-        RunVerdict.NON_CONFORMANT: failed - {"robustness"},
-        RunVerdict.NOT_ROBUST: failed,
-        RunVerdict.DRIFTED: drifted,
-        RunVerdict.NOTHING_SELECTED: not results,
-        RunVerdict.INCOMPLETE: reason,
-    }
-    verdict = next((verdict for verdict, applies in reasons.items() if applies), RunVerdict.CONFORMANT)
-    told = verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE)
-    return RunResult(verdict, why, reason) if told else RunResult(verdict)
-
-
-def _missing(
-    results: Results, fail_on: Collection[str], ungranted: str, min_coverage: float | None
-) -> tuple[Incomplete | None, str]:
-    """Why a run in which nothing failed is incomplete, and the same in words; None and "" where it is not."""
+    tested, testable = tested_of(coverage(results), fail_on)
+    least = min_coverage or 0
     missing = {
+        Incomplete.JOURNAL: JOURNAL_TROUBLE * journal_trouble,
         Incomplete.NOTHING_TESTED: _untested(results),
         Incomplete.NOTHING_GRANTED: ungranted,
         Incomplete.NOT_EXERCISED: _not_exercised(results, fail_on),
-        Incomplete.COVERAGE: _below(coverage(results).get("documented", {}), min_coverage),
+        Incomplete.CUT_SHORT: cut_short,
+        Incomplete.COVERAGE: f"min_coverage ({least:g}) is not reached" * (tested < least * testable),
     }
-    return next(((reason, why) for reason, why in missing.items() if why), (None, ""))
+    reason, why = next(((reason, why) for reason, why in missing.items() if why), (None, ""))
+    applies = {
+        RunVerdict.INTERNAL_ERROR: errors,
+        RunVerdict.INTERRUPTED: interrupted,
+        RunVerdict.NON_CONFORMANT: failed - {"robustness"},
+        RunVerdict.NOT_ROBUST: failed,
+        RunVerdict.DRIFTED: drifted,
+        RunVerdict.UNREACHABLE: unreachable,
+        RunVerdict.NOTHING_SELECTED: not results,
+        RunVerdict.INCOMPLETE: reason,
+        RunVerdict.PARTIAL: narrowed or tested < testable,
+        RunVerdict.CONFORMANT: True,
+    }
+    verdict = next(verdict for verdict in RunVerdict if applies[verdict])
+    told = verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE)
+    return RunResult(verdict, why, reason) if told else RunResult(verdict)
 
 
 def _untested(results: Results) -> str:
@@ -203,13 +219,6 @@ def _not_exercised(results: Results, fail_on: Collection[str]) -> str:
     levels = [requirement.level for requirement in untested if requirement.level in fail_on]
     were = "was" if len(levels) == 1 else "were"
     return f"{by_level(levels)} in scope {were} not exercised" if levels else ""
-
-
-def _below(documented: Mapping[str, int], least: float | None) -> str:
-    testable, tested = documented.get("testable", 0), documented.get("tested", 0)
-    if least is None or tested >= least * testable:
-        return ""
-    return f"min_coverage ({least:g}) is not reached"
 
 
 def with_known_failures(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import stat
 from datetime import datetime
 from pathlib import Path
 
 RUNS = Path(__file__).parent / "runs"
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def run_folder(environment: str, started: datetime) -> Path:
@@ -16,19 +18,28 @@ def run_folder(environment: str, started: datetime) -> Path:
     return RUNS / environment / f"{started:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
+class UnsafeFolderError(Exception):
+    """Why nothing is written to a folder, and what to do, in one line."""
+
+
 def make_folder(folder: Path) -> None:
-    """Make the folder and prove that it can be written. Raises OSError."""
+    """Make the folder and prove that it can be written, by its owner alone. Raises OSError and UnsafeFolderError."""
+    link = next(filter(Path.is_symlink, (folder, *folder.parents)), None)
+    if link and link.parent != Path(link.anchor):  # such as /tmp of macOS
+        raise UnsafeFolderError(f"{link} is a symbolic link; name the folder that it leads to")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_mode & _OTHERS_WRITE:
+        raise UnsafeFolderError(f"{folder} can be written by others; chmod go-w it, or name another folder")
     trial = folder / f".write-{secrets.token_hex(4)}"
     trial.touch(mode=0o600)
     trial.unlink()
 
 
 def make_writable(folder: Path) -> Path | None:
-    """Make the folder where it is missing, and give it; None where it cannot be written."""
+    """Make the folder where it is missing, and give it; None where it cannot be written, or others could."""
     try:
         make_folder(folder)
-    except OSError:
+    except (OSError, UnsafeFolderError):
         return None
     return folder
 
@@ -43,6 +54,11 @@ def write(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def no_link(path: str, flags: int) -> int:
+    """An `opener` of open() that follows no symbolic link. The file is its owner's alone."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def digest(path: Path) -> str:

@@ -15,7 +15,7 @@ from environments.door.client import Client
 from environments.door.handshake import Handshake
 from environments.door.liveness import UnreachableError
 from environments.door.preflight import check, skew_s, skewed
-from environments.door.preparing import code_in, prepare_one
+from environments.door.preparing import prepare_one
 from environments.profiles.gaps import gaps, without_a_body
 from environments.profiles.profile import Prepare, Profile, ProfileError, shown
 from spec.answers import is_granted, is_page, is_refusal
@@ -144,11 +144,11 @@ def _clock(exchanges: list[Exchange]) -> Finding:
 
 
 def _prepared(exchange: Exchange, plan: Prepare, notes: list[str]) -> Finding:
-    """The outcome; `notes` tell what the answer holds where the code is not found."""
+    """The outcome; `notes` tell what the answer holds where the code is not found, or cannot be sent."""
     if not is_granted(exchange):
         why = f"{exchange.summary} to {plan.operation}: check transactions.prepare.json"
         return Finding("prepared", f"no transfer: {why}", lacking=True)
-    if code_in(exchange, plan.code_at):
+    if not notes:
         where = f"its code is at transactions.prepare.code_at ({plan.code_at})"
         return Finding("prepared", f"one transfer with {plan.operation}, which is not executed: {where}")
     return Finding("prepared", notes[-1], lacking=True)

@@ -1,7 +1,6 @@
-"""Deletes what earlier runs left: keys of the profile that were absent before a run, and that it registered.
+"""Deletes what earlier runs left: every open entry of the key record (`key_record`), synthetic keys included.
 
-The record says which (`key_record`). Where the list of keys may be read, it decides first: a key that it does not show
-is gone, and is not deleted.
+A key of the profile is left alone, unless it is disposable or the target a sandbox: it may have been there before.
 """
 
 from __future__ import annotations
@@ -10,33 +9,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from environments.door.client import Client
-from environments.door.key_record import DELETED, GONE, KeyRecord, Left
-from environments.door.key_states import name_of
-from environments.profiles.profile import PixKey, Profile, ProfileError, fill
-from spec.answers import is_granted
-from spec.exchange import Exchange
-from spec.key_list import Listing
+from environments.door.key_record import GONE, OPEN, KeyRecord
+from environments.door.run_keys import name_of
+from environments.profiles.profile import Profile, ProfileError, fill
+from spec.answers import RefusalKind, is_granted, refusal_kind
 
 CLEAN, LEFT, WRONG_USE, UNREACHABLE = 0, 1, 4, 7
 """Exit statuses, as those of a run: keys are left; a bad profile or command line; the target cannot be reached."""
-
-
-class NoListError(Exception):
-    """The list of keys could not be read. `unreachable`: because the target cannot be reached."""
-
-    def __init__(self, exchange: Exchange) -> None:
-        self.unreachable = exchange.failure is not None
-        super().__init__(exchange.failure.message if exchange.failure else exchange.summary)
+_OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
+_ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
+_UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile"
+_FORGOTTEN = "its value is not known: delete it by hand; the record forgets it, as key_at is set"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One key that earlier runs left, or may have left, at one account."""
+    """One key that earlier runs left, or may have. `value` is None where it is unknown. `keeps` says why it is not
+    deleted; empty where it is."""
 
     name: str
     account: str
-    key: PixKey
-    left: Left
+    type: str
+    value: str | None
+    ours: bool
+    keeps: str = ""
 
 
 def refuse_wrong_use(profile: Profile) -> None:
@@ -51,70 +47,64 @@ def refuse_wrong_use(profile: Profile) -> None:
 
 def left_by_runs(profile: Profile, record: KeyRecord) -> list[Entry]:
     """What the record says that earlier runs left. Raises JournalError."""
+    return [*_of_the_profile(profile, record), *_made_up(profile, record)]
+
+
+def _of_the_profile(profile: Profile, record: KeyRecord) -> list[Entry]:
     first = {key.key: place for place, key in reversed(list(enumerate(profile.pix_keys))) if key.key}
     found = []
     for at, account in enumerate(profile.accounts):
         for value, place in sorted(first.items(), key=lambda item: item[1]):
-            left = record.left(account, value)
+            key, state = profile.pix_keys[place], record.state(account, profile.pix_keys[place].type, value)
+            may_be_deleted = key.disposable or profile.is_sandbox
             name = name_of(profile.pix_keys, place) + (f", at number {at + 1} of accounts" if at else "")
-            found += [Entry(name, account, profile.pix_keys[place], left)] if left is not Left.NOTHING else []
+            entry = Entry(name, account, key.type, value, False, "" if may_be_deleted else _OF_THE_OPERATOR)
+            found += [entry] if state in OPEN else []
+    return found
+
+
+def _made_up(profile: Profile, record: KeyRecord) -> list[Entry]:
+    unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
+    found = []
+    for each in record.open_entries(profile.accounts):
+        made = f"made by the service at {each.at}"
+        keeps = "" if each.value is not None else unknown
+        keeps = keeps if each.account else _ANOTHER_ACCOUNT
+        name = f"{each.type} {made if each.value is None else each.value}"
+        found.append(Entry(name, each.account, each.type, each.value, True, keeps))
     return found
 
 
 class Cleanup:
-    """Reads the list and deletes keys through the client. Every line goes to `say`."""
+    """Deletes keys through the client. Every line goes to `say`."""
 
     def __init__(self, client: Client, profile: Profile, record: KeyRecord, say: Callable[[str], None]) -> None:
         self._client, self._profile, self._record, self._say = client, profile, record, say
-        self._reads = "read" in profile.allow
 
-    def survey(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Name every key, and note those that are gone. Gives the ones to delete. Raises NoListError or
-        JournalError."""
-        to_delete = []
+    def name(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Name every key. Gives the ones to delete."""
         for entry in entries:
-            listing = self._listing(entry.account)
-            if listing is not None and not listing.shows(entry.key.key):
-                self._record.note(entry.account, entry.key.key, GONE)
-                self._say(f"  {entry.name}: already gone")
-            elif entry.left is Left.UNKNOWN or (entry.left is Left.MAYBE and listing is None):
-                self._say(
-                    f"  {entry.name}: left alone, {entry.left.value}{'' if self._reads else '; add read to allow'}"
-                )
-            else:
-                self._say(f"  {entry.name}: {entry.left.value}")
-                to_delete.append(entry)
-        return to_delete
+            self._say(f"  {entry.name}{': ' if entry.keeps else ''}{entry.keeps}")
+        return [entry for entry in entries if not entry.keeps]
+
+    def forget(self, entries: Sequence[Entry]) -> None:
+        """Close the entries that nothing can delete, where no further ones will come. Raises JournalError."""
+        for entry in entries:
+            if entry.keeps == _FORGOTTEN:
+                self._close(entry)
 
     def delete(self, entry: Entry) -> bool:
-        """Delete a key, and look. True where it is gone. Raises NoListError or JournalError."""
+        """Delete a key. True where it is gone. Raises JournalError."""
         body = self._profile.requests["deletePixKey"].json
-        filled = fill(body, account=entry.account, key=entry.key.key, type=entry.key.type)
+        filled = fill(body, account=entry.account, key=entry.value or "", type=entry.type)
         exchange = self._client.send("deletePixKey", entry.account, json=filled)
-        if not is_granted(exchange):
+        is_gone = exchange.response is not None and refusal_kind(exchange.response) is RefusalKind.NOT_FOUND
+        if not is_granted(exchange) and not is_gone:
             self._say(f"not deleted: {entry.name} ({exchange.summary})")
             return False
-        listed = self._is_still_listed(entry)
-        answered = f" (the deletion was answered with {exchange.summary}, the list shows it)"
-        self._say(f"not gone: {entry.name}{answered}" if listed else f"deleted: {entry.name}")
-        return not listed
+        self._close(entry)
+        self._say(f"{'already gone' if is_gone else 'deleted'}: {entry.name}")
+        return True
 
-    def _is_still_listed(self, entry: Entry) -> bool:
-        """Read the list after a deletion was granted. A key that it does not show is noted as deleted; also where the
-        list cannot be read: what it shows later may be somebody else's."""
-        listed = False
-        try:
-            listing = self._listing(entry.account)
-            listed = listing is not None and listing.shows(entry.key.key)
-        finally:
-            if not listed:
-                self._record.note(entry.account, entry.key.key, DELETED)
-        return listed
-
-    def _listing(self, account: str) -> Listing | None:
-        if not self._reads:
-            return None
-        listed = self._client.send("listPixKeys", account, valid=True)
-        if listed.response is None or not is_granted(listed) or not listed.response.json.readable:
-            raise NoListError(listed)
-        return Listing(listed)
+    def _close(self, entry: Entry) -> None:
+        self._record.note(entry.account, entry.type, entry.value, GONE, ours=entry.ours)

@@ -1,43 +1,74 @@
-"""What a run may send, counted over all its workers and at what rate, and which transfers it executes."""
+"""What a run may send and at what rate, and which transfers it prepares and executes."""
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from filelock import FileLock
-
+from environments.door.authorization import VALID
 from environments.door.ending import Ending
-from environments.door.outgoing import LimitError, Sending
-from environments.profiles.profile import Profile
+from environments.door.outgoing import LimitError, NotSentError, Sending
+from environments.door.prepared_transfers import may_have_prepared
+from environments.door.wrong_tokens import NO_HEADER
+from environments.profiles.profile import Limits, Profile
+from spec.interface import PREPARING
+
+_LOOK_S = 0.005
+"""How often a request looks for the place of a transfer, where others on the wire may give theirs back."""
+
+_LEAST_WITH_A_PAIR = 4
+"""Executions: one first, one that is offered with wrong tokens before, and the two."""
+_WANT_THE_TOKEN = ("executePix", "registerPixKey")
+_CLEANING_UP = 20
+"""One request of so many is kept for cleaning up."""
 
 
 class Budget:
-    """Counts requests and executions. `shared` is a file that the workers of a parallel run count in together."""
+    """Counts requests, transfers and executions."""
 
-    def __init__(self, *, requests: int, executions: int, rate: float | None, shared: Path | None = None) -> None:
-        self._requests, self._executions, self._rate = requests, executions, rate
-        self._shared, self.ending = shared, Ending()
-        self._counts: dict[str, float] = {}
+    def __init__(
+        self,
+        *,
+        requests: int,
+        executions: int,
+        transfers: int = Limits.transfers,
+        rate: float | None,
+        wrong_tokens: int = Limits.wrong_tokens,
+    ) -> None:
+        self._requests, self._executions, self._transfers, self._rate = requests, executions, transfers, rate
+        self._wrong_tokens = wrong_tokens
+        self._counts: dict[str, int] = {}
+        self._prepared = self._being_prepared = 0
+        self._turn, self.ending = 0.0, Ending()
         self._guard = threading.Lock()
 
     def take_request(self, sending: Sending) -> None:
-        """Count one request. Raises LimitError when none is left."""
-        self._take("requests", self._requests)
+        """Count one request. Raises LimitError when none is left; the last ones are for cleaning up."""
+        reserve = 0 if sending.cleans_up else self._requests // _CLEANING_UP
+        self._take("requests", self._requests, reserve=reserve)
+
+    def take_wrong_token(self, sending: Sending) -> None:
+        """Count a wrong token for one of the two operations that document the token. Raises NotSentError when none is
+        left; no limit is reported, as the verdicts say which forms were tried."""
+        operation, credential = sending.intent.operation, sending.intent.credential
+        if operation not in _WANT_THE_TOKEN or credential in (VALID, NO_HEADER):
+            return
+        try:
+            self._take("wrong_tokens", self._wrong_tokens, of=operation)
+        except LimitError as error:
+            raise NotSentError(str(error)) from None
 
     def wait_for_turn(self, sending: Sending) -> None:
         """Wait until limits.rate permits the next request."""
         if not self._rate:
             return
-        with self._state() as counts:
-            turn = max(time.time(), counts.get("turn", 0.0))
-            counts["turn"] = turn + 1 / self._rate
-        self.ending.sleep(turn - time.time())
+        with self._guard:
+            turn = max(time.monotonic(), self._turn)
+            self._turn = turn + 1 / self._rate
+        self.ending.sleep(turn - time.monotonic())
 
     def reserve_execution(self) -> None:
         """Take the room of one execution. Raises LimitError when none is left."""
@@ -45,80 +76,83 @@ class Budget:
 
     def release_execution(self) -> None:
         """Give the room of one execution back: nothing was executed."""
-        with self._state() as counts:
-            counts["executions"] -= 1
+        with self._guard:
+            self._counts["executions"] -= 1
 
-    def _take(self, what: str, limit: int) -> None:
-        with self._state() as counts:
-            if counts.get(what, 0) >= limit:
+    def refuse_transfer(self, sending: Sending) -> None:
+        """Raises LimitError for a request that may prepare a transfer, where no place is left for one."""
+        if sending.intent.operation in PREPARING and self._prepared >= self._transfers:
+            raise LimitError(f"limits.transfers ({self._transfers}) is reached")
+
+    @contextmanager
+    def transfer(self, sending: Sending) -> Iterator[None]:
+        """Keep the place of a transfer while a request is sent that may prepare one; a refusal gives it back. Where
+        only requests on the wire have places, waits for what becomes of them. Raises LimitError where none is left."""
+        if sending.intent.operation not in PREPARING:
+            yield
+            return
+        while not self._reserve_transfer():
+            self.refuse_transfer(sending)
+            self.ending.sleep(_LOOK_S)
+            self.ending.refuse_after_stop()
+        is_prepared = True
+        try:
+            yield
+            is_prepared = may_have_prepared(sending.exchange)
+        finally:
+            with self._guard:
+                self._being_prepared -= 1
+                self._prepared += is_prepared
+
+    def _reserve_transfer(self) -> bool:
+        with self._guard:
+            has_room = self._prepared + self._being_prepared < self._transfers
+            self._being_prepared += has_room
+            return has_room
+
+    def _take(self, what: str, limit: int, of: str = "", reserve: int = 0) -> None:
+        with self._guard:
+            taken = self._counts.get(what + of, 0)
+            if taken >= limit - reserve:
                 raise LimitError(f"limits.{what} ({limit}) is spent")
-            counts[what] = counts.get(what, 0) + 1
+            self._counts[what + of] = taken + 1
 
     @property
     def requests_sent(self) -> int:
-        """How many requests were counted, in all processes of the run."""
-        with self._state() as counts:
-            return int(counts.get("requests", 0))
+        """How many requests were counted."""
+        return self._counts.get("requests", 0)
 
     @property
     def executions_left(self) -> int:
         """How many executions there is room for."""
-        with self._state() as counts:
-            return max(0, self._executions - int(counts.get("executions", 0)))
-
-    def mark(self, fact: str) -> None:
-        """Remember a fact, in every process of the run."""
-        with self._state() as counts:
-            counts[fact] = 1
-
-    def is_marked(self, fact: str) -> bool:
-        """Whether any process of the run remembers the fact."""
-        with self._state() as counts:
-            return fact in counts
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether other processes count in it, too."""
-        return self._shared is not None
-
-    def share(self, path: Path) -> None:
-        """Count on in a file, which the workers of a parallel run count in, too."""
-        counts, self._shared = self._counts, path
-        with self._state() as shared:
-            shared.update(counts)
-
-    @contextmanager
-    def _state(self) -> Iterator[dict[str, float]]:
-        with self._guard:
-            if self._shared is None:
-                yield self._counts
-                return
-            with FileLock(f"{self._shared}.lock", mode=0o600, poll_interval=0.002):
-                counts = json.loads(self._shared.read_text()) if self._shared.exists() else {}
-                yield counts
-                self._shared.touch(mode=0o600)
-                self._shared.write_text(json.dumps(counts))
+        return max(0, self._executions - self._counts.get("executions", 0))
 
 
 @dataclass(frozen=True)
 class Spending:
     """`codes` are sent, `sent_before` the journal keeps from being sent again, `prepared` transfers are prepared and
-    executed. `left_out` says what limits.executions has no room for; empty where it has room for all."""
+    executed, the last `together` of them at the same time. `left_out` says what limits.executions has no room for, if
+    anything."""
 
     codes: tuple[str, ...] = ()
     sent_before: tuple[str, ...] = ()
     prepared: int = 0
+    together: int = 0
     left_out: str = ""
 
 
-def spending(profile: Profile, sent_before: Collection[str] = ()) -> Spending:
-    """How limits.executions is shared out: first to the supplied codes that no earlier run sent, then to transfers that
-    the run prepares."""
-    limit, prepare = profile.limits.executions, profile.transactions.prepare
+def spending(profile: Profile, sent_before: Collection[str] = (), *, pair: bool = False) -> Spending:
+    """How limits.executions is shared out: on a sandbox first to two that are executed at the same time, where a `pair`
+    is wanted; then to the supplied codes that no earlier run sent, then to transfers that the run prepares."""
+    prepare = profile.transactions.prepare
+    possible = profile.is_sandbox and prepare and profile.limits.parallel > 1
+    together = 2 if pair and possible and profile.limits.executions >= _LEAST_WITH_A_PAIR else 0
+    limit = profile.limits.executions - together
     supplied = tuple(dict.fromkeys(profile.transactions.codes))
     usable = tuple(code for code in supplied if code not in sent_before)
     wanted, codes = prepare.count if prepare else 0, usable[:limit]
     prepared = min(wanted, limit - len(codes))
+    limit += together
     cut = [
         f"{total - taken} of {total} {what}"
         for total, taken, what in (
@@ -128,4 +162,5 @@ def spending(profile: Profile, sent_before: Collection[str] = ()) -> Spending:
         if taken < total
     ]
     left_out = f"limits.executions ({limit}) leaves out {' and '.join(cut)}" if cut else ""
-    return Spending(codes, tuple(code for code in supplied if code in sent_before), prepared, left_out)
+    before = tuple(code for code in supplied if code in sent_before)
+    return Spending(codes, before, prepared + together, together, left_out)

@@ -14,6 +14,7 @@ from environments.door.authorization import VALID, authorization
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
+from spec.answers import is_granted
 from spec.exchange import Exchange
 from spec.interface import operations
 from spec.json_text import as_bytes
@@ -37,6 +38,7 @@ class Client:
         self._headers, self._correlation_header = tuple(headers), correlation_header
         self._part = ""
         door.lockout.harmless = self._harmless
+        door.guard.read_again = self._read_succeeds
 
     def of_part(self, name: str) -> Client:
         """The same client for a part of the generated traffic."""
@@ -71,6 +73,10 @@ class Client:
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         path = "/".join([*static[:-1], synthetic(), *([quote(path_parameter, safe="")] if path_parameter else [])])
         return self.door.exchange(self._request(documented.method, path, **sent), Intent("", alone=True))
+
+    def _read_succeeds(self) -> bool:
+        """Send a read, where one is permitted, to see whether the token of now is accepted."""
+        return "read" in self.door.permission.allow and is_granted(self.send("listAccounts", valid=True))
 
     def _harmless(self) -> requests.PreparedRequest:
         """An execution of a synthetic code, with an id of its own in the correlation header."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Set
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -19,11 +19,12 @@ from environments.door.budget import Budget
 from environments.door.company import Company
 from environments.door.congestion import Congestion
 from environments.door.connections import Connections
-from environments.door.ending import CUT, Ending
+from environments.door.ending import CUT, STOPPED, Ending
+from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.handshake import Handshake
 from environments.door.in_flight import InFlight, Presence
-from environments.door.journal import Journal, JournalError
+from environments.door.journal import Journal
 from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
 from environments.door.lockout import Lockout
@@ -34,13 +35,15 @@ from environments.door.token_monitor import TokenMonitor
 from environments.profiles.target import Target
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
+_CLEANS_UP = ("listPixKeys", "deletePixKey")
+"""Operations that clean up while the run has a key to delete."""
+
 
 class Door:
     """Guards one target.
 
     `exchanges` has every attempt in the order in which they ended; it only grows. `unsent` has the operations that a
     limit cut short, by the limit. Each of `listeners` sees a request when its answer stands, and may reproduce it.
-    Each request is a `step`, which may raise before it or after it, and not in the middle.
     """
 
     def __init__(
@@ -50,31 +53,31 @@ class Door:
         allow: Set[str],
         wire: WireSettings,
         budget: Budget,
-        journal: Journal,
-        token_accepted: bool = False,
-        first_number: int = 1,
+        journal: Journal | None = None,
         keys: Keys | None = None,
         in_flight: InFlight | None = None,
+        ending: Ending | None = None,
     ) -> None:
         self.exchanges: list[Exchange] = []
         self.unsent: dict[str, set[str]] = {}
         self.listeners: list[Callable[[Sending], None]] = []
-        self.step: Callable[[], AbstractContextManager[None]] = nullcontext
         self.budget, self.secrets, self.keys = budget, target.secrets, keys or Keys()
         token = target.secrets.token
         self.guard = ExecutionGuard(budget, journal, token)
         self.permission = Permission(target.base_url, allow, target.secrets)
         self.in_flight = in_flight or InFlight(1)
-        self.ending = budget.ending = journal.ending = self.in_flight.ending = Ending()
+        self.ending = budget.ending = self.in_flight.ending = ending or Ending()
+        if journal is not None:
+            journal.ending = self.ending
         sleep = lambda seconds: self.ending.sleep(seconds)  # noqa: E731 - self-tests replace it
         self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn, sleep=sleep)
         self.in_flight.window = lambda: self.congestion.window
         self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion, self.unsent)
         self.company = Company(self.in_flight, self.congestion)
-        self.lockout = Lockout(budget, token, self.exchange, lambda: self.congestion.departed)
-        self.token_monitor = TokenMonitor(token, target.refresh, accepted=token_accepted, alone=self.in_flight.alone)
+        self.lockout = Lockout(token, self.exchange, lambda: self.congestion.departed)
+        self.token_monitor = TokenMonitor(token, target.refresh, alone=self.in_flight.alone)
         wire = replace(wire, timer=partial(self.ending.timer, of=wire.timer))
-        self._connections, self._numbers = Connections(wire, self.in_flight.most), count(first_number)
+        self._connections, self._numbers = Connections(wire, self.in_flight.most), count(1)
         self.ending.when_stopped(self.in_flight.wake)
         self._before, self._around, self._after = self._policies()
 
@@ -85,13 +88,15 @@ class Door:
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
             self.retry_policy.spare_wrong_tokens,  # A wrong token that would keep the service locked is not sent.
-            self.guard.take_turn,  # Before all that waits: no other process sends the code until its answer is final.
+            self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
             self._be_alone,  # After its turn: who waits for a turn keeps nobody else from the wire.
             self.lockout.outlast,  # Before the claim: a code that is kept back is not recorded as sent.
             self.retry_policy.slow_executions,  # Before the claim too: a run that is stopped here has claimed nothing.
         )
         for_each_attempt = (
             self.ending.refuse,  # Again: the run may have ended while the request waited.
+            self.budget.refuse_transfer,  # Before the count of requests: what has no room costs none.
+            self.budget.take_wrong_token,  # Before the count of requests: one that is not sent costs none.
             self.budget.take_request,  # Before the claim: a code without room in the budget is not recorded as sent.
             self.guard.claim,  # The journal is on disk before the request leaves: a run that is killed forgets no code.
             self._attempt,  # Once, with a deadline, and a place on the wire. It is in `exchanges` whatever happens.
@@ -127,9 +132,10 @@ class Door:
         sending = Sending(
             request, intent, self._attempt_once, self.permission.code_in(request), self._has_token(request)
         )
+        sending.cleans_up = intent.operation in _CLEANS_UP and bool(self.keys.not_cleaned_up())
         sending.meeting = self.in_flight.take_meeting()
         try:
-            with self.step(), sending.held:
+            with sending.held:
                 for policy in self._before:
                     policy(sending)
                 self._attempt_once(sending)
@@ -160,14 +166,14 @@ class Door:
             self.congestion.wait_for_turn(sending)
             self.token_monitor.renew(sending)
             self.ending.refuse(sending)  # it may have ended while the request waited for its turn
-            with self.lockout.watching(sending):
+            with self.lockout.watching(sending), self.budget.transfer(sending):
                 self._send_and_record(sending, present)
             self.congestion.notice(sending)
 
     def _send_and_record(self, sending: Sending, present: Presence) -> None:
         number, started, sent = next(self._numbers), time.time(), sending.sent
-        result: Response | Failure = Failure(FailureKind.LIMIT, CUT)
-        with self.guard.watching(sending, number), self.keys.watching(sending):
+        result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
+        with self.guard.watching(sending, number), self.keys.watching(sending, number):
             try:
                 result = self.ending.explain(self._connections.attempt(sending))
             finally:

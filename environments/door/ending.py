@@ -1,30 +1,37 @@
-"""How a run ends while requests are on their way: it winds down, or it is stopped."""
+"""How a run ends while requests are on their way: its tests or its time are over, or it is stopped."""
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
 
-from environments.door.outgoing import NotSentError, Sending
-from environments.door.watchdog import Timer
+from environments.door.outgoing import LimitError, NotSentError, Sending
+from environments.door.watchdog import Timer, Watch
 from spec.exchange import Failure, FailureKind, Response
 
 STOPPED = "the run was stopped"
 OVER = "the tests are over"
-CUT = "the run was stopped before the answer came"
-_CLEANS_UP = ("listPixKeys", "deletePixKey")
+CUT = "{}, and no answer came in time"
+_LAST_ANSWERS_S = 1.0
+"""Time for the answers to what is on the wire when the run ends: an execution that is cut has an unknown outcome."""
+_RESERVE, _MOST_RESERVED_S = 0.1, 60.0
+"""Share of limits.duration that is kept for cleaning up, and the most seconds of it."""
 
 
 class Ending:
-    """Whether the run still sends. It winds down when its tests are over: what it registered is deleted, and nothing
-    else is begun. It is stopped when it is interrupted: nothing is sent any more, who waits wakes up, and what is on
-    the wire is cut.
+    """Tells whether the run still sends. When its tests are over, or limits.duration is but for a reserve, it cleans up
+    and begins nothing else. When it is stopped, it sends nothing more, who waits wakes up, and what is on the wire
+    has a last second to be answered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._duration_s, self._clock, self._until = duration_s, clock, clock() + duration_s
+        self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
         self._is_over = False
         self._stopped = threading.Event()
         self._guard = threading.Lock()
@@ -32,15 +39,22 @@ class Ending:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing is sent any more."""
+        """True if nothing is sent any more."""
         return self._stopped.is_set()
+
+    @property
+    def limit(self) -> str:
+        """The reason why the run has ended before its tests; empty while it sends."""
+        if self.is_stopped:
+            return STOPPED
+        return f"limits.duration ({self._duration_s:g} s) is over" if self._rest_s <= self._reserve_s else ""
 
     def wind_down(self) -> None:
         """The tests are over: begin nothing but cleaning up."""
         self._is_over = True
 
     def stop(self) -> None:
-        """Send nothing any more, and cut what is on the wire. Any thread may call it, but no signal handler."""
+        """Send nothing any more. Any thread may call it, but no signal handler."""
         with self._guard:
             self._stopped.set()
             calls, self._calls = self._calls, []
@@ -50,33 +64,36 @@ class Ending:
     def refuse(self, sending: Sending) -> None:
         """Raises NotSentError where the run begins nothing of that kind any more."""
         self.refuse_after_stop()
-        if self._is_over and sending.intent.operation not in _CLEANS_UP:
+        if sending.cleans_up and self._rest_s > 0:
+            return
+        if limit := self.limit:
+            raise LimitError(limit)
+        if self._is_over:
             raise NotSentError(OVER)
 
     def refuse_after_stop(self) -> None:
-        """Raises NotSentError where the run was stopped."""
+        """Raises LimitError where the run was stopped."""
         if self.is_stopped:
-            raise NotSentError(STOPPED)
+            raise LimitError(STOPPED)
 
     def explain(self, result: Response | Failure) -> Response | Failure:
-        """The same; a request that was cut failed for that. A connection that was refused says more."""
-        if isinstance(result, Response) or not self.is_stopped or result.kind is FailureKind.NO_CONNECTION:
-            return result
-        return Failure(FailureKind.LIMIT, CUT)
+        """The same; a request that was cut failed for the end of the run."""
+        late = isinstance(result, Failure) and result.kind is FailureKind.TIMEOUT
+        return Failure(FailureKind.LIMIT, CUT.format(self.limit)) if late and self.limit else result
 
     # -- what waits -------------------------------------------------------------------------------------------
 
     def sleep(self, seconds: float) -> None:
-        """Wait so long, or until the run is stopped."""
-        self._stopped.wait(max(0.0, seconds))
+        """Wait so long, or until the run ends."""
+        self._stopped.wait(max(0.0, min(seconds, self._left_s)))
 
     @contextmanager
     def holding(self, lock: FileLock) -> Iterator[None]:
-        """Wait for a lock that processes share, and keep it. Raises NotSentError where the run is stopped meanwhile."""
+        """Wait for a lock that processes share, and keep it. Raises LimitError where the run ends meanwhile."""
         try:
-            lock.acquire(cancel_check=self._stopped.is_set)
+            lock.acquire(cancel_check=lambda: bool(self.limit))
         except Timeout:
-            raise NotSentError(STOPPED) from None
+            raise LimitError(self.limit) from None
         try:
             yield
         finally:
@@ -97,18 +114,33 @@ class Ending:
                 self._calls.remove(call)
 
     def timer(self, seconds: float, call: Callable[[], object], of: Callable[..., Timer]) -> Timer:
-        """A timer whose time is also up when the run is stopped."""
-        return _CutShort(self, of(seconds, call), call)
+        """A timer whose time is also up soon after the end of the run."""
+        return _CutShort(self, min(seconds, self._left_s + _LAST_ANSWERS_S), call, of)
+
+    @property
+    def _rest_s(self) -> float:
+        """Seconds of limits.duration, those for cleaning up included."""
+        return self._until - self._clock()
+
+    @property
+    def _left_s(self) -> float:
+        """Seconds until nothing but cleaning up is sent, then those until its end."""
+        rest = self._rest_s
+        return rest - self._reserve_s if rest > self._reserve_s else max(0.0, rest)
 
 
 class _CutShort:
-    def __init__(self, ending: Ending, timer: Timer, call: Callable[[], object]) -> None:
-        self._ending, self._timer, self._call = ending, timer, call
+    def __init__(self, ending: Ending, seconds: float, call: Callable[[], object], of: Callable[..., Timer]) -> None:
+        self._ending, self._call, self._timer = ending, call, of(seconds, call)
+        self._last_answers = Watch(_LAST_ANSWERS_S, call)
 
     def start(self) -> None:
+        if self._ending.is_stopped:  # it was not sent yet, and is not
+            self._call()
         self._timer.start()
-        self._ending.when_stopped(self._call)
+        self._ending.when_stopped(self._last_answers.start)
 
     def cancel(self) -> None:
-        self._ending.forget(self._call)
+        self._ending.forget(self._last_answers.start)
+        self._last_answers.cancel()
         self._timer.cancel()

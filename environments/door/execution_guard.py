@@ -7,47 +7,52 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 from environments.door.budget import Budget
-from environments.door.journal import (
-    NOT_SENT,
-    REFUSED,
-    TRIED,
-    TURNED_AWAY,
-    UNKNOWN,
-    AlreadySentError,
-    Journal,
-    JournalError,
-)
+from environments.door.event_log import JournalError
+from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared_transfers import Prepared
-from spec.answers import RefusalKind, grants_protected_result, is_granted, refusal_kind, refuses_the_token
-from spec.exchange import Exchange, FailureKind
+from spec.answers import refuses_the_token
+from spec.exchange import Exchange
 
-_GRANTED, _TOKEN_REFUSED = "granted to a bad credential", "token refused"
-"""What all processes of a run remember together."""
+_MOST_UNKNOWN, _MOST_REFUSED_TOKENS = 2, 2
+"""Unknown outcomes in a row, and executions that are refused with 401, after which no further code is sent."""
+_STOPPED = f"the outcome of {_MOST_UNKNOWN} executions in a row is unknown: no further transaction code was sent"
+
+
+class AlreadySentError(NotSentError):
+    """The code was sent before. The message says when, and what to do."""
 
 
 class ExecutionGuard:
-    """Decides whether a real code may be sent, counts executions by effect, and writes the journal.
+    """Decides whether a real code may be sent, counts executions by effect, and writes the journal. Without a journal,
+    on a sandbox, only what this run sends counts.
 
-    `executed` are the exchanges that confirmed a transfer, `unknown` those whose outcome is unknown, and
-    `token_refused` is the first execution that was answered 401. `notes` are said first.
+    `executed` are the exchanges that confirmed a transfer, `unknown` those that may have, and `token_refused` is the
+    first execution that was answered 401. `barred` are the codes that an earlier run sent, `offered` those that it
+    offered with a wrong token; `earlier` are the unknown outcomes of earlier runs. `supplied_trouble` keeps the codes
+    of the profile from being sent, `journal_trouble` all codes. `notes` are said first.
 
-    A real code is sent in the turn that the journal gives, from the question whether it may be sent until its answer
+    A real code is sent in the turn that the journal gives, from the question whether it may be sent until its outcome
     is written down. The turn keeps other threads out as well as other processes: what is learned then needs no lock.
     Two codes that are sent together have no turn: what they change is changed in single steps.
     """
 
-    def __init__(self, budget: Budget, journal: Journal, token: Callable[[], str]) -> None:
+    def __init__(self, budget: Budget, journal: Journal | None, token: Callable[[], str]) -> None:
         self.executed: list[int] = []
         self.unknown: list[int] = []
-        self.refused_by_journal: dict[str, str] = {}
-        self.journal_trouble = ""
+        self.barred: dict[str, JournalEntry] = {}
+        self.offered: set[str] = set()
+        self.earlier: list[JournalEntry] = []
+        self.supplied_trouble = self.journal_trouble = ""
         self.token_refused = 0
         self.notes: list[str] = []
         self.prepared = Prepared()
+        self.read_again: Callable[[], bool] = lambda: False
         self._budget, self._journal, self._token = budget, journal, token
-        self._refused_token: str | None = None
-        self._spent: set[str] = set()
+        self._outcomes: dict[str, Outcome] = {}
+        self._unknown_in_a_row, self._tokens_refused, self._may_open = 0, 0, True
+        self._refused_token = self._read_with = ""
+        self._granted_to_anybody = False
         self._together: frozenset[str] = frozenset()
         self._once_more: set[str] = set()
         self._asked_twice: set[str] = set()
@@ -55,17 +60,55 @@ class ExecutionGuard:
 
     @property
     def sent(self) -> int:
-        """How many codes this process spent, with whatever credential, those with an unknown outcome included."""
+        """How many transfers may have been executed, with whatever credential."""
         return len(self.executed) + len(self.unknown)
 
     # -- whether it may be sent -------------------------------------------------------------------------------
 
+    def open(self, supplied: Iterable[str] = ()) -> None:
+        """Open the journal, once, before anything is prepared; and learn what it says of the codes of the profile."""
+        if self._journal is None or self.journal_trouble:
+            return
+        try:
+            if self._may_open:
+                self._journal.open()
+                self._may_open, self.supplied_trouble = False, ""
+            with self._journal.turn():
+                self._learn(self._journal, list(supplied))
+        except JournalError as error:
+            self.journal_trouble = str(error)
+
+    def _learn(self, journal: Journal, supplied: list[str]) -> None:
+        self.supplied_trouble = self.supplied_trouble or (journal.refusal() if supplied else "")
+        for code in supplied:
+            if barring := journal.barring(code):
+                self.barred[code] = barring
+            elif (entry := journal.entry(code)) and entry.run != journal.run:
+                self.offered.add(code)
+
+    def repeat_unknown_outcomes(self) -> None:
+        """Learn what earlier runs of the environment left unknown, whatever this one may do. NotSentError."""
+        if (journal := self._journal) is None or not journal.path.exists():
+            return
+        try:
+            with journal.turn():
+                found = journal.entries()
+        except JournalError as error:
+            self.notes.append(str(error))
+        else:
+            self.earlier = [one for one in found if one.is_unknown and one.environment == journal.environment]
+
+    def drop_sent(self, codes: Iterable[str]) -> list[str]:
+        """Open the journal, and give the codes of the profile that it lets this run send."""
+        self.open(codes)
+        return [] if self.supplied_trouble or self.journal_trouble else [one for one in codes if one not in self.barred]
+
     def take_turn(self, sending: Sending) -> None:
-        """Until the answer to a real code stands, no other process of the run sends one. NotSentError for a code that
-        was sent before, or is kept back; JournalError."""
+        """Until the outcome of a real code stands, no other process sends one. NotSentError for a code that was sent
+        before, or is kept back; JournalError."""
         if sending.code:
             if not self.is_one_of_two(sending.code):
-                sending.held.enter_context(self._journal.turn())
+                sending.held.enter_context(self._turn())
             self.refuse(sending.code, executes=sending.executes)
 
     @contextmanager
@@ -74,55 +117,66 @@ class ExecutionGuard:
         another process, which waits for the wire. Where the journal cannot be used, each send says so."""
         with ExitStack() as held:
             with suppress(JournalError):
-                held.enter_context(self._journal.turn())
+                held.enter_context(self._turn())
+            yield
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._journal.turn() if self._journal else ExitStack():
             yield
 
     def refuse(self, code: str, *, executes: bool) -> None:
         """Raises AlreadySentError for a code that was sent, NotSentError for one that is kept back; JournalError."""
-        if code in self._spent:
+        if self._outcomes.get(canonical(code), Outcome.OFFERED) is not Outcome.OFFERED and code not in self._once_more:
             raise AlreadySentError(
-                "this code is spent: it was executed, or its outcome is unknown; it is not sent again"
+                "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
             )
+        if self._unknown_in_a_row >= _MOST_UNKNOWN:
+            raise NotSentError(_STOPPED)
         if self.keep_codes_back():
             raise NotSentError("an execution was answered 401: no more codes are sent with this token")
-        if self._budget.is_marked(_GRANTED) and not executes:
+        if self._granted_to_anybody and not executes:
             raise NotSentError("a code was executed without a valid token: one proof is enough")
-        try:
-            self._journal.refuse_if_sent_before(code, in_this_run=code not in self._once_more)
-        except AlreadySentError as error:
-            if error.earlier:
-                self.refused_by_journal[code] = error.earlier
-            raise
+        self._refuse_by_journal(code)
 
-    def drop_sent(self, codes: Iterable[str]) -> list[str]:
-        """Give the codes that no earlier run sent, and refuse the others. Where the journal cannot be used, each send
-        says so."""
-        for code in codes:
-            with suppress(JournalError, NotSentError):
-                self.refuse(code, executes=True)
-        return [code for code in codes if code not in self.refused_by_journal]
+    def _refuse_by_journal(self, code: str) -> None:
+        if self._journal is None:
+            return
+        is_supplied = not self.prepared.has(code)
+        self.open([code] if is_supplied else [])
+        if trouble := self.journal_trouble or (self.supplied_trouble if is_supplied else ""):
+            raise NotSentError(trouble)
+        if barring := self._journal.barring(code):
+            raise AlreadySentError(f"the journal says that this code {barring}")
 
     def keep_codes_back(self) -> bool:
-        """Keep real codes back after any process got a 401 to an execution, until the token is another one. False
-        where codes may be sent."""
-        if self._refused_token is None and self._budget.is_marked(_TOKEN_REFUSED):
-            self._refused_token = self._token()
-        return self._refused_token is not None and self._refused_token == self._token()
+        """Keep real codes back after a 401 to an execution, until there is another token and a read succeeded with it;
+        for good after the second one. False where codes may be sent."""
+        if not self._refused_token:
+            return False
+        if self._tokens_refused >= _MOST_REFUSED_TOKENS or self._token() == self._refused_token:
+            return True
+        if self._read_with != self._token() and self.read_again():
+            self._read_with = self._token()
+        return self._read_with != self._token()
 
     @property
     def room(self) -> int:
-        """How many more codes this run may execute, as far as it is known before one is sent."""
-        return 0 if self.keep_codes_back() or self.journal_trouble else self._budget.executions_left
+        """How many more codes this run may execute, as far as it is known before one is sent. It opens the journal:
+        where that cannot be written, nothing has to be prepared."""
+        self.open()
+        stops = self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN or self.keep_codes_back()
+        return 0 if stops else self._budget.executions_left
 
     @property
-    def resends_by_option(self) -> bool:
-        """Whether a later run sends a code of this one only where --resend-code names it."""
-        return self._journal.across_runs
+    def has_journal(self) -> bool:
+        """Whether a later run sends a code of this one only where --resend-code names it. False on a sandbox."""
+        return self._journal is not None
 
     def permit_together(self, *codes: str) -> bool:
         """Let codes be executed at the same time, to see whether their answers are mixed up. False where that is not
-        permitted: only at a loopback target. The caller sees to it that the run prepared the codes itself."""
-        self._together = frozenset() if self._journal.across_runs else frozenset(codes)
+        permitted: only on a sandbox. The caller sees to it that the run prepared the codes itself."""
+        self._together = frozenset() if self.has_journal else frozenset(codes)
         return bool(self._together)
 
     def is_one_of_two(self, code: str | None) -> bool:
@@ -131,14 +185,13 @@ class ExecutionGuard:
 
     def permit_once_more(self, code: str) -> bool:
         """Let a code be executed a second time, to see whether money moves again. False where that is not permitted:
-        only at a loopback target, only after an answer. The caller sees to it that the run prepared the code itself."""
+        only on a sandbox, only after a success. The caller sees to it that the run prepared the code itself."""
         with self._guard:
-            answered = code in self._spent and code not in self._asked_twice and not self.unknown
-            if self._journal.across_runs or not answered:
+            succeeded = self._outcomes.get(canonical(code)) is Outcome.SUCCESS
+            if self.has_journal or not succeeded or code in self._asked_twice or self.unknown:
                 return False
             self._asked_twice.add(code)
             self._once_more.add(code)
-            self._spent.discard(code)
             return True
 
     # -- while it is sent -------------------------------------------------------------------------------------
@@ -160,81 +213,71 @@ class ExecutionGuard:
         sending.held.callback(self._withdraw, sending)
 
     def _write_claim(self, code: str, *, executes: bool) -> None:
+        if canonical(code) not in self._outcomes:
+            self._write(code, Outcome.OFFERED)
+            self._outcomes[canonical(code)] = Outcome.OFFERED
         if executes:
-            self._journal.claim(code, once_more=code in self._once_more)
-            self._once_more.discard(code)
-        else:
-            self._journal.write(code, TRIED)
+            self._write(code, Outcome.SENT)
+
+    def _write(self, code: str, outcome: Outcome, status: str = "") -> None:
+        if self._journal is not None:
+            self._journal.write(code, outcome, **({"status": status} if status else {}))
+
+    def _close(self, code: str, outcome: Outcome, status: str = "") -> None:
+        """Write down what became of a code. Where that fails, the answer stands, and the journal says `sent`."""
+        try:
+            self._write(code, outcome, status)
+        except JournalError as error:
+            self.journal_trouble = str(error)
 
     def _withdraw(self, sending: Sending) -> None:
         """Take back the claim of a request that was stopped before it was sent."""
         if sending.claimed:
-            self._close_claim(sending)
+            self._take_back(sending, sending.code or "")
 
-    def _close_claim(self, sending: Sending) -> None:
-        self._journal.write(sending.code or "", NOT_SENT if sending.executes else TURNED_AWAY)
+    def _take_back(self, sending: Sending, code: str) -> None:
         self._budget.release_execution()
+        if sending.executes:
+            self._close(code, Outcome.NOT_SENT)
 
     @contextmanager
     def watching(self, sending: Sending, number: int) -> Iterator[None]:
         """Until the answer is recorded, the code counts as sent with an unknown outcome."""
-        if not sending.code:
+        if not (code := sending.code):
             yield
             return
         sending.claimed = False
+        self._once_more.discard(code)
         self.unknown.append(number)
-        self._spent.add(sending.code)
+        self._outcomes[canonical(code)] = Outcome.UNKNOWN
         try:
             yield
         except BaseException:
-            self._journal.write(sending.code, UNKNOWN)
+            self._close(code, Outcome.UNKNOWN)
             raise
-        if _is_unknown(sending.exchange):
-            self._journal.write(sending.code, UNKNOWN)
-            self.prepared.settle(sending.code, "")
+        self._settle(sending, code, sending.exchange, outcome_of(sending.exchange, executes=sending.executes))
+
+    def _settle(self, sending: Sending, code: str, exchange: Exchange, outcome: Outcome) -> None:
+        """Remember the outcome; it is in the journal before the next code is sent."""
+        if outcome is not Outcome.UNKNOWN:
+            self.unknown.remove(exchange.number)
+            self._outcomes[canonical(code)] = Outcome.OFFERED if outcome is Outcome.NOT_SENT else outcome
+        if outcome in (Outcome.OFFERED, Outcome.NOT_SENT):
+            self._take_back(sending, code)
             return
-        self.unknown.remove(number)
-        self._settle(sending, sending.code, sending.exchange)
-
-    def unanswered(self) -> int:
-        """How many codes of the run, all its processes taken together, were sent without a known outcome."""
-        try:
-            return self._journal.unanswered()
-        except JournalError:  # a journal that cannot be read stops every execution
-            return 0
-
-    def _settle(self, sending: Sending, code: str, exchange: Exchange) -> None:
-        """Remember what the answer says: granted, refused, or never sent."""
-        executes, gives = sending.executes, grants_protected_result(exchange)
-        granted = gives or (executes and is_granted(exchange))
-        if granted:
+        if outcome is Outcome.SUCCESS:
             self.executed.append(exchange.number)
-            self.prepared.settle(code, "")
-        elif executes:
-            self.prepared.settle(code, f"its execution was refused ({exchange.summary})")
-        if granted and not executes:
-            self._budget.mark(_GRANTED)
-        if not gives:
-            self._spent.discard(code)
-        self._write_outcome(sending, code, exchange, effective=executes or granted)
+            self._granted_to_anybody |= not sending.executes
+        refused = outcome is Outcome.REFUSED
+        self.prepared.settle(code, f"its execution was refused ({exchange.summary})" if refused else "")
+        if sending.executes:
+            self._unknown_in_a_row = self._unknown_in_a_row + 1 if outcome is Outcome.UNKNOWN else 0
+            self.notes += [_STOPPED] * (self._unknown_in_a_row == _MOST_UNKNOWN)
+            self._learn_of_token(exchange)
+        self._close(code, outcome, str(exchange.response.status) if exchange.response else "")
 
-    def _write_outcome(self, sending: Sending, code: str, exchange: Exchange, *, effective: bool) -> None:
-        if exchange.response is None or not effective:
-            self._close_claim(sending)
-        elif sending.executes and refuses_the_token(exchange.response):
-            self._refuse_the_token(exchange)
-            self._journal.write(code, REFUSED)
-        else:
-            self._journal.write(code, exchange.summary)
-
-    def _refuse_the_token(self, exchange: Exchange) -> None:
-        self._refused_token = self._token()
-        self.token_refused = self.token_refused or exchange.number
-        self._budget.mark(_TOKEN_REFUSED)
-
-
-def _is_unknown(exchange: Exchange) -> bool:
-    """No answer, or one that a gateway gave in the service's place: only a refused connection did nothing."""
-    if exchange.response is not None:
-        return refusal_kind(exchange.response) is RefusalKind.GATEWAY
-    return exchange.failure is None or exchange.failure.kind is not FailureKind.NO_CONNECTION
+    def _learn_of_token(self, exchange: Exchange) -> None:
+        if exchange.response is not None and refuses_the_token(exchange.response):
+            self._refused_token = self._token()
+            self._tokens_refused += 1
+            self.token_refused = self.token_refused or exchange.number

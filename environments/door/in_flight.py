@@ -1,14 +1,11 @@
 """How many requests of a run are on the wire at once, and which of them are alone there.
 
-Within a process a condition counts them. The processes of a run share one lock file for each place on the wire, and one
-for the gate before the places: who wants to be alone keeps it, so that the places become free.
-
 What keeps the threads of the door from waiting for each other in a ring:
 
 - A thread that needs several of these takes them in this order: the turn of the journal, `alone()`, the lock of one
   policy. Who has its turn may take it again.
-- A thread that is on the wire waits for no other thread: only for its answer, and for the pace. A request that is to
-  leave with another one waits for it before, and not for long.
+- A thread that is on the wire waits for its answer, for the pace, and for the place of a transfer, which only threads
+  have that are sending. A request that is to leave with another one waits for it before, and not for long.
 - No lock of a policy is held while a request is sent. What has to send and to be undisturbed is alone.
 - No policy takes a lock of another one, and `window` takes none that is held while `InFlight` is called.
 """
@@ -17,16 +14,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TypeVar
 
 from environments.door.ending import Ending
 
-_LOOK_S = 0.002
-"""How often a process looks for a free place, where others of the run share them."""
+T = TypeVar("T")
 _MEETS_S = 1.0
 """How long a request waits for the one that it is to leave with."""
 
@@ -73,11 +67,10 @@ class Meeting:
 class InFlight:
     """Bounds the requests on the wire to `most`, and to `window()` where that is fewer; one is always let through.
 
-    `shared` is a folder in which the processes of a run keep the places that they take. Who waits while the run is
-    stopped gets a NotSentError.
+    Who waits while the run is stopped gets a NotSentError.
     """
 
-    def __init__(self, most: int, window: Callable[[], int] | None = None, shared: Path | None = None) -> None:
+    def __init__(self, most: int, window: Callable[[], int] | None = None) -> None:
         self.most, self.window = most, window or (lambda: most)
         self.ending = Ending()
         self._changed = threading.Condition()
@@ -85,28 +78,35 @@ class InFlight:
         self._alone_in: int | None = None
         self._wanting_to_be_alone = self._urgent = 0
         self._local = threading.local()
-        self._gate: list[FileLock] = []
-        self._places: list[FileLock] = []
-        if shared:
-            self.share(shared)
 
     @property
     def is_alone(self) -> bool:
-        """Whether nobody else can be on the wire while this thread sends."""
-        return self._alone_in == threading.get_ident()
+        """Whether nobody else can be on the wire while this thread sends, but one that it waits for."""
+        return self._alone_in in (threading.get_ident(), getattr(self._local, "host", 0))
+
+    def send_beside(self, host: int, send: Callable[[], T]) -> T:
+        """Send beside the thread that is alone, which waits for it."""
+        self._local.host = host
+        try:
+            return send()
+        finally:
+            self._local.host = 0
 
     @contextmanager
     def on_the_wire(self) -> Iterator[Presence]:
         """Wait for a place, and keep it."""
         present = Presence()
         if self.is_alone:
-            yield present
+            with self._changed:
+                self._join(present)
+            try:
+                yield present
+            finally:
+                self._leave(present)
             return
         try:
             self._enter(present)
-            with self._place() as others:
-                present.beside += others
-                yield present
+            yield present
         finally:
             self._leave(present)
 
@@ -114,14 +114,14 @@ class InFlight:
     def alone(self) -> Iterator[None]:
         """Wait until nothing of the run is on the wire. Until the end, only this thread sends."""
         if self.is_alone:
+            with self._changed:
+                if self._present:  # the one other request that it may meet
+                    self._wait_until(lambda: not self._present)
             yield
             return
         try:
             self._clear_the_wire()
-            with ExitStack() as held:
-                for lock in (*self._gate, *self._places):
-                    held.enter_context(self.ending.holding(lock))
-                yield
+            yield
         finally:
             self._let_others_in()
 
@@ -149,13 +149,6 @@ class InFlight:
         finally:
             self._local.background = before
 
-    def share(self, folder: Path) -> None:
-        """Share the places with other processes."""
-        self._gate = [_lock_file(folder / "gate.lock")]
-        self._places = [_lock_file(folder / f"place-{number}.lock") for number in range(self.most)]
-
-    # -- within the process -----------------------------------------------------------------------------------
-
     @property
     def _in_background(self) -> bool:
         return getattr(self._local, "background", False)
@@ -168,11 +161,14 @@ class InFlight:
                 self._wait_until(lambda: self._has_room(urgent=urgent))
             finally:
                 self._urgent -= urgent
-            for other in self._present:
-                other.beside += 1
-            present.beside = len(self._present)
-            self._present.append(present)
+            self._join(present)
             self._changed.notify_all()  # there may be room for those in the background, too
+
+    def _join(self, present: Presence) -> None:
+        for other in self._present:
+            other.beside += 1
+        present.beside = len(self._present)
+        self._present.append(present)
 
     def wake(self) -> None:
         """Have everybody who waits look again."""
@@ -208,31 +204,3 @@ class InFlight:
             if self.is_alone:  # it was not stopped while it waited
                 self._alone_in = None
             self._changed.notify_all()
-
-    # -- among the processes ----------------------------------------------------------------------------------
-
-    @contextmanager
-    def _place(self) -> Iterator[int]:
-        """Take a place that the processes share; how many others may be there meanwhile."""
-        try:
-            for gate in self._gate:
-                self._take_place(gate)
-            yield self.most - 1 if self._gate else 0
-        finally:
-            for place in self._places:  # a thread releases what it has taken, and nothing else
-                place.release()
-
-    def _take_place(self, gate: FileLock) -> None:
-        while True:
-            with self.ending.holding(gate):
-                for place in self._places:
-                    with suppress(Timeout):
-                        place.acquire(blocking=False)
-                        return
-            self.ending.sleep(_LOOK_S)
-            self.ending.refuse_after_stop()
-
-
-def _lock_file(path: Path) -> FileLock:
-    """It excludes threads as well as processes: each thread has a descriptor of its own."""
-    return FileLock(path, mode=0o600, poll_interval=_LOOK_S)

@@ -1,52 +1,65 @@
-"""The record of registrations: which keys of a profile a run registered, so that a later command can delete them.
+"""The key record: what became of each key that runs registered, so that a later command can delete what is left.
 
-It lies beside the journal of executions. Each event is keyed by a digest of origin, account and key.
+It stands beside the journal. Keys and accounts of the profile are written as a digest alone; synthetic ones, and a key
+that the service made, stand in clear, as nothing else could name them later.
 """
 
 from __future__ import annotations
 
-from enum import Enum
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from environments.door.journal import EventLog, as_journal_error
+from environments.door.event_log import Event, EventLog
+from spec.interface import MARK
 
-ABSENT, SENT, REGISTERED, REFUSED, DELETED, GONE = "absent before", "sent", "registered", "refused", "deleted", "gone"
+MAYBE, REGISTERED, GONE = "refused, perhaps registered", "registered", "gone"
+OPEN = (MAYBE, REGISTERED)
 
 
-class Left(Enum):
-    """What earlier runs left of a key."""
+@dataclass(frozen=True)
+class OpenEntry:
+    """A key that a run left, or may have. `value` is None where the service made it and did not tell, `account` is
+    empty where the profile does not name it any more."""
 
-    NOTHING = "nothing"
-    REGISTERED = "registered by a run, and not deleted"
-    MAYBE = "absent before a run that may have registered it"
-    UNKNOWN = "sent by a run that did not see whether it was there before"
+    account: str
+    type: str
+    value: str | None
+    state: str
+    at: str
 
 
 class KeyRecord(EventLog):
-    """Keys that runs registered at one environment."""
+    """Keys that runs registered at one environment. A key of the profile counts as registered where lists showed that
+    it was absent before, and there after."""
 
-    def note(self, account: str, key: str, event: str) -> None:
-        """Write down an event of a key. Raises JournalError."""
-        self.write(f"{account}\n{key}", event)
+    def note(self, account: str, key_type: str, value: str | None, event: str, *, ours: bool) -> None:
+        """Write down what became of a key; `ours`: its value may stand in clear. Raises JournalError."""
+        clear = (
+            {"type": key_type} | ({"ours": "yes"} if ours else {}) | ({"account": account} if MARK in account else {})
+        )
+        clear |= {} if value is None or not ours else {"key": value}
+        self.write(self._subject(account, key_type, value), event, **clear)
 
-    @as_journal_error()
-    def left(self, account: str, key: str) -> Left:
-        """What all runs together left of a key. Raises JournalError."""
-        if not self._path.exists():
-            return Left.NOTHING
-        with self._lock:
-            return _left([(event["run"], event["event"]) for event in self._events_of(f"{account}\n{key}")])
+    def state(self, account: str, key_type: str, value: str | None) -> str:
+        """The last event of a key; empty where there is none. Raises JournalError."""
+        events = self.events_of(self._subject(account, key_type, value))
+        return events[-1]["event"] if events else ""
 
+    def open_entries(self, accounts: Sequence[str]) -> list[OpenEntry]:
+        """The entries of this environment whose keys are no keys of the profile, and are not gone. `accounts` are those
+        of the profile. Raises JournalError."""
+        last = {event["digest"]: event for event in self.events() if event["environment"] == self.environment}
+        left = [event for event in last.values() if event["event"] in OPEN and "ours" in event]
+        return [
+            OpenEntry(self._account(event, accounts), event["type"], event.get("key"), event["event"], event["at"])
+            for event in left
+        ]
 
-def _left(events: list[tuple[str, str]]) -> Left:
-    """A deletion, or a list without the key, closes all earlier events; a refusal closes only its own request.
+    def _account(self, event: Event, accounts: Sequence[str]) -> str:
+        candidates = [event["account"]] if "account" in event else accounts
+        subjects = {account: self._subject(account, event["type"], event.get("key")) for account in candidates}
+        return next((account for account, subject in subjects.items() if self.digest(subject) == event["digest"]), "")
 
-    What a run found absent is gone, too, whatever earlier runs registered.
-    """
-    first = {run: at for at, (run, event) in reversed(list(enumerate(events))) if event == ABSENT}
-    closes = [at for at, (_, event) in enumerate(events, 1) if event in (DELETED, GONE)] + list(first.values())
-    since = events[max(closes, default=0) :]
-    if any(event == REGISTERED for _, event in since):
-        return Left.REGISTERED
-    if not since or since[-1][1] != SENT:
-        return Left.NOTHING
-    return Left.MAYBE if (since[-1][0], ABSENT) in events else Left.UNKNOWN
+    def _subject(self, account: str, key_type: str, value: str | None) -> str:
+        return json.dumps([account, [key_type] if value is None else value])

@@ -3,248 +3,263 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
-from environments.door.journal import JournalError
-from environments.door.key_record import ABSENT, DELETED, GONE, REFUSED, REGISTERED, SENT, KeyRecord, Left
+from environments.door import key_record
+from environments.door.key_record import KeyRecord
 from environments.door.outgoing import Sending
 from environments.door.overlaps import Overlaps, changes_a_key
-from environments.door.request_texts import member, names, texts_of
+from environments.door.request_texts import key_sent, names, texts_of
+from environments.door.run_keys import NOT_CLEANED_UP, KeyState, RunKey, name_by_value, name_of
 from environments.profiles.profile import PixKey
-from environments.secrets import ordinal
-from spec.answers import is_granted, may_be_registered, registered
-from spec.exchange import Exchange, FailureKind, Request
+from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered
+from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK
-from spec.key_list import Listing, Place
+from spec.key_list import Listing
 
-
-class KeyState(Enum):
-    """What became of a key. The text says why one is not cleaned up."""
-
-    REFUSED = "not registered"
-    THERE_BEFORE = "there before the run"
-    REGISTERED = "registered and not deleted"
-    MAYBE = "may be registered: no answer says whether it is"
-    LISTED = "refused, but listed"
-    LISTED_AGAIN = "gone, then listed again"
-    STILL_LISTED = "deleted, but still listed"
-    DELETED = "deleted"
-    GONE = "seen gone"
-
-
-NOT_CLEANED_UP = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.LISTED, KeyState.LISTED_AGAIN, KeyState.STILL_LISTED)
-
-
-@dataclass
-class RunKey:
-    """One key: its name for people, its value where it is known, and the exchanges that show its state.
-
-    `owned`: it is in the profile. `stands` is where the last list had it."""
-
-    name: str
-    type: str
-    value: str
-    account: str
-    owned: bool
-    state: KeyState = KeyState.REFUSED
-    exchanges: list[int] = field(default_factory=list)
-    stands: frozenset[Place] = frozenset()
+_SERVER_ERROR = 500
+"""From this status on, an answer does not say whether the key was registered."""
 
 
 class Keys:
     """The state of each key that the run uses, from every exchange. Without `record` nothing is kept for later runs.
 
-    `before` is the list as it was before the first registration, `references` how accepted keys stood in it afterwards;
-    `lagging`: a list did not show a key that was accepted just before. `started`: the run has registered keys, other
-    than the synthetic ones of invalid requests, so a list is no longer the one before the run. `account` is the one at
-    which the run registers. Any thread may send, and ask.
+    `before` is the list as it was before the first registration. `started`: the run has registered keys, other than the
+    synthetic ones of invalid requests, so a list is no longer the one before the run. `account` is the one at which the
+    run registers. Any thread may send, and ask.
     """
 
-    def __init__(self, owned: tuple[PixKey, ...] = (), record: KeyRecord | None = None, account: str = "") -> None:
+    def __init__(
+        self,
+        owned: tuple[PixKey, ...] = (),
+        record: KeyRecord | None = None,
+        account: str = "",
+        *,
+        is_sandbox: bool = False,
+        key_at: str | None = None,
+    ) -> None:
         self.before: Listing | None = None
-        self.references: dict[str, frozenset[Place]] = {}
-        self.lagging = False
+        self.started = False
+        self.key_at = key_at
         self._owned = {key.key: place for place, key in reversed(list(enumerate(owned))) if key.key}
-        self._profile_keys = owned
+        self._profile_keys, self._is_sandbox = owned, is_sandbox
         self._record, self._account = record, account
         self._overlaps, self._guard = Overlaps(), threading.RLock()
         self._keys: dict[tuple[str, str], RunKey] = {}
-        self._shown_before: dict[str, bool] = {}
-        self.started = False
-        self._looked_at: set[str] = set()
+        self._taken_over: set[str] = set()
+        self._listed_before: set[str] = set()
 
     def not_cleaned_up(self) -> list[RunKey]:
         """The keys that the run registered, or may have, and that may still be there: first those of the profile."""
         with self._guard:
             left = [key for key in self._keys.values() if key.state in NOT_CLEANED_UP]
-        return sorted(left, key=lambda key: self._owned.get(key.value, len(self._profile_keys)))
+        return sorted(left, key=lambda key: self._owned.get(key.value or "", len(self._profile_keys)))
 
-    def was_there_before(self, value: str) -> bool:
-        """Whether the list showed the key before the run sent its first registration."""
-        if self.before is None or not value:
+    def was_there_before(self, value: str | None) -> bool:
+        """Whether a list showed the key before the run sent it, and no earlier run registered it."""
+        was_listed = value in self._listed_before or bool(self.before and value and self.before.shows(value))
+        return was_listed and value not in self._taken_over
+
+    def may_be_deleted(self, value: str) -> bool:
+        """Whether the run may delete a key that it registered."""
+        return self.is_disposable(value) and not self.was_there_before(value)
+
+    def is_disposable(self, value: str) -> bool:
+        """Whether the key is one of the operator's that the run may delete, or none of them."""
+        place = self._owned.get(value)
+        return place is None or self._profile_keys[place].disposable or self._is_sandbox
+
+    def take_over(self, key: PixKey) -> bool:
+        """Count a key that was listed before as one of this run, where the record says that an earlier one registered
+        it. Raises JournalError."""
+        state = self._record.state(self._account, key.type, key.key) if self._record else ""
+        if state != key_record.REGISTERED or not self.is_disposable(key.key):
             return False
-        if value not in self._shown_before:
-            self._shown_before[value] = self.before.shows(value)
-        return self._shown_before[value]
+        with self._guard:
+            self._taken_over.add(key.key)
+            taken = self._named(key.key, key.type, self._account)
+            taken.state, taken.written = KeyState.REGISTERED, state
+        return True
+
+    def holds_an_unknown_key(self, account: str) -> bool:
+        """True if a RANDOM key is left whose value is unknown. Raises JournalError."""
+        if any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up()):
+            return True
+        return self._record is not None and self._record.state(account, "RANDOM", None) in key_record.OPEN
 
     @property
     def values(self) -> frozenset[str]:
         """The keys that the run sent or was given, as far as they are known."""
         with self._guard:
-            return frozenset(key.value for key in self._keys.values() if key.value)
+            return frozenset(key.value for key in self._keys.values() if key.value and not key.is_refused)
 
     def state(self, value: str, account: str = "") -> KeyState:
         """What became of a key, at the account of the profile or at a synthetic one."""
+        if self.was_there_before(value):
+            return KeyState.THERE_BEFORE
         identity = _identity(value, account)
-        return self._keys[identity].state if identity in self._keys else KeyState.REFUSED
+        return self._keys[identity].state if identity in self._keys else KeyState.GONE
+
+    def seems_free(self, value: str) -> bool:
+        """Whether the key is not registered by all that the answers say."""
+        key = self._keys.get(_identity(value, ""))
+        return key is None or key.state is KeyState.GONE or (key.state is KeyState.MAYBE and key.is_refused)
+
+    def key_of(self, exchange: Exchange) -> RunKey | None:
+        """The key that a registration has registered, or may have."""
+        with self._guard:
+            return next((key for key in self._keys.values() if exchange.number in key.exchanges), None)
 
     def learn_value(self, exchange: Exchange, value: str) -> None:
-        """The value of a key that the service made in that exchange."""
-        with self._guard:
-            if made := self._keys.pop(_identity(f"#{exchange.number}", exchange.request.last_segment), None):
-                made.value = value
-                self._keys[_identity(value, made.account)] = made
+        """The value of a key that the service made in that exchange. Raises JournalError."""
+        if key := self.key_of(exchange):
+            self.learn_value_of(key, value)
 
-    def learn_effect(self, exchange: Exchange, value: str) -> None:
+    def learn_value_of(self, key: RunKey, value: str) -> None:
+        """The value of a key that the service made. Raises JournalError."""
+        with self._guard:
+            if value == key.value or value in self._owned:
+                return
+            self._write(key, key_record.GONE)
+            self._keys = {name: each for name, each in self._keys.items() if each is not key}
+            key.value = value
+            self._keys[_identity(value, key.account)] = key
+            self._write(key, key_record.REGISTERED)
+
+    def learn_effect(self, exchange: Exchange, key: PixKey) -> None:
         """A refused registration has registered its key, which the list shows. Raises JournalError."""
         with self._guard:
-            key = self._keys.get(_identity(value, exchange.request.last_segment)) or self._new(exchange, value)
-            key.state = KeyState.LISTED
-            key.exchanges = list(dict.fromkeys([*key.exchanges, exchange.number]))
-            self._write(key, REGISTERED)
+            found = self._named(key.key, key.type, exchange.request.last_segment)
+            found.state = KeyState.MAYBE
+            found.exchanges = list(dict.fromkeys([*found.exchanges, exchange.number]))
+            self._write(found, key_record.MAYBE)
 
     # -- what the door sees -----------------------------------------------------------------------------------
 
     @contextmanager
-    def watching(self, sending: Sending) -> Iterator[None]:
+    def watching(self, sending: Sending, number: int) -> Iterator[None]:
         """While a request is on the wire. A registration is written down before it; JournalError. What was
         listed while a key was changed is not looked at."""
         with self._guard:
-            owned = self._owned_key(sending.sent) if sending.intent.operation == "registerPixKey" else None
-            if owned is not None:
-                self._claim(owned)
-            change = owned is not None or changes_a_key(sending, {*self.values, *self._owned})
+            key = self._open(sending, number) if sending.intent.operation == "registerPixKey" else None
+            change = (key is not None and key.owned) or changes_a_key(sending, {*self.values, *self._owned})
         with self._overlaps.during(change=change) as undisturbed:
             try:
                 yield
             finally:
                 with self._guard:
                     if sending.intent.operation != "listPixKeys" or undisturbed():
-                        self._take(sending.exchange, owned)
+                        self._take(sending.exchange, key)
 
-    def _claim(self, key: RunKey) -> None:
-        self.started = True
-        if self.was_there_before(key.value):
-            return
-        if self.before is not None:
-            self._write(key, ABSENT)
-        self._write(key, SENT)
+    def _open(self, sending: Sending, number: int) -> RunKey | None:
+        """Write down that a key may be registered from now on; none that was there before."""
+        value, key_type = self._names_in(sending.sent.body)
+        account = sending.sent.last_segment
+        key = self._named(value, key_type, account, number)
+        self.started = self.started or key.owned
+        if self.was_there_before(value):
+            return None
+        if key.state not in NOT_CLEANED_UP:
+            key.state, key.is_refused, key.is_deleted = KeyState.MAYBE, False, False
+            self._write(key, key_record.MAYBE)
+        return key
 
-    def _take(self, exchange: Exchange, owned: RunKey | None) -> None:
-        if exchange.operation == "registerPixKey":
-            self._take_registration(exchange, owned)
-        elif exchange.response is None or not is_granted(exchange):
+    def _take(self, exchange: Exchange, key: RunKey | None) -> None:
+        if key is not None:
+            self._take_registration(exchange, key)
+        elif exchange.response is None:
             return
         elif exchange.operation == "deletePixKey":
             self._take_deletion(exchange)
-        elif exchange.operation == "listPixKeys" and exchange.response.json.readable:
-            self._take_list(Listing(exchange), exchange.request.last_segment)
+        elif exchange.operation == "listPixKeys" and is_granted(exchange) and exchange.response.json.readable:
+            self._take_list(Listing(exchange, self.key_at), exchange.request.last_segment)
 
-    def _take_registration(self, exchange: Exchange, owned: RunKey | None) -> None:
-        failure, granted = exchange.failure, registered(exchange)
-        unread = owned is not None and failure is not None and failure.kind is FailureKind.LIMIT
-        maybe = unread or may_be_registered(exchange)
-        if owned is not None and self.was_there_before(owned.value):
-            owned.state = KeyState.THERE_BEFORE
-        elif granted or maybe:
-            key = owned or self._new(exchange, member(exchange.request.body, "pixKey"))
-            if granted or key.state not in NOT_CLEANED_UP:
-                key.state = KeyState.REGISTERED if granted else KeyState.MAYBE
-            key.stands = frozenset() if granted else key.stands
-            key.exchanges.append(exchange.number)
-            if granted:
-                self._write(key, REGISTERED)
-        elif owned is not None and exchange.response is not None:
-            self._write(owned, REFUSED)
+    def _take_registration(self, exchange: Exchange, key: RunKey) -> None:
+        if registered(exchange):
+            key.state, key.is_refused = KeyState.REGISTERED, False
+            if not key.owned:
+                self._write(key, key_record.REGISTERED)
+        elif key.state is not KeyState.MAYBE:
+            return
+        elif exchange.response is not None and not may_be_registered(exchange):
+            key.is_refused = True
+            is_sure = exchange.response.status < _SERVER_ERROR
+            if is_sure and (key.value is None or MARK in key.account):  # no list of the operator can show it
+                self._close(key)
+                return
+        key.exchanges.append(exchange.number)
 
     def _take_deletion(self, exchange: Exchange) -> None:
-        strings, account = set(texts_of(exchange.request.body)), exchange.request.last_segment
+        """A deletion that succeeded closes a key; so does the answer that there is no such key, where none was sure."""
+        assert exchange.response is not None
+        strings, account, refusal = _texts(exchange), exchange.request.last_segment, refusal_kind(exchange.response)
         for key in self.not_cleaned_up():
-            if key.value and key.account == account and any(names(text, key.value) for text in strings):
-                key.state = KeyState.DELETED
+            if key.account != account or key.value is None or not _names(strings, key.value):
+                continue
+            if refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state is KeyState.MAYBE):
                 key.exchanges.append(exchange.number)
-                self._write(key, DELETED)
+                key.is_deleted = refusal is None
+                self._close(key)
 
     def _take_list(self, listing: Listing, account: str) -> None:
-        if not self.started:
-            if account == self._account or not self._account:
-                self.before = listing
-            self._close_what_is_gone(listing, account)
+        if not self.started and account in (self._account, self._account or account):
+            self.before = listing
+        unsent = (value for value in self._owned if _identity(value, "") not in self._keys)
+        self._listed_before |= {value for value in unsent if account == self._account and listing.shows(value)}
         for key in self._keys.values():
-            if key.value and key.account == account and key.state is not KeyState.THERE_BEFORE:
-                self._see(key, listing)
+            if key.value is not None and key.account == account and not self.was_there_before(key.value):
+                self._see(key, is_listed=listing.shows(key.value))
 
-    def _close_what_is_gone(self, listing: Listing, account: str) -> None:
-        """Close the keys that earlier runs left and the list does not show: what comes back is somebody else's."""
-        if self._record is None or account in self._looked_at:
-            return
-        self._looked_at.add(account)
-        with suppress(JournalError):  # that stops a registration, and not a list
-            for value in self._owned:
-                if not listing.shows(value) and self._record.left(account, value) is not Left.NOTHING:
-                    self._record.note(account, value, GONE)
-
-    def _see(self, key: RunKey, listing: Listing) -> None:
-        if MARK in key.value and not listing.holds(key.value):  # without their punctuation, synthetic keys look alike
-            return
-        places = listing.places(key.value, key.type)
-        if key.owned and key.state is KeyState.REGISTERED:
-            self.lagging |= not places
-            self.references.update({key.value: places} if places else {})
-        if key.state in (KeyState.DELETED, KeyState.STILL_LISTED) and key.stands:
-            key.state = KeyState.STILL_LISTED if key.stands <= places else KeyState.GONE
-        elif places and key.state in (KeyState.REFUSED, KeyState.GONE) and self.before is not None:
-            key.state = KeyState.LISTED if key.state is KeyState.REFUSED else KeyState.LISTED_AGAIN
-            key.exchanges.append(listing.number)
-        elif not places and key.stands and key.state in NOT_CLEANED_UP:
+    def _see(self, key: RunKey, *, is_listed: bool) -> None:
+        if key.state is KeyState.REGISTERED and key.owned and is_listed and self.before is not None:
+            self._write(key, key_record.REGISTERED)
+        elif key.state is KeyState.MAYBE and key.is_refused and not is_listed:
+            self._close(key)
+        elif key.state is KeyState.MAYBE and is_listed:
+            key.is_refused = False
+        elif key.state is KeyState.GONE and is_listed:
+            key.state = KeyState.STILL_LISTED if key.is_deleted else KeyState.MAYBE
+        elif key.state is KeyState.STILL_LISTED and not is_listed:
             key.state = KeyState.GONE
-            self._write(key, GONE)
-        key.stands = places or key.stands
+
+    def _close(self, key: RunKey) -> None:
+        key.state = KeyState.GONE
+        self._write(key, key_record.GONE)
 
     # -- which key --------------------------------------------------------------------------------------------
 
-    def _owned_key(self, request: Request) -> RunKey | None:
-        """The key of the profile that a registration names, in whatever form."""
-        strings = set(texts_of(request.body))
-        value = next((value for value in self._owned if value in strings), "")
-        if value and _identity(value) not in self._keys:
-            place = self._owned[value]
-            name, key_type = name_of(self._profile_keys, place), self._profile_keys[place].type
-            self._keys[_identity(value)] = RunKey(name, key_type, value, request.last_segment, owned=True)
-        return self._keys.get(_identity(value))
+    def _names_in(self, body: bytes) -> tuple[str | None, str]:
+        """The key that a registration names, in whatever form, and its type as far as it is documented."""
+        value, key_type = key_sent(body)
+        strings = set(texts_of(body))
+        owned = next((own for own in self._owned if own in strings), value)
+        return owned, key_type if key_type in KEY_TYPES else ""
 
-    def _new(self, exchange: Exchange, value: str) -> RunKey:
-        """A key that is not in the profile: a synthetic one, or one that the service made."""
-        key_type = member(exchange.request.body, "pixKeyType")
-        key_type = key_type if key_type in KEY_TYPES else ""
-        synthetic = f"a synthetic {key_type} key" if key_type else "a synthetic key"
-        name = synthetic if value or key_type not in ("", "RANDOM") else "RANDOM, made by the service"
-        key = RunKey(name, key_type or "RANDOM", value, exchange.request.last_segment, owned=False)
-        return self._keys.setdefault(_identity(value or f"#{exchange.number}", key.account), key)
+    def _named(self, value: str | None, key_type: str, account: str, number: int = 0) -> RunKey:
+        identity = _identity(value or f"#{number}", account)  # for each empty key, a service may make another one
+        if identity not in self._keys:
+            place = None if value is None else self._owned.get(value)
+            owned = place is not None
+            name = name_of(self._profile_keys, place) if place is not None else name_by_value(value, key_type)
+            kind = self._profile_keys[place].type if place is not None else key_type
+            self._keys[identity] = RunKey(name, kind, value, account, owned)
+        return self._keys[identity]
 
     def _write(self, key: RunKey, event: str) -> None:
-        if self._record is not None and key.owned:
-            self._record.note(key.account, key.value, event)
+        if self._record is not None and key.written != event:
+            self._record.note(key.account, key.type, key.value, event, ours=not key.owned)
+            key.written = event
 
 
-def name_of(keys: tuple[PixKey, ...], place: int) -> str:
-    """A key of the profile for people, without its value: `EMAIL, the second of pix_keys`."""
-    return f"{keys[place].type}, {ordinal(place + 1)} of pix_keys"
+def _texts(exchange: Exchange) -> set[str]:
+    return set(texts_of(exchange.request.body))
 
 
-def _identity(value: str, account: str = "") -> tuple[str, str]:
+def _names(texts: Collection[str], value: str) -> bool:
+    return any(names(text, value) for text in texts) if value else "" in texts
+
+
+def _identity(value: str, account: str) -> tuple[str, str]:
     """A key of the profile is one key. A synthetic one is another at each synthetic account."""
     return value, account if MARK in account else ""

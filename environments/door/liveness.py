@@ -59,7 +59,8 @@ class Liveness:
             self._see_whether_it_is_there(sending, failure)
 
     def _count(self, operation: str, failure: Failure | None) -> None:
-        if failure is None:
+        """A limit of the suite counts as an answer."""
+        if failure is None or failure.kind is FailureKind.LIMIT:
             self._failed_in_a_row = self._timeouts[operation] = 0
             return
         self._failed_in_a_row += 1
@@ -83,4 +84,4 @@ class Liveness:
         """Resend the last request that got an answer. A target that still answers it is up; it only drops invalid
         requests."""
         exchange = sending.send_other(*self._answered) if self._answered else None
-        return exchange is not None and exchange.response is not None
+        return exchange is not None and (exchange.failure is None or exchange.failure.kind is FailureKind.LIMIT)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from environments.door.budget import Budget
 from environments.door.outgoing import Intent, NotSentError, Sending
 from spec.answers import LATER, refusal_kind
 from spec.exchange import Exchange, Response
@@ -28,14 +27,13 @@ class Lockout:
 
     def __init__(
         self,
-        budget: Budget,
         token: Callable[[], str],
         send: Callable[[requests.PreparedRequest, Intent], Exchange],
         departed: Callable[[], int],
     ) -> None:
         self.harmless: Callable[[], requests.PreparedRequest] | None = None
         self.notes: list[str] = []
-        self._budget, self._token, self._send, self._departed = budget, token, send, departed
+        self._token, self._send, self._departed = token, send, departed
         self._lets_in: bool | None = None
         self._wrong_token_until = 0  # what left later shows whether it has locked the caller out
         self._execution_put_off = 0
@@ -51,7 +49,7 @@ class Lockout:
             return
         if self._execution_put_off:
             raise NotSentError(LOCKED.format(self._execution_put_off))
-        if self.harmless is None or not self._lets_in or not (self._wrong_token_until or self._budget.is_shared):
+        if self.harmless is None or not self._lets_in or not self._wrong_token_until:
             return
         token = self._token()
         answer = self._send(self.harmless(), Intent("executePix")).response

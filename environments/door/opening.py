@@ -1,7 +1,8 @@
-"""Opens the door of a process, with budget and journal, and the client that calls the operations through it."""
+"""Opens the door of a run, with budget and journal, and the client that calls the operations through it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,86 +11,108 @@ from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
+from environments.door.ending import Ending
+from environments.door.event_log import JournalError, LogKey
 from environments.door.in_flight import InFlight
 from environments.door.journal import Journal
 from environments.door.key_record import KeyRecord
 from environments.door.key_states import Keys
-from environments.profiles.credentials import resolve_headers, resolve_passphrase
-from environments.profiles.profile import Profile, is_loopback
+from environments.profiles.credentials import CredentialError, resolve_headers, resolve_journal_key, resolve_passphrase
+from environments.profiles.profile import EMBEDDED, Profile
 from environments.profiles.target import Target
 
 JOURNAL = "journal.jsonl"
-BUDGET = "budget.json"
-"""What the workers of a parallel run count in together, in the folder that they share."""
-_NUMBERS_OF_A_WORKER = 100_000
-"""Exchanges are numbered apart, so that a number names one exchange of a parallel run."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What the processes of one run have in common: its id, a folder that goes with it, and whether the token was
-    accepted before they started. `worker` counts from 0; None is the process that the user started."""
+    """The id of a run, and a folder that goes with it."""
 
     run: str
     folder: Path
-    worker: int | None = None
-    token_accepted: bool = False
-
-    @property
-    def first_number(self) -> int:
-        """The number of the first exchange of this process."""
-        return 1 if self.worker is None else 1 + _NUMBERS_OF_A_WORKER * (1 + self.worker)
 
 
-def open_door(
-    profile: Profile,
-    target: Target,
-    share: Share,
-    *,
-    kept: Path,
-    resend: Container[str] = (),
-) -> Door:
-    """The door to the target. `kept` is the folder of the journal where the profile names none."""
-    limits, shared = profile.limits, None if share.worker is None else share.folder / BUDGET
-    record = record_of_keys(profile, run=share.run, kept=kept) if outlives(profile, target.base_url) else None
-    return Door(
+def open_door(profile: Profile, target: Target, share: Share, *, resend: Container[str] = ()) -> Door:
+    """The door to the target, which says what earlier runs of the environment left unknown."""
+    limits = profile.limits
+    record = record_of_keys(profile, run=share.run) if profile.base_url != EMBEDDED else None
+    door = Door(
         target,
         allow=profile.allow,
         wire=_wire_settings(profile),
-        budget=Budget(requests=limits.requests, executions=limits.executions, rate=limits.rate, shared=shared),
-        journal=_journal(profile, target.base_url, run=share.run, kept=kept, folder=share.folder, resend=resend),
-        token_accepted=share.token_accepted,
-        first_number=share.first_number,
-        keys=Keys(profile.pix_keys, record, account=next(iter(profile.accounts), "")),
-        in_flight=InFlight(limits.parallel, shared=None if share.worker is None else share.folder),
+        budget=Budget(
+            requests=limits.requests,
+            executions=limits.executions,
+            transfers=limits.transfers,
+            rate=limits.rate,
+            wrong_tokens=limits.wrong_tokens,
+        ),
+        journal=None if profile.is_sandbox else journal_of(profile, run=share.run, resend=resend),
+        keys=Keys(
+            profile.pix_keys,
+            record,
+            next(iter(profile.accounts), ""),
+            is_sandbox=profile.is_sandbox,
+            key_at=profile.key_at,
+        ),
+        in_flight=InFlight(limits.parallel),
+        ending=Ending(limits.duration),
     )
+    door.guard.repeat_unknown_outcomes()
+    return door
 
 
-def _journal(profile: Profile, base_url: str, *, run: str, kept: Path, folder: Path, resend: Container[str]) -> Journal:
-    """For loopback, where no later run is kept from sending a code, the journal goes with the `folder` of the run."""
-    across_runs = outlives(profile, base_url)
-    path = profile.journal or (kept if across_runs else folder) / JOURNAL
-    return Journal(path, origin=base_url, run=run, across_runs=across_runs, resend=resend)
+def place_of_journal(profile: Profile | None = None) -> Path:
+    """The file of the journal: one for each user of a machine, or the one that the profile names."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return (profile and profile.journal) or Path(state).expanduser() / "pix-conformance" / JOURNAL
 
 
-def outlives(profile: Profile, base_url: str) -> bool:
-    """Whether what is written down is there for the next run."""
-    return profile.journal is not None or not is_loopback(base_url)
+def key_of_logs(profile: Profile | None = None) -> LogKey:
+    """The key of the journal. Raises CredentialError where the profile names a variable that is not set."""
+    given = resolve_journal_key(profile) if profile else None
+    return LogKey(place_of_journal(profile).with_suffix(".key"), given)
 
 
-def codes_sent_before(profile: Profile, *, kept: Path, resend: Container[str] = ()) -> frozenset[str]:
+def journal_of(profile: Profile, *, run: str = "", resend: Container[str] = ()) -> Journal:
+    """The journal of a target that is no sandbox. Raises CredentialError."""
+    place, key = place_of_journal(profile), key_of_logs(profile)
+    return Journal(place, key, environment=profile.name, run=run, resend=resend)
+
+
+def codes_sent_before(profile: Profile, *, resend: Container[str] = ()) -> frozenset[str]:
     """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises
-    JournalError."""
-    journal = _journal(profile, profile.base_url, run="", kept=kept, folder=kept, resend=resend)
-    return journal.sent_before(profile.transactions.codes)
+    JournalError where it keeps all of them."""
+    codes = profile.transactions.codes
+    if profile.is_sandbox or not codes:
+        return frozenset()
+    try:
+        journal = journal_of(profile, resend=resend)
+    except CredentialError as error:
+        raise JournalError(str(error)) from None
+    if refusal := journal.refusal():
+        raise JournalError(refusal)
+    return frozenset(code for code in codes if journal.barring(code))
 
 
-def record_of_keys(profile: Profile, *, run: str, kept: Path) -> KeyRecord:
-    """The record of the keys that runs with this profile registered. `kept` is the folder of the journal where the
-    profile names none."""
-    journal = profile.journal or kept / JOURNAL
-    beside = journal.with_name(f"{journal.stem}-keys{journal.suffix}")
-    return KeyRecord(beside, origin=profile.base_url, run=run)
+def journal_in_words(profile: Profile) -> str:
+    """Which journal a run would use, and how many codes it holds; nothing is written."""
+    if profile.is_sandbox:
+        return "none, as the target is a sandbox: only what the run itself sends counts"
+    try:
+        journal = journal_of(profile)
+        trouble = journal.refusal() if profile.transactions.codes else ""  # a prepared code needs no journal of before
+        held = len(journal.entries()) if journal.path.exists() else 0
+    except (CredentialError, JournalError) as error:
+        return str(error)
+    holds = f"{journal.path} holds {held} {'code' if held == 1 else 'codes'}"
+    return f"{holds}; {trouble}" if trouble else holds
+
+
+def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:
+    """The record of the keys that runs registered at the target, beside the journal. Raises CredentialError."""
+    beside = place_of_journal(profile).with_name(f"keys-{profile.name}.jsonl")
+    return KeyRecord(beside, key_of_logs(profile), run=run, environment=profile.name)
 
 
 def _wire_settings(profile: Profile) -> WireSettings:

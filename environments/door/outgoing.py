@@ -58,6 +58,7 @@ class Sending:
     one attempt. It sets `departure`, which counts the requests in the order in which they left the process, and
     `exchange`. `doubted` is an answer that other requests on the wire may have caused, where another one stands by now.
     `claimed`: room for an execution is taken, and it was not sent yet. `is_lost`: it was sent, and got no answer.
+    `cleans_up`: it lists or deletes keys while the run has one to delete.
     `held` is closed when the answer stands.
     """
 
@@ -70,6 +71,7 @@ class Sending:
     held: ExitStack = field(default_factory=ExitStack)
     claimed: bool = False
     is_lost: bool = False
+    cleans_up: bool = False
     doubted: Exchange | None = None
     meeting: Meeting | None = None
     exchange: Exchange = field(init=False)

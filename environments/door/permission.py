@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import requests
 
+from environments.door.authorization import RESTORABLE
 from environments.door.outgoing import Sending
 from environments.secrets import Secrets
 from spec.interface import MARK, operations, operations_reached, path_parameters_reached
@@ -34,11 +35,14 @@ class Permission:
     secrets: Secrets
 
     def check(self, sending: Sending) -> None:
-        """Raises ForbiddenError for another origin, a missing permission, or an unknown code that is not synthetic."""
+        """Raises ForbiddenError for another origin, a missing permission, an unknown code that is not synthetic, or a
+        credential that tells the token."""
         request, codes = sending.request, self.secrets.codes
         path = self.path(request)
         if urlsplit(request.url or "")[:2] != urlsplit(self.base_url)[:2]:
             raise ForbiddenError("a request to another origin than base_url")
+        if sending.intent.credential in RESTORABLE and "fuzz" not in self.allow:
+            raise ForbiddenError("a credential that the token can be restored from needs fuzz in allow")
         reached = operations_reached(request.method or "", path)
         missing = {operations()[op].permission for op in reached} - self.allow
         if missing:

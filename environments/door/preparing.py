@@ -1,18 +1,23 @@
-"""Transfers that the run prepares for itself, as transactions.prepare says, and the codes in the answers."""
+"""Transfers that the run prepares for itself, as transactions.prepare says, and the code in each answer."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from environments.door.client import Client
-from environments.door.prepared_transfers import may_have_prepared
+from environments.door.journal import canonical
 from environments.profiles.profile import PixKey, Prepare, Profile, fill
-from environments.secrets import CODE
-from spec.answers import refuses_the_token
+from environments.secrets import CODE, Secrets
+from spec.answers import is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.json_text import parts_of_pointer
+from spec.requirements import ledger
 from spec.shapes import shape_of, text_of
 
+_LONGEST_CODE = 200
+_CODE = re.compile(rf"[!-~]{{1,{_LONGEST_CODE}}}")
 _LONGEST_SHAPE = 300
 """Characters that say what an answer holds where it has no code."""
 
@@ -21,7 +26,7 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
     """Prepare transfers, at most `wanted`; no more where the token is refused, or the code is not at `code_at`."""
     plan, guard = profile.transactions.prepare, client.door.guard
     sent: list[Exchange] = []
-    while plan and len(sent) < min(plan.count, wanted) and not guard.prepared.without_a_code:
+    while plan and len(sent) < wanted and not guard.prepared.without_a_code:
         sent.append(prepare_one(client, profile, plan))
         answer = sent[-1].response
         if answer is not None and refuses_the_token(answer):
@@ -39,26 +44,39 @@ def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
         finally:
             for exchange in client.door.exchanges[before:]:
                 if exchange.operation == plan.operation:
-                    _remember(client, exchange, plan)
+                    _remember(client, exchange, plan, profile.transactions.codes)
 
 
-def _remember(client: Client, exchange: Exchange, plan: Prepare) -> None:
-    code = code_in(exchange, plan.code_at)
+def _remember(client: Client, exchange: Exchange, plan: Prepare, supplied: Iterable[str]) -> None:
+    code, guard = code_in(exchange, plan.code_at), client.door.guard
+    if code is not None and (why := _unusable(code, client.door.secrets, supplied)):
+        guard.notes.append(
+            f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it {why}; check "
+            "transactions.prepare.code_at"
+        )
+        code = None
+    else:
+        guard.notes += _without_a_code(exchange, plan)
     client.door.secrets.learn(CODE, code or "")
-    client.door.guard.prepared.add(exchange, code)
-    client.door.guard.notes += _without_a_code(exchange, plan)
+    guard.prepared.add(exchange, code)
+
+
+def _unusable(code: str, secrets: Secrets, supplied: Iterable[str]) -> str:
+    """Why a prepared code is never put into an address; empty where it may be."""
+    if not _CODE.fullmatch(code):
+        return f"is not 1 to {_LONGEST_CODE} printable ASCII characters without blanks"
+    if code in (".", "..") or code in ledger():
+        return "has a meaning of its own in an address or a report"
+    known = {one.value.casefold() for one in secrets.known if one.secret and one.value}
+    if code.casefold() in known or secrets.token().casefold() in code.casefold():
+        return "holds a secret of the run"
+    return "is one of transactions.codes" if canonical(code) in map(canonical, supplied) else ""
 
 
 def filled(body: Any, profile: Profile) -> Any:
     """A body of the profile with its first account and key."""
     account, key = next(iter(profile.accounts), ""), next(iter(profile.pix_keys), PixKey("", ""))
     return fill(body, account=account, key=key.key, type=key.type)
-
-
-def codes_of(exchanges: list[Exchange], plan: Prepare | None) -> list[str]:
-    """The transaction codes in the answers."""
-    found = [code_in(exchange, plan.code_at) for exchange in exchanges] if plan else []
-    return [code for code in found if code]
 
 
 def code_in(exchange: Exchange, pointer: str) -> str | None:
@@ -75,7 +93,7 @@ def code_in(exchange: Exchange, pointer: str) -> str | None:
 
 
 def _without_a_code(exchange: Exchange, plan: Prepare) -> list[str]:
-    if exchange.response is None or not may_have_prepared(exchange) or code_in(exchange, plan.code_at):
+    if exchange.response is None or not is_granted(exchange) or code_in(exchange, plan.code_at):
         return []
     text = exchange.response.json
     shape = text_of(shape_of(text.value), _LONGEST_SHAPE) if text.readable else "no JSON"

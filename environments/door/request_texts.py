@@ -6,9 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qs, unquote_plus
 
+from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of
+
+_GIVEN = tuple(name for name in KEY_TYPES if name != "RANDOM")
+"""The types of keys that the service does not make."""
 
 
 def names(text: str, key: str) -> bool:
@@ -40,3 +44,21 @@ def members(value: Any) -> Iterator[tuple[str, str]]:
     for path, item in leaves_of(value):
         if not isinstance(item, dict | list | bool | None):
             yield path[-1] if path and isinstance(path[-1], str) else "", str(item)
+
+
+def key_sent(body: bytes) -> tuple[str | None, str]:
+    """The key and the type in the body of a registration, in JSON or in a form; a number as the text that it is. None
+    where the service has to make the key."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = {name: texts[0] for name, texts in parse_qs(body.decode("utf-8", "replace")).items()}
+    members = value if isinstance(value, dict) else {}
+    key, key_type = _text(members.get("pixKey")), _text(members.get("pixKeyType")) or ""
+    return (None if not key and key_type not in _GIVEN else key), key_type
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value)
+    return value if isinstance(value, str) else None

@@ -66,10 +66,9 @@ class TokenMonitor:
         token: Callable[[], str],
         refresh: Callable[[], bool],
         *,
-        accepted: bool = False,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self.state = TokenState.ACCEPTED if accepted else TokenState.UNTRIED
+        self.state = TokenState.UNTRIED
         self.witness: tuple[requests.PreparedRequest, Intent] | None = None
         self.excused: set[int] = set()
         self._token, self._refresh, self._alone = token, refresh, alone
@@ -79,11 +78,6 @@ class TokenMonitor:
         self._fetched_after = self._expired_at = self._lost_at = 0
         self._fetch_error = ""
         self._wrong_token_gets_a_page = False
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the token was accepted, in this process or in the one that started it."""
-        return self.state is not TokenState.UNTRIED
 
     @property
     def notes(self) -> list[str]:

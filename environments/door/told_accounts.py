@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any
 
 from spec.exchange import Exchange
-from spec.key_list import MADE_KEY
 
 MOST_TOLD = 200
 """In a run: each has to be sought in all that is written."""
@@ -20,7 +19,8 @@ _DEEPEST = 20
 _ITEM, _NAME = "[]", "{}"
 """Stand in a place for an item of a list, and for a name of a member that may itself be an account."""
 Place = tuple[str, ...]
-_MADE = re.compile(rf"(?<![0-9a-z]){MADE_KEY.pattern}(?![0-9a-z])", re.IGNORECASE)
+_MADE = re.compile(r"(?<![0-9a-z])[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}(?![0-9a-z])", re.IGNORECASE)
+"""A key that the service made, whole: a UUID, with or without its dashes."""
 
 
 def accounts_told(exchange: Exchange, known: Collection[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Wrong tokens that look like the right one, each made from it in a way that has a name in reports.
 
-No wrong token belongs to a person. Every process makes the same ones, so every process redacts the same ones.
+No wrong token belongs to a person. One token always gives the same ones, so that all of them are redacted.
 """
 
 from __future__ import annotations
@@ -9,28 +9,35 @@ import hashlib
 import re
 import secrets
 import string
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from environments.door.tokens import is_guessable, is_hexadecimal, signed_token
+from environments.door.tokens import signed_token
 from spec.interface import MARK
 from spec.key_list import UUID
 
 _OWN = MARK + secrets.token_hex(16)
-"""Stands for every wrong token where the right one is too easy to guess; it is random, so it is no token of anybody."""
+"""The wrong token where the right one is short: random, so it is no token of anybody."""
+_LEAST = 16
+"""A wrong token without so many characters of the right one does not tell it."""
 _EXPIRED, _NOT_YET = 1_000_000_000, 4_102_444_800
 """Seconds since 1970: a day of the year 2001, and the first one of 2100."""
 _HEX = re.compile("[0-9a-f]+|[0-9A-F]+")
 _TAIL = 8
 """Characters at the end of a token that are changed: few enough to stand in the signature of a signed one."""
+Make = Callable[[str], str | None]
+"""Makes a wrong token from the right one; None where the form does not apply to it."""
 
 
 def _another(token: str) -> str:
-    """A signed token with the same claims and another signature, another UUID of the same version, another text."""
-    if is_guessable(token):
-        return _OWN
+    """A signed token with the same claims and another signature, another UUID of the same version, another text; a
+    random one where that would leave too much of the token."""
     signed, random = signed_token(token), _random_of(token)
+    if _is_short(signed.written[2] if signed else token):
+        return _OWN
     if signed:
         return signed.altered(signature=_other_bytes(signed.signature, random))
     return _alike(token, random, kept=(14, 19) if UUID.fullmatch(token) else ())
@@ -64,24 +71,25 @@ def _in_another_letter_case(token: str) -> str | None:
 def _with_another_bit(token: str) -> str | None:
     """One bit in the middle of the signature is another, so that neither its start nor its end tells."""
     signed = signed_token(token)
-    if signed is None:
+    if signed is None or not signed.signature:
         return None
     changed = bytearray(signed.signature)
     changed[len(changed) // 2] ^= 16
     return signed.altered(signature=bytes(changed))
 
 
-def _unsigned(algorithm: str) -> Callable[[str], str | None]:
-    """Without a signature, as the header says (RFC 7515 appendix A.5)."""
+def _unsigned(algorithm: str) -> Make:
+    """Without a signature, as the header says (RFC 7515 appendix A.5). None where it is short."""
 
     def form(token: str) -> str | None:
         signed = signed_token(token)
-        return signed.altered(header={"alg": algorithm}, signature=b"") if signed else None
+        left_out = signed and not _is_short(signed.written[2])
+        return signed.altered(header={"alg": algorithm}, signature=b"") if signed and left_out else None
 
     return form
 
 
-def _claiming(**claims: object) -> Callable[[str], str | None]:
+def _claiming(**claims: object) -> Make:
     """With other claims (RFC 7519 section 4.1) and the signature as it was."""
 
     def form(token: str) -> str | None:
@@ -92,41 +100,69 @@ def _claiming(**claims: object) -> Callable[[str], str | None]:
     return form
 
 
-_SUBJECT = f"{MARK}subject"
+@dataclass(frozen=True)
+class Form:
+    """A way to ask without the valid token: `scheme`, and behind it what `make` makes of the token, if anything. The
+    token can be restored from a `restorable` form: it is whole, or fewer than 16 characters are missing or changed."""
+
+    name: str
+    make: Make | None = None
+    scheme: str = "Bearer "
+    restorable: bool = False
+
+
+NO_HEADER = "no header"
+"""The request without a token, which is no wrong token. All others are counted."""
 ANOTHER = "a wrong token"
 """The form that every token has."""
-_FORMS: Mapping[str, Callable[[str], str | None]] = {
-    ANOTHER: _another,
-    "the token without a signature (none)": _unsigned("none"),
-    "the token with an expired exp": _claiming(exp=_EXPIRED),
-    "the token of another subject": _claiming(sub=_SUBJECT),
-    "the token with another bit in its signature": _with_another_bit,
-    "the token without a signature (NONE)": _unsigned("NONE"),
-    "the token with an nbf in the future": _claiming(nbf=_NOT_YET),
-    "the expired token of another subject": _claiming(exp=_EXPIRED, sub=_SUBJECT),
-    "the token without a signature (None)": _unsigned("None"),
-    "the token with another ending": _with_another_ending,
-    "the token cut short": _cut_short,
-    "the token lengthened": _lengthened,
-    "the token with a character before it": lambda token: "x" + token,
-    "the token in another letter case": _in_another_letter_case,
-}
-"""How a wrong token is made from the right one, by its name in reports; None where the form does not apply to it. What
-is most often let in comes first."""
-NAMES = tuple(_FORMS)
+_UNSIGNED = "the token without a signature (none)"
+_SUBJECT = f"{MARK}subject"
+FORMS = (
+    Form(ANOTHER, _another),
+    Form("an empty bearer"),
+    Form("Basic credentials", scheme="Basic " + b64encode(b"pixconf:pixconf").decode()),
+    Form(f"{ANOTHER} under bearer", _another, scheme="bearer "),
+    Form(f"{ANOTHER} under BEARER", _another, scheme="BEARER "),
+    Form(f"{ANOTHER} behind two spaces", _another, scheme="Bearer  "),
+    Form(_UNSIGNED, _unsigned("none")),
+    Form("the token with an expired exp", _claiming(exp=_EXPIRED), restorable=True),
+    Form("the token of another subject", _claiming(sub=_SUBJECT), restorable=True),
+    Form("the token with another bit in its signature", _with_another_bit, restorable=True),
+    Form("the token cut short", _cut_short, restorable=True),
+    Form("the token lengthened", _lengthened, restorable=True),
+    Form("the token with a character before it", lambda token: "x" + token, restorable=True),
+    Form("the token in another letter case", _in_another_letter_case, restorable=True),
+    Form("the token with another ending", _with_another_ending, restorable=True),
+    Form("the token without a signature (NONE)", _unsigned("NONE")),
+    Form("the token without a signature (None)", _unsigned("None")),
+    Form(f"{_UNSIGNED} under bearer", _unsigned("none"), scheme="bearer "),
+    Form("the token with an nbf in the future", _claiming(nbf=_NOT_YET), restorable=True),
+    Form("the expired token of another subject", _claiming(exp=_EXPIRED, sub=_SUBJECT), restorable=True),
+)
+"""The table of forms, what is most often let in first. A client may write the scheme in any letter case, with one space
+or more behind it (RFC 9110 sections 11.1 and 11.4); the interface document shows `Bearer`."""
+OTHER_SCHEMES = (
+    Form("the bare token", scheme="", restorable=True),
+    Form("the token under the scheme Token", scheme="Token ", restorable=True),
+)
+"""Schemes that stand before the access token itself: never with a real transaction code."""
 
 
 @cache
 def wrong_tokens(token: str) -> Mapping[str, str]:
     """The wrong tokens for a right one, by the name of their form. Each differs from it in more than letter case that
-    says nothing, white space, or spare bits of base64. Where it is guessable there is one, which has nothing of it."""
-    if is_guessable(token):
-        return {ANOTHER: _OWN}
-    made = {name: form(token) for name, form in _FORMS.items()}
-    return {name: wrong for name, wrong in made.items() if wrong is not None and wrong != token}
+    says nothing, white space, or spare bits of base64. Where it is short there is one, which has nothing of it."""
+    if _is_short(token):
+        return {form.name: _OWN for form in FORMS if form.make is _another}
+    made = {form.name: form.make(token) for form in FORMS if form.make}
+    return {name: wrong for name, wrong in made.items() if wrong and wrong != token}
 
 
 # -- letters and bytes ------------------------------------------------------------------------------------------
+
+
+def _is_short(text: str) -> bool:
+    return sum(map(str.isalnum, text)) < _LEAST
 
 
 def _random_of(token: str) -> Random:
@@ -136,7 +172,7 @@ def _random_of(token: str) -> Random:
 
 def _alike(text: str, random: Random, kept: tuple[int, ...] = ()) -> str:
     """A text of the same length that has another letter or digit of the same sort in each place; `kept` ones stay."""
-    letters = string.ascii_lowercase[: 6 if is_hexadecimal(text) else 26]
+    letters = string.ascii_lowercase[: 26 if re.search("[g-zG-Z]", text) else 6]
     return "".join(
         character if at in kept else _one_of_its_sort(character, letters, random) for at, character in enumerate(text)
     )

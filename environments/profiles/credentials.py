@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from environments.process import environment_of_children
 from environments.profiles.profile import EMBEDDED, Header, Profile, ProfileError, shown
 
 COMMAND_TIMEOUT = 30.0
@@ -50,6 +51,13 @@ def resolve_passphrase(profile: Profile) -> str | None:
     return _variable(variable, where) if variable else None
 
 
+def resolve_journal_key(profile: Profile) -> bytes | None:
+    """The key of the journal's digests, where the profile names its variable. Raises ``CredentialError``."""
+    variable = profile.journal_key_env
+    where = f"{shown(profile.path)}: journal_key_env"
+    return _variable(variable, where).strip().encode() if variable else None
+
+
 def refuse_missing_credentials(profile: Profile) -> None:
     """Raises ``CredentialError`` with every secret that the profile names and that is not there; no command is run."""
     problems = list(_missing_credentials(profile))
@@ -59,7 +67,7 @@ def refuse_missing_credentials(profile: Profile) -> None:
 
 def _missing_credentials(profile: Profile) -> Iterator[str]:
     fetches: list[Callable[[], object]] = [partial(_header_value, header, profile) for header in profile.headers]
-    fetches.append(partial(resolve_passphrase, profile))
+    fetches += [partial(resolve_passphrase, profile), partial(resolve_journal_key, profile)]
     if profile.base_url != EMBEDDED and not profile.auth.token_command:
         fetches.insert(0, partial(resolve, profile))
     for fetch in fetches:
@@ -98,7 +106,7 @@ def _output(command: tuple[str, ...], where: str, profile: Profile) -> str:
     """What the command prints, run in the folder of the profile."""
     try:
         process = subprocess.Popen(
-            command, cwd=profile.path.absolute().parent, start_new_session=True,
+            command, cwd=profile.path.absolute().parent, env=environment_of_children(profile), start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, ValueError) as error:

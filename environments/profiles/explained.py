@@ -1,9 +1,10 @@
-"""Writes what ``profile.yaml`` says for people and for editors: the example, a new profile, and a JSON Schema."""
+"""Writes what ``profile.yaml`` says for people and for editors: the example, filled in or not, and a JSON Schema."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -15,25 +16,17 @@ _MODELINE = "# yaml-language-server: $schema="
 """What editors read: the schema beside the profile completes and explains its keys."""
 _WIDTH = 1_000_000
 """Characters of a line: YAML would fold a longer one."""
-_REST = """\
-Every other key: staging.example.yaml. Secrets are named here, never written.
-Put digits in quotes: without them YAML reads 0001 as a number, and NO as false."""
 
 
-def example() -> str:
-    """A profile with every key: descriptions as comments, and what ``x-example`` says."""
-    return _file([_comment(SCHEMA["description"]), *map(_of_the_example, SCHEMA["properties"].values())])
+def example(said: Mapping[str, Any] = MappingProxyType({}), schema: str = SCHEMA_FILE) -> str:
+    """A profile with every key: descriptions as comments, and what is `said`, else what ``x-example`` says. `schema` is
+    the path of the schema for editors, from the folder of the profile."""
+    keys = SCHEMA["properties"].items()
+    parts = [_explained(name, key, said[name]) if name in said else _of_the_example(key) for name, key in keys]
+    return _file([_comment(SCHEMA["description"]), *parts], schema)
 
 
-def profile_text(title: str, said: Mapping[str, Any], schema: str) -> str:
-    """A profile with the keys that are said, each explained, and all permissions, switched on where they are said.
-    `schema` is the path of the schema for editors, from the folder of the profile."""
-    keys = {name: key for name, key in SCHEMA["properties"].items() if name in said}
-    parts = [_explained(name, key, said[name]) for name, key in keys.items()]
-    return _file([_comment(f"{title}\n\n{_REST}"), *parts], schema)
-
-
-def _file(parts: Collection[Iterator[str]], schema: str = SCHEMA_FILE) -> str:
+def _file(parts: Collection[Iterator[str]], schema: str) -> str:
     return "\n\n".join([_MODELINE + schema, *("\n".join(part) for part in parts)]) + "\n"
 
 
@@ -56,13 +49,20 @@ def _explained(name: str, key: Mapping[str, Any], value: Any) -> Iterator[str]:
         yield from _permissions(value)
     elif "properties" in key and isinstance(value, Mapping):
         yield f"{name}:"
-        for inner, item in value.items():
-            yield from (f"  {line}" for line in _explained(inner, key["properties"][inner], item))
+        for inner, rule in key["properties"].items():
+            lines = (
+                _explained(inner, rule, value[inner]) if inner in value else map(_switched_off, _of_the_example(rule))
+            )
+            yield from (f"  {line}" for line in lines)
     elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
         yield f"{name}:"
         yield from (f"  - {_in_one_line(item)}" for item in value)
     else:
         yield f"{name}: {_in_one_line(value)}"
+
+
+def _switched_off(line: str) -> str:
+    return line if line.lstrip().startswith("#") else f"#{line}"
 
 
 def _in_one_line(value: Any) -> str:

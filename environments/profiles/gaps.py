@@ -12,7 +12,7 @@ NOTHING_TO_REGISTER = "nothing to register: supply {}"
 NO_REGISTRATION = "only a key that the run registered is deleted: add register-keys to allow"
 NO_DELETION = "no body for a deletion: supply requests.deletePixKey"
 NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
-SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"
+SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones"
 
 
 def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:

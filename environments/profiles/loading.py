@@ -26,7 +26,9 @@ from environments.profiles.profile import (
     Auth,
     Profile,
     ProfileError,
+    Transactions,
     address_problems,
+    host_of,
     in_one_form,
     is_loopback,
     shown,
@@ -43,8 +45,11 @@ def problems(profile: Profile) -> Iterator[str]:
         yield from (f"base_url: {problem}" for problem in base_url_problems(profile, profile.base_url))
         if profile.auth == Auth():
             yield "auth: missing; expected one of token_env, token_command and token_file"
+    if profile.sandbox is not None and not profile.is_sandbox:
+        yield f"sandbox: not the host of base_url; write {host_of(profile.base_url)}, or leave it out"
     if profile.proxy:
         yield from (f"proxy: {problem}" for problem in address_problems(profile.proxy, insecure=True, exact=True))
+        yield from _clear_text_problems(profile, profile.base_url)
     yield from _missing_files(profile)
     yield from _header_problems(profile)
     yield from (f"known_failures: {problem}" for problem in _known_failure_problems(profile))
@@ -54,6 +59,12 @@ def problems(profile: Profile) -> Iterator[str]:
 def base_url_problems(profile: Profile, base_url: str) -> Iterator[str]:
     """What is wrong with an address of the service, by what the profile permits."""
     return address_problems(base_url, insecure=profile.insecure, exact=profile.base_url_is_exact)
+
+
+def _clear_text_problems(profile: Profile, base_url: str) -> Iterator[str]:
+    """A proxy reads what goes to it over http://, token and codes, also where the target is this machine."""
+    if base_url.startswith("http:") and profile.proxy and not (profile.insecure or is_loopback(profile.proxy)):
+        yield "proxy: http:// shows the token to the proxy; use https://, or set insecure: true in the profile"
 
 
 def _missing_files(profile: Profile) -> Iterator[str]:
@@ -193,11 +204,20 @@ _CONVERSIONS: Mapping[Any, Callable[[Any], Any]] = {int: int, float: float, date
 
 
 def _redirected(profile: Profile, base_url: str) -> Profile:
-    """The profile with the address of ``--base-url``. What is allowed on the sandbox stays local."""
+    """The profile with the address of ``--base-url``, which is no sandbox. What was made up for the embedded sandbox
+    stays there."""
     address = in_one_form(base_url)
-    for problem in base_url_problems(profile, address):
+    for problem in (*base_url_problems(profile, address), *_clear_text_problems(profile, address)):
         raise ProfileError(f"--base-url: {problem}")
-    if profile.base_url == EMBEDDED and not is_loopback(address):
-        reason = f"{shown(profile.path)} is for the embedded sandbox, and its permissions and data stay there"
-        raise ProfileError(f"--base-url: {reason}; name the profile of this target with --environment")
-    return replace(profile, base_url=address)
+    moved = replace(profile, base_url=address, sandbox=None)
+    if profile.base_url != EMBEDDED:
+        return moved
+    said = f"--base-url: {shown(profile.path)} is for the embedded sandbox, this run only reads; keys and codes"
+    return replace(
+        moved,
+        allow=frozenset({"read"}),
+        pix_keys=(),
+        transactions=Transactions(),
+        requests={},
+        redirected=f"{said} stay there. `python -m environments new NAME` writes a profile for {address}",
+    )

@@ -29,11 +29,16 @@ _ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?
 
 def is_loopback(base_url: str) -> bool:
     """Whether requests to the address stay on this machine: embedded, localhost, 127.0.0.0/8 or ::1."""
-    host = urlsplit(base_url).hostname or ""
+    host = host_of(base_url)
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return base_url == EMBEDDED or host == "localhost"
+
+
+def host_of(base_url: str) -> str:
+    """The host of an address, in lower case; empty where it has none."""
+    return urlsplit(base_url).hostname or ""
 
 
 def in_one_form(text: str) -> str:
@@ -120,10 +125,11 @@ class Tls:
 
 @dataclass(frozen=True)
 class PixKey:
-    """A key that may be registered. A RANDOM one may be empty."""
+    """A key that may be registered. A RANDOM one may be empty; a ``disposable`` one may be deleted by the run."""
 
     type: str
     key: str = field(repr=False)
+    disposable: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,13 +159,16 @@ class RequestBody:
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a whole run may do: ``rate`` in requests a second, ``parallel`` in requests
-    on the wire at once, ``timeout`` in seconds."""
+    """The most that a whole run may do: ``rate`` in requests a second, ``parallel`` in requests on the wire at once,
+    ``duration`` and ``timeout`` in seconds, ``wrong_tokens`` for each of the two documented operations."""
 
     executions: int = 5
+    transfers: int = 20
+    wrong_tokens: int = 20
     requests: int = 2000
+    duration: float = 900.0
     rate: float | None = None
-    parallel: int = 4
+    parallel: int = 8
     timeout: float = 30.0
     response_bytes: int = 5_000_000
     examples: int | None = None
@@ -186,11 +195,13 @@ def today() -> date:
 
 @dataclass(frozen=True)
 class Profile:
-    """One environment. Paths are absolute, except ``path``: the file as it was named."""
+    """One environment. Paths are absolute, except ``path``: the file as it was named. ``redirected`` says what
+    ``--base-url`` left out of it; empty where that left it whole."""
 
     name: str
     path: Path
     base_url: str
+    sandbox: str | None = None
     auth: Auth = field(default_factory=Auth)
     headers: tuple[Header, ...] = ()
     correlation_header: str | None = None
@@ -199,9 +210,12 @@ class Profile:
     insecure: bool = False
     base_url_is_exact: bool = False
     journal: Path | None = None
+    journal_key_env: str | None = None
     allow: frozenset[str] = frozenset({"read"})
     accounts: tuple[str, ...] = field(default=(), repr=False)
     pix_keys: tuple[PixKey, ...] = field(default=(), repr=False)
+    key_at: str | None = None
+    not_for_this_account: frozenset[str] = frozenset()
     transactions: Transactions = field(default_factory=Transactions)
     requests: Mapping[str, RequestBody] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
@@ -210,6 +224,12 @@ class Profile:
     drift: str = "warn"
     language: str = "en"
     known_failures: tuple[KnownFailure, ...] = ()
+    redirected: str = ""
+
+    @property
+    def is_sandbox(self) -> bool:
+        """True where nothing at the target is worth anything: embedded, or the profile repeats the host of base_url."""
+        return self.base_url == EMBEDDED or (self.sandbox or "").lower() == host_of(self.base_url)
 
     @property
     def record(self) -> Path:

@@ -36,13 +36,8 @@ def open_target(profile: Profile) -> Target:
     """The target that the profile names. Raises ProfileError where a secret cannot be fetched."""
     if profile.base_url == EMBEDDED:
         return _embedded(profile)
-    return target_of_worker(profile, profile.base_url, resolve(profile))
-
-
-def target_of_worker(profile: Profile, base_url: str, token: str) -> Target:
-    """The target that another process opened, as a worker of a parallel run sees it."""
     fetches = [partial(resolve, profile)] if profile.auth.token_command else []
-    return Target(base_url, _secrets(profile, token), fetches=iter(fetches))
+    return Target(profile.base_url, _secrets(profile, resolve(profile)), fetches=iter(fetches))
 
 
 def is_secret(header: Header) -> bool:

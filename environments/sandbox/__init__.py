@@ -23,7 +23,7 @@ well-formed, but impossible           422: undocumented key type (numeric ones t
                                       its type, too little money, accounts that do not fit the transfer
 other limits                          amounts up to 10^12 reais; none on rate or number of keys
 accountId                             ac-0001, ac-0002, ac-0003
-transactionId                         SBX-PHONE-1 and four more (seeds.sql); SBX- and 16 hexadecimal digits
+transactionId                         SBX-PHONE-1 and five more (seeds.sql); SBX- and 16 hexadecimal digits
 statuses and transitions              PREPARED, then DONE, by execution alone
 date                                  milliseconds since 1970, of the execution
 accountType                           1 checking, 2 savings, 3 payment

@@ -33,7 +33,7 @@ INSERT INTO transfers VALUES
 INSERT INTO entries (transfer, account, cents)
   SELECT id, payer, -cents FROM transfers UNION ALL SELECT id, payee, cents FROM transfers;
 
--- One prepared transfer for each key type: whole reais, cents, one cent, a large amount.
+-- One prepared transfer for each key type, and a second one to a phone: whole reais, cents, one cent, a large amount.
 INSERT INTO transfers VALUES
   ('SBX-PHONE-1',  'ac-0001', 'cp-phone',  'PHONE',  '+5511955500101',
    15000, 'Aluguel de março', 1767312000000, 'PREPARED'),
@@ -44,4 +44,6 @@ INSERT INTO transfers VALUES
   ('SBX-CNPJ-1',   'ac-0001', 'cp-cnpj',   'CNPJ',   '98765432000198',
    123456789, 'Nota 4471, parcela 2/3', 1767312180000, 'PREPARED'),
   ('SBX-CPF-1',    'ac-0003', 'cp-cpf',    'CPF',    '24681357928',
-   8990, 'Café ☕', 1767312240000, 'PREPARED');
+   8990, 'Café ☕', 1767312240000, 'PREPARED'),
+  ('SBX-PHONE-2',  'ac-0001', 'cp-phone',  'PHONE',  '+5511955500101',
+   2500, '', 1767312300000, 'PREPARED');

@@ -11,7 +11,7 @@ from typing import Any
 from environments.profiles.profile import EMBEDDED
 from reports.causes import findings
 from reports.evidence import MOVES_MONEY
-from reports.handover import Evidence
+from reports.handover import Evidence, NoteKind
 from reports.headline import headline
 from reports.latency import latency
 from reports.moments import written
@@ -23,7 +23,7 @@ from spec.requirements import Requirement
 from spec.rules import Contrast
 
 FILE = "conformance.json"
-FORMAT = "1.1"
+FORMAT = "1.2"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 Document = dict[str, Any]
 
@@ -51,8 +51,13 @@ def _set_up(run: Run) -> Document:
         "incomplete": result.why,
         "exit_status": result.verdict.exit_status,
         "selection": run.selection,
+        "alerts": [{"kind": _word(note.kind), "text": note.text} for note in run.notes() if note.is_alert],
         "notes": [note.text for note in run.notes()],
     }
+
+
+def _word(kind: NoteKind) -> str:
+    return kind.name.lower().replace("_", "-")
 
 
 def _environment(run: Run) -> Document:
@@ -61,6 +66,7 @@ def _environment(run: Run) -> Document:
         "name": profile.name,
         "base_url": run.base_url,
         "embedded": profile.base_url == EMBEDDED,
+        "sandbox": profile.is_sandbox,
         "allow": sorted(profile.allow),
         "fail_on": sorted(profile.fail_on),
         "drift": profile.drift,
@@ -82,7 +88,7 @@ def _provenance(run: Run, finished: datetime) -> Document:
 def _figures(run: Run) -> Document:
     generated, granted = run.generated, run.grants.granted
     return {
-        "traffic": {"requests": run.requests, "executions": run.executions},
+        "traffic": {name: getattr(run, name) for name in ("requests", "executions", "unknown_outcomes")},
         "generated": {
             "seed": run.seed,
             "examples": run.examples,

@@ -1,4 +1,4 @@
-"""What a format of test results says of one requirement, in plain lines: JUnit and CTRF share it."""
+"""What a format of test results says of one requirement, in plain lines."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
+from reports.headline import sent
 from reports.observations.behaviour import behaviour_of, in_words
 from reports.observations.drift_text import drift_in_words
 from reports.verdicts import Entry
-from reports.wording import counted, exchanges_in_words
+from reports.wording import exchanges_in_words
 
 
 def reproduced_by(document: Document) -> dict[str, str]:
@@ -49,8 +50,7 @@ def observations_of(document: Document) -> dict[str, list[str]]:
 
 def figures(document: Document) -> Iterator[str]:
     """The run in a few lines, below its headline: what it sent, and what it said of itself."""
-    traffic = document["traffic"]
-    yield f"{counted(traffic['requests'], 'request')}, {counted(traffic['executions'], 'execution')}"
+    yield sent(document)
     yield from filter(None, (drift_in_words(document),))
     yield from document["notes"]
     yield from (f"not cleaned up: {left}" for left in document["left_behind"])

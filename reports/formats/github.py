@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reports.formats.conformance_json import Document
-from reports.headline import coverage_text, known_failures, permitted
+from reports.headline import permitted, result_line, sent
 from reports.observations.drift_text import drift_in_words
 from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 from reports.wording import counted, listed
@@ -32,6 +32,7 @@ def _summary(document: Document) -> Iterator[str]:
     yield ""
     yield f"{sentence(document)}."
     yield ""
+    yield from _alerts(document)
     yield from _counts(document)
     yield from _table("Failing", [one for one in document["findings"] if fails(one)])
     yield from _table("Known failures", [one for one in document["findings"] if "known_failure" in one])
@@ -43,17 +44,21 @@ def _summary(document: Document) -> Iterator[str]:
 
 def sentence(document: Document) -> str:
     """What was permitted, what was tested, and what speaks against it."""
-    known = known_failures(document)
-    traffic = document["traffic"]
     parts = [
         permitted(document["environment"]["allow"]),
         *["only a part of the requirements was selected"] * (document["selection"] is not None),
-        coverage_text(document),
-        *[counted(known, "known failure")] * bool(known),
+        result_line(document),
         *["cut short"] * bool(document["cut"]),
-        f"{counted(traffic['requests'], 'request')} and {counted(traffic['executions'], 'execution')}",
+        sent(document),
     ]
     return "; ".join(parts)
+
+
+def _alerts(document: Document) -> Iterator[str]:
+    """How many alerts of each kind there are: the report has their texts."""
+    tally = Counter(alert["kind"] for alert in document["alerts"])
+    yield from (f"- {counted(count, 'alert')}: {kind.replace('-', ' ')}" for kind, count in tally.items())
+    yield from [""] * bool(tally)
 
 
 def _counts(document: Document) -> Iterator[str]:

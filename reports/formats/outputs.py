@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from reports.formats.badge import badge
 from reports.formats.conformance_json import FILE, Document, as_json
-from reports.formats.ctrf import ctrf
 from reports.formats.junit import junit
 from reports.writing import digest, write
 
@@ -18,8 +16,6 @@ SUMS = "SHA256SUMS"
 OUTPUTS: Mapping[str, Callable[[Document], str]] = {
     FILE: as_json,
     "junit.xml": junit,
-    "ctrf-report.json": ctrf,
-    "conformance-badge.svg": badge,
 }
 
 

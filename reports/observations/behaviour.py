@@ -17,7 +17,7 @@ from spec.shapes.data_names import is_data
 from spec.shapes.schema_parts import changed_inside
 
 REQUIRED, NOT_REQUIRED = "required", "not required"
-"""What is said of the token, and of a field of a body; a proposal reads it."""
+"""What is said of the token, and of a field of a body."""
 Data = dict[str, Any]
 """Plain data, as it is in conformance.json and in a record."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.formats.conformance_json import Document
 from reports.headline import counts_of, known_failures
-from reports.verdicts import ON_THE_SERVICE, Entry, Verdict, deviation, fails
+from reports.verdicts import ON_THE_SERVICE, Entry, RunVerdict, Verdict, deviation, fails
 from reports.wording import counted, grouped
 from spec.requirements import LEVELS, ledger
 
@@ -22,8 +22,10 @@ MEANING = {
 
 
 def tile(document: Document, level: str) -> tuple[Verdict, str]:
-    """The verdict of a tile, and one sentence for each level: the tile's own, and each other level that has failures. A
-    run that came to no verdict on the service shows no pass."""
+    """The verdict of a tile, and one sentence for each level: the tile's own, and each other level that has failures.
+
+    A pass: all of the level was tested, in a run that came to a verdict on the service.
+    """
     found = [one for one in document["requirements"] if (one["level"] == "robustness") == (level == "robustness")]
     known = sum("known_failure" in one for one in found)
     failing = Counter(one["level"] for one in found if fails(one))
@@ -31,8 +33,10 @@ def tile(document: Document, level: str) -> tuple[Verdict, str]:
     said = [_of_level(name, failing[name], **covered[name]) for name in covered if name == level or failing[name]]
     if not said:
         return Verdict.NOT_EXERCISED, f"No {level} requirement was tested"
-    passes = Verdict.PASS if document["verdict"] in ON_THE_SERVICE else Verdict.NOT_EXERCISED
-    return (Verdict.FAIL if failing else passes), "; ".join(said + ([counted(known, "known failure")] if known else []))
+    whole = document["coverage"][level]["tested"] == document["coverage"][level]["testable"]
+    passes = whole and document["verdict"] in {*ON_THE_SERVICE} - {RunVerdict.PARTIAL}
+    verdict = Verdict.FAIL if failing else Verdict.PASS if passes else Verdict.NOT_EXERCISED
+    return verdict, "; ".join(said + ([counted(known, "known failure")] if known else []))
 
 
 def _of_level(level: str, failed: int, *, tested: int, testable: int) -> str:

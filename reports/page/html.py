@@ -15,7 +15,7 @@ from reports.comparing.comparison import WORDS
 from reports.explaining.explanation import Exercised, Explanation, explanation_of
 from reports.formats.conformance_json import Document, document_of
 from reports.handover import NoteKind
-from reports.headline import headline, permitted, remedy, run_line
+from reports.headline import headline, permitted, result_line, run_line
 from reports.observations.drift_text import drift_in_words
 from reports.page.areas import GENERAL, matrix
 from reports.page.excerpt import excerpt
@@ -28,7 +28,7 @@ from reports.page.timeline_plot import timeline_plot
 from reports.provenance import CHECKOUT
 from reports.redaction.masks import printable
 from reports.run import Run
-from reports.verdicts import TESTED, Entry, Verdict, fails
+from reports.verdicts import TESTED, Entry, RunVerdict, Verdict, fails
 from reports.wording import by_level, grouped
 from spec.interface import operations
 
@@ -61,7 +61,9 @@ def summary_html(
 
 def page_title(run: Run) -> str:
     """The title of the page: whom the run asked, and the verdict."""
-    return printable(f"PIX conformance: {run.profile.name}: {run.result().verdict}")
+    verdict: str = run.result().verdict
+    told = result_line(document_of(run)) if verdict == RunVerdict.PARTIAL else verdict
+    return printable(f"PIX conformance: {run.profile.name}: {told}")
 
 
 def _first_screen(run: Run, document: Document) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def _by_requirement(run: Run, document: Document) -> dict[str, Any]:
     return {
         "levels": levels(document, run.profile.fail_on),
         "not_executed": run.not_executed,
-        "remedy": list(remedy(document)),
+        "remedy": [alert["text"] for alert in document["alerts"] if alert["kind"] == "left"],
         "missing": _by_message(failing_first, Verdict.NOT_EXERCISED),
         "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
         "sections": by_heading(one for one in found if one["level"] != "robustness"),
@@ -129,15 +131,13 @@ def requirements_from(folder: Path) -> str:
     return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
 
 
-_ABOVE = (NoteKind.OUTCOME_UNKNOWN, NoteKind.OBSERVED_FIRST)
-
-
 def _notes(run: Run) -> dict[str, list[str]]:
-    """The notes by their place on the page: above the verdict, below it, and beside what was observed."""
-    places: dict[str, list[str]] = {"above": [], "below": [], "observed": []}
+    """The notes by their place on the page: the alerts below the verdict, the others below these, and beside what was
+    observed."""
+    places: dict[str, list[str]] = {"alerts": [], "below": [], "observed": []}
     for note in run.notes():
-        above = "above" if note.kind in _ABOVE else "below"
-        places["observed" if note.kind >= NoteKind.GENERATED_TRAFFIC else above].append(note.text)
+        below = "alerts" if note.is_alert else "below"
+        places["observed" if note.kind >= NoteKind.GENERATED_TRAFFIC else below].append(note.text)
     return places
 
 

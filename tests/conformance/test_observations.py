@@ -74,9 +74,9 @@ def test_codes(endpoints):
 def test_rate_limits(endpoints, profile, pytestconfig):
     """The service limits the rate of requests in this way, or does not limit it."""
     endpoints.send_everything()
-    whole, alone = selection(pytestconfig).text is None, not hasattr(pytestconfig, "workerinput")
+    whole = selection(pytestconfig).text is None
 
-    observe(rate_limits_of(endpoints.traffic.client.door.exchanges, profile, whole=whole, alone=alone))
+    observe(rate_limits_of(endpoints.traffic.client.door.exchanges, profile, whole=whole))
 
 
 @requirement("general.sizeLimit")

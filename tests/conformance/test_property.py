@@ -12,10 +12,7 @@ pytestmark = [pytest.mark.property, pytest.mark.every_rule, pytest.mark.needs("f
 
 
 def _item(operation: str, phase: str) -> object:
-    marks = [requirement(f"{operation}.serverError")]
-    if phase == EXAMPLES:  # what touches the keys of the profile stays in one worker
-        marks.append(pytest.mark.xdist_group("targeted"))
-    return pytest.param(operation, phase, marks=marks, id=f"{operation}.{phase}")
+    return pytest.param(operation, phase, marks=requirement(f"{operation}.serverError"), id=f"{operation}.{phase}")
 
 
 @pytest.mark.parametrize(("operation", "phase"), [_item(*item) for item in items()])

@@ -9,7 +9,7 @@ from tests.harness.session import Session
 from tests.traffic.answered import by_situation
 from tests.traffic.generation.world import World
 
-pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz"), pytest.mark.xdist_group("targeted")]
+pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 
 @requirement("executePix.repeated")

@@ -15,15 +15,7 @@ from reports.observations.drift_text import odd_in_words
 from reports.observations.record import Record, RecordError, read_record, write_record
 from reports.provenance import VERSION
 from reports.run import Run
-from reports.verdicts import RunVerdict
 from reports.wording import counted
-
-_NO_BEHAVIOUR = {
-    RunVerdict.INTERRUPTED: "the run was interrupted",
-    RunVerdict.UNREACHABLE: "the target could not be reached",
-    RunVerdict.INTERNAL_ERROR: "the suite failed",
-}
-"""Verdicts of runs of which nothing is accepted."""
 
 
 def record_beside(profile: Profile, *, accepts: bool) -> Record | None:
@@ -50,7 +42,9 @@ class BesideProfile:
             try:
                 run.accepted = self._accepted(run)
             except OSError as error:
-                run.accepted = f"not accepted: {shown(run.profile.record)} cannot be written: {error.strerror}"
+                run.accepted = (
+                    f"not accepted: {self._clean(shown(run.profile.record))} cannot be written: {error.strerror}"
+                )
                 return False
         elif self._record is not None:
             run.record = self._record.redacted(self._clean)
@@ -62,7 +56,7 @@ class BesideProfile:
     def _accepted(self, run: Run) -> str:
         """What became of the record, in one line. OSError where it cannot be written, or could not be read again."""
         path = run.profile.record
-        name = shown(path)
+        name = self._clean(shown(path))
         if why := _why_not(run):
             return f"not accepted: {why}; {name} is not written"
         before = self._record.redacted(self._clean) if self._record else None
@@ -77,5 +71,11 @@ class BesideProfile:
 
 def _why_not(run: Run) -> str:
     """Why nothing that the run observed is accepted; empty where it is. Without a valid token everything looks refused."""
-    why = _NO_BEHAVIOUR.get(run.result().verdict) or run.grants.lacking(run.operations)
-    return why or ("" if run.behaviour else "nothing was observed")
+    reasons = {
+        "the suite failed": run.errors,
+        "the run was interrupted": run.interrupted,
+        "the target could not be reached": run.unreachable,
+        (ungranted := run.grants.lacking(run.operations)): ungranted,
+        "nothing was observed": not run.behaviour,
+    }
+    return next((why for why, applies in reasons.items() if applies), "")

@@ -1,4 +1,4 @@
-"""In every process that runs tests: gathers what they found, with redacted evidence, and what the process sent."""
+"""Gathers what tests found, with redacted evidence, and what was sent."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Collector:
         self._accounts: set[str] = set()
 
     def handover(self, errors: Iterable[str]) -> Handover:
-        """What this process sent, when its tests are over. `errors` failed in the suite, and no test asked for them. What
+        """What the run sent, when its tests are over. `errors` failed in the suite, and no test asked for them. What
         nothing cites is an outline, unless it tells of a key that is left, or was not expected."""
         door, redact = self.door, self.redactor.text
         self._learn()
@@ -61,10 +61,12 @@ class Collector:
         return Handover(
             requests=len(door.exchanges),
             executions=door.guard.sent,
+            unknown_outcomes=len(door.guard.unknown),
             unreachable=redact(door.liveness.unreachable),
+            journal_trouble=bool(door.guard.journal_trouble or door.guard.supplied_trouble),
             notes=tuple(replace(note, text=redact(note.text)) for note in notes_of(door)),
             not_cleaned_up=tuple(LeftKey(key.name, key.state.value, key.owned, tuple(key.exchanges)) for key in keys),
-            not_executed=tuple(map(redact, door.guard.prepared.not_executed())),
+            not_executed=tuple(map(redact, door.guard.prepared.not_executed(door.exchanges))),
             generated=self.generated,
             grants=Grants.of_exchanges(door.exchanges),
             unsent={why: sorted(names) for why, names in door.unsent.items()},
@@ -107,7 +109,7 @@ class Collector:
 
     @property
     def preparation(self) -> Preparation | None:
-        """The first transfer that this process prepared."""
+        """The first transfer that the run prepared."""
         plan = self._profile.transactions.prepare
         if plan is None:
             return None

@@ -6,26 +6,33 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from environments.door.opening import codes_sent_before
+from environments.commands.sent_codes import code_from, code_to_resend, start_journal
+from environments.door.opening import codes_sent_before, journal_in_words
+from environments.process import protect
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
+from reports.handover import Note, NoteKind
 from reports.plan import Plan, plan_lines
 from reports.redaction import redactor_of
-from reports.writing import RUNS
 from tests.harness.controller import open_controller
 from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
-from tests.harness.options import HELPING, SHOWING, language_of, options_given, refuse_options, refuse_to_accept
-from tests.harness.selection import only_selftests, selection
+from tests.harness.options import (
+    HELPING,
+    SHOWING,
+    language_of,
+    options_given,
+    refuse_options,
+    refuse_processes,
+    refuse_to_accept,
+)
+from tests.harness.selection import only_selftests, selection, take_ids
 from tests.harness.session import SESSION
-from tests.harness.worker import open_worker
-
-EVERY_CODE = "*"
-"""What --resend-code stands for where it names no code."""
 
 Planned = Callable[[Sequence[pytest.Item]], Plan]
 PlanOf = Callable[[pytest.Config, Profile, Callable[[], Collection[str]], Sequence[pytest.Item]], Plan]
@@ -34,11 +41,14 @@ PlanOf = Callable[[pytest.Config, Profile, Callable[[], Collection[str]], Sequen
 
 def configure(config: pytest.Config, plan_of: PlanOf) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
+    refuse_processes(config, only_selftests=only_selftests(config))
     refuse_to_accept(config, only_selftests=only_selftests(config))
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
     refuse_options(config)
+    take_ids(config)
     try:
+        protect()
         _configure(config, _profile(config), plan_of)
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None
@@ -49,8 +59,7 @@ def _configure(config: pytest.Config, profile: Profile, plan_of: PlanOf) -> None
     if explains(config):
         config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
-        sent_before = partial(codes_sent_before, profile, kept=RUNS / profile.name, resend=resend)
-        config.option.dist = "no"
+        sent_before = partial(codes_sent_before, profile, resend=resend)
         planner = Planner(profile, partial(plan_of, config, profile, sent_before))
         config.pluginmanager.register(planner, "conformance-planner")
     elif not options_given(config, SHOWING):
@@ -66,22 +75,29 @@ def _profile(config: pytest.Config) -> Profile:
 
 
 def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
-    """The codes of --resend-code. UsageError for one that the profile does not supply; it is not repeated."""
-    named, supplied = frozenset(config.getoption("resend_code") or ()), frozenset(profile.transactions.codes)
-    if named - supplied - {EVERY_CODE}:
-        raise pytest.UsageError(f"--resend-code: no such code in transactions.codes of {profile.path}")
-    return supplied if EVERY_CODE in named else named
+    """The code of --resend-code. ProfileError for one that may not be sent again; it is not repeated."""
+    if not (where := config.getoption("resend_code")):
+        return frozenset()
+    return frozenset({code_to_resend(profile, code_from(where, "--resend-code"))})
 
 
 def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str], planned: Planned) -> None:
+    _refuse_linked_cache(config)
     before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
     config.add_cleanup(lambda: _set_umask(before))
-    if hasattr(config, "workerinput"):
-        open_worker(config, profile, resend)
-        return
+    started = start_journal(profile) if config.getoption("new_journal") else ""
     run = open_controller(config, profile, resend)
+    run.said += [Note(NoteKind.SET_UP, started)] * bool(started)
     feedback = Feedback(config, run, config.stash[SESSION].door.budget, planned)
     config.pluginmanager.register(feedback, "conformance-feedback")
+
+
+def _refuse_linked_cache(config: pytest.Config) -> None:
+    """UsageError where pytest would write its cache through a symbolic link."""
+    if config.pluginmanager.has_plugin("cacheprovider"):
+        folder = config.rootpath / os.path.expanduser(os.path.expandvars(config.getini("cache_dir")))
+        for link in filter(Path.is_symlink, (folder, *folder.rglob("*"))):
+            raise pytest.UsageError(f"cache_dir: {link} is a symbolic link; delete it, or set -p no:cacheprovider")
 
 
 def _set_umask(mask: int) -> None:
@@ -89,7 +105,7 @@ def _set_umask(mask: int) -> None:
 
 
 class Planner:
-    """`--plan` in place of a run: without a target, a token, a report and workers, it prints what would be sent."""
+    """`--plan` in place of a run: without a target, a token and a report, it prints what would be sent."""
 
     def __init__(self, profile: Profile, planned: Planned) -> None:
         self._profile, self._planned = profile, planned
@@ -103,5 +119,6 @@ class Planner:
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         redactor = redactor_of(self._profile)
         terminalreporter.section("plan")
-        for line in plan_lines(self.plan, self._profile, redactor, selection(config).text):
+        journal = journal_in_words(self._profile)
+        for line in plan_lines(self.plan, self._profile, journal, redactor, selection(config).text):
             terminalreporter.write_line(line)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from environments.door.authorization import VALID
 from environments.door.company import Company
 from environments.door.door import Door
-from environments.door.journal import REFUSED
+from environments.door.journal import Outcome
 from environments.door.preflight import skewed
 from environments.door.token_monitor import MAY_HAVE_EXPIRED
 from reports.handover import Note, NoteKind, outcome_unknown
@@ -16,29 +16,21 @@ from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kin
 from spec.exchange import Exchange
 
 _MANY = 3
+SETTLE = "; then python -m environments journal --settle CODE ends this line"
 
 
 def notes_of(door: Door) -> Iterator[Note]:
-    """The notes of one process, the most important one first."""
+    """The notes of a run, the most important one first."""
+    settle = SETTLE if door.guard.has_journal else ""
     for number in door.guard.unknown:
         yield outcome_unknown(
             f"exchange {number}",
-            "an execution was sent and not answered; it is never sent again: look the transfer up",
+            f"no answer says whether the transfer was executed; the code is not sent again: look the transfer up{settle}",
         )
+    for entry in door.guard.earlier:
+        yield outcome_unknown(f"an execution of an earlier run (sent at {entry.at})", f"look the transfer up{SETTLE}")
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(door.company))
-
-
-def unknown_to_all(unanswered: int, notes: Iterable[Note]) -> Iterator[Note]:
-    """Executions of workers that crashed before they handed over. `unanswered` counts the executions for which the
-    journal has no answer."""
-    missing = unanswered - sum(note.kind is NoteKind.OUTCOME_UNKNOWN for note in notes)
-    if missing > 0:
-        yield outcome_unknown(
-            f"{missing} executions",
-            "the journal says that they were sent, but not how they were answered; they are never sent again: "
-            "look the transfers up",
-        )
 
 
 def _otherwise_alone(company: Company) -> Iterator[str]:
@@ -60,9 +52,7 @@ def _faults_of_the_set_up(door: Door) -> Iterator[str]:
     yield from _token_refused_an_execution(door)
     yield from door.guard.notes
     yield from door.lockout.notes
-    if door.guard.journal_trouble:
-        yield f"executions were stopped: {door.guard.journal_trouble}"
-    yield from _sent_before(door)
+    yield from _kept_by_journal(door)
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_monitor.notes or _token_refused_at_last(mine)
     preflight = "read" in door.permission.allow
@@ -75,23 +65,33 @@ def _faults_of_the_set_up(door: Door) -> Iterator[str]:
 def _token_refused_an_execution(door: Door) -> Iterator[str]:
     guard = door.guard
     if guard.token_refused:
-        again = ", then name this one code in --resend-code" if guard.resends_by_option else ""
+        again = ", then name this one code in --resend-code" if guard.has_journal else ""
         yield (
             f"an execution was refused with 401 (exchange {guard.token_refused}), and no further transaction code was "
             f"sent with this token: check auth{again}"
         )
 
 
-def _sent_before(door: Door) -> Iterator[str]:
-    """The codes that the journal kept from being sent."""
-    sent = door.guard.refused_by_journal
-    refused = list(sent.values()).count(REFUSED)
-    told = f" ({refused} of them {REFUSED}: the token was at fault)" if refused else ""
-    if sent:
-        known = len(door.secrets.codes)
+def _kept_by_journal(door: Door) -> Iterator[str]:
+    """The codes that the journal kept from being sent, and those that it does not."""
+    guard, supplied = door.guard, len(door.secrets.codes)
+    if guard.journal_trouble:
+        yield f"executions were stopped: {guard.journal_trouble}"
+    elif guard.supplied_trouble:
+        yield guard.supplied_trouble
+    entries = list(guard.barred.values())
+    refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
+    for_the_token = f" ({refused.count('401')} of them refused 401: the token was at fault)" if "401" in refused else ""
+    again = ", or name one that was refused in --resend-code" if refused else ""
+    if entries:
         yield (
-            f"{len(sent)} of {known} transaction codes were sent by an earlier run according to the journal, and not by "
-            f"this one{told}: prepare new ones, or use --resend-code"
+            f"{len(entries)} of {supplied} transaction codes were sent by an earlier run according to the journal, and not "
+            f"by this one{for_the_token}: prepare new ones{again}"
+        )
+    if guard.offered:
+        yield (
+            f"{len(guard.offered)} of {supplied} transaction codes were offered with a wrong token by an earlier run, which "
+            "did not execute them"
         )
 
 

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,9 @@ from reports.explaining.explanation import Exercised, explanation_of
 from reports.explaining.explanation_text import HEADING, Line, explanation_lines, list_lines
 from reports.explaining.last_run import LastRun, last_run
 from reports.redaction import redactor_of
-from reports.redaction.masks import printable
-from reports.wording import one_line
 from spec.requirements import Requirement, ledger
 from tests.harness.options import PRINTING, options_given
-from tests.harness.selection import selection
+from tests.harness.selection import group_of, selection
 from tests.harness.watcher import requirement_of
 
 Exercises = Callable[[Profile], Mapping[str, Exercised]]
@@ -31,7 +28,6 @@ EXERCISES = pytest.StashKey[Exercises]()
 """Tells how each requirement is exercised: tests/harness does not import the tests."""
 _FEW = 3
 """So many requirements of a group are explained; more are listed."""
-_NEAREST, _ALIKE, _LONGEST = 3, 0.8, 100
 _STYLES: Mapping[str, dict[str, bool]] = {HEADING: {"bold": True}, "fail": {"red": True}, "warn": {"yellow": True}}
 
 
@@ -86,21 +82,7 @@ class Explainer:
 
 def _named(name: str) -> frozenset[str]:
     """The requirement of that name, or those of the group. UsageError for any other name."""
-    if name in ledger():
-        return frozenset([name])
-    group = frozenset(id for id in ledger() if id.startswith(f"{name}."))
-    if not group:
-        raise pytest.UsageError(f"--explain: {_unknown(name)}")
-    return group
-
-
-def _unknown(name: str) -> str:
-    """Why that is no requirement, with the nearest ones: alike, or with the name in them; letter case does not count."""
-    by_lower, lower = {id.lower(): id for id in ledger()}, name.lower()
-    near = get_close_matches(lower, by_lower, 1 if lower in by_lower else _NEAREST, cutoff=_ALIKE)
-    near = near or [low for low in by_lower if name and lower in low][:_NEAREST]
-    more = f"did you mean {' or '.join(by_lower[low] for low in near)}?" if near else "pytest --list names them all"
-    return f"{printable(one_line(name))[:_LONGEST]}: no such requirement; {more}" if name else f"name one; {more}"
+    return frozenset([name]) if name in ledger() else group_of(name, "--explain")
 
 
 def _print(writer: Any, lines: Iterable[Line]) -> None:

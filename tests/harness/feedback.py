@@ -1,4 +1,4 @@
-"""In the process that the user started: says how far the run is while it runs."""
+"""Says how far the run is while it runs."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ class Feedback:
         """However the tests end, nothing is shown after them."""
         if self._screen is None:
             return (yield)
-        if session.items:  # with workers, this process collects no tests
-            self._most = min(self._planned(session.items).together, self._run.profile.limits.requests)
+        self._most = min(self._planned(session.items).together, self._run.profile.limits.requests)
         try:
             self._rate.at(time.monotonic(), self._budget.requests_sent)
             self._screen.start()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from reports.formats.conformance_json import Document
 from reports.formats.github import step_summary, workflow_commands
+from reports.writing import no_link
 
 
 class GitHubActions:
@@ -38,7 +38,7 @@ class GitHubActions:
         """Append to the summary of the job, where there is one. Gives why it failed, else an empty text."""
         try:
             if self._summary:
-                with Path(self._summary).open("a", encoding="utf-8") as file:
+                with open(self._summary, "a", encoding="utf-8", opener=no_link) as file:
                     file.write(step_summary(document))
         except OSError as error:
             return str(error.strerror)

@@ -15,7 +15,6 @@ import pytest
 from pytest_html.basereport import BaseReport
 
 from reports.formats.outputs import reason
-from reports.handover import unpacked
 from reports.languages.language import language
 from reports.page.exchange_list import LINKED
 from reports.page.html import page_title, requirements_from, summary_html
@@ -23,6 +22,7 @@ from reports.page.rendering import frame
 from reports.redaction.masks import printable
 from reports.run import Run
 from reports.verdicts import RequirementResult
+from reports.writing import write
 from tests.harness.explaining import EXERCISES
 
 HEADING = """<th scope="col" class="sortable" data-column-type="{0}">\
@@ -59,8 +59,8 @@ class HtmlPage:
         report.set_data("environment", {})
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if data := getattr(report, "conformance", None):
-            found = self._tests[report.nodeid] = unpacked(data).results[0]
+        if of_test := getattr(report, "conformance", None):
+            found = self._tests[report.nodeid] = of_test.results[0]
             self._tests_of[found.id] += 1
             number = f"-{self._tests_of[found.id]}" if self._tests_of[found.id] > 1 else ""
             self._anchors.setdefault(report.nodeid, f"test-{found.id}{number}")
@@ -101,14 +101,13 @@ class HtmlPage:
             data[:] = [escape(str(report.longrepr[-1]).partition(": ")[2])]
 
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
-        """The tests are over. The file is made before pytest-html writes it, so that only its owner ever reads it."""
+        """The tests are over. pytest-html writes into a new file: one that only its owner reads, and no link."""
         self._page.title = page_title(self.run)
         self._frame(session)
         exercises = session.config.stash[EXERCISES](self.run.profile)
         page = summary_html(self.run, requirements_from(self.path.parent), self._tests_by_requirement(), exercises)
         prefix.append(page)
-        self.path.touch(mode=0o600)
-        self.path.chmod(0o600)
+        write(self.path, "")
 
     def _frame(self, session: pytest.Session) -> None:
         """pytest-html has no option for its page, and its own has no language, no width and its table in the middle."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from queue import SimpleQueue
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from environments.door.in_flight import InFlight
@@ -33,11 +34,14 @@ class Part(Generic[T]):
     def __init__(self, send: Callable[[], T]) -> None:
         self._send, self._sent = send, Future[T]()
         self._guard, self._is_begun, self._is_asked = threading.Lock(), False, False
+        self._traceback: TracebackType | None = None
 
     def __call__(self) -> T:
         """Send it, or wait until it is sent."""
         self._is_asked = True
         self.run()
+        if error := self._sent.exception():  # without what each test that asked before has added
+            raise error.with_traceback(self._traceback)
         return self._sent.result()
 
     @property
@@ -55,6 +59,7 @@ class Part(Generic[T]):
         try:
             self._sent.set_result(self._send())
         except BaseException as error:
+            self._traceback = error.__traceback__
             self._sent.set_exception(error)
 
     @property
@@ -64,11 +69,10 @@ class Part(Generic[T]):
 
 
 class Lanes:
-    """The threads of one process. `ahead`: parts may be sent before they are asked for."""
+    """The threads of a run. `parallel`: parts may be sent before they are asked for."""
 
-    def __init__(self, in_flight: InFlight, *, ahead: bool = True) -> None:
+    def __init__(self, in_flight: InFlight) -> None:
         self.parallel = in_flight.most > 1
-        self.ahead = ahead and self.parallel
         self._in_flight = in_flight
         self._chains, self._pool = _Threads(_CHAINS), _Threads(in_flight.most)
         self._beside = _Threads(2 * in_flight.most + _CHAINS)

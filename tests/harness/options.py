@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from argparse import SUPPRESS
 from collections.abc import Mapping
 
 import pytest
@@ -21,8 +21,6 @@ _REFUSED = {
 }
 _NAMING = {"base_url": "--base-url", "report_dir": "--report-dir", "report_language": "--report-language"}
 """Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""
-_TRACING = ("PYTEST_DEBUG", "EXECNET_DEBUG")
-"""Variables with which pytest and execnet write down what passes through them, tokens and codes included."""
 HELPING = {"--help": "help", "--markers": "markers"}
 """With these pytest collects no tests. As below: options by the name of their value."""
 PRINTING = {"--explain": "explain", "--list": "list_requirements", "--plan": "plan"}
@@ -62,20 +60,33 @@ def language_of(config: pytest.Config, profile: Profile) -> str:
 
 def refuse_options(config: pytest.Config) -> None:
     """UsageError for an option of pytest that a conformance run does not take, wherever it was given."""
-    if hasattr(config, "workerinput"):  # in a worker it is the controller that has set them
-        return
     for name, why in _REFUSED.items():
         if config.getoption(name, None):
             raise pytest.UsageError(why)
     for name, option in _NAMING.items():
         if config.getoption(name, None) == "":
             raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
-    for name in filter(os.environ.get, _TRACING):
-        raise pytest.UsageError(f"{name} has tokens and codes written down; unset it")
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
         raise pytest.UsageError(
             "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
         )
+
+
+def add_processes(group: pytest.OptionGroup) -> None:
+    """The option of pytest-xdist where that is not loaded, so that it is refused in words of the suite."""
+    group._addoption("-n", "--numprocesses", help=SUPPRESS)
+
+
+def refuse_processes(config: pytest.Config, *, only_selftests: bool) -> None:
+    """UsageError for several processes of pytest-xdist where conformance tests are collected, or where it is not
+    loaded."""
+    processes, dealt_out = config.getoption("numprocesses", None), config.getoption("dist", "no")
+    if processes is None and dealt_out == "no":
+        return
+    if not only_selftests:
+        raise pytest.UsageError("-n: a run is one process; --parallel=N puts N requests on the wire at once")
+    if not config.pluginmanager.hasplugin("xdist"):
+        raise pytest.UsageError("-n: self-tests run in several processes with -p xdist -n N")
 
 
 def refuse_to_accept(config: pytest.Config, *, only_selftests: bool) -> None:

@@ -11,9 +11,14 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from reports.redaction import Redactor
+from reports.redaction.masks import printable
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
 """Colours and carriage returns, which pytest writes to a terminal."""
+
+
+class OurLine(str):
+    """A line of the suite whose parameters are redacted. It is printed as it is: its own words may be a code."""
 
 
 class Pen:
@@ -61,7 +66,9 @@ class _RedactedFile:
         self._file, self._redact, self._coloured = file, redact, coloured
 
     def write(self, text: str) -> int:
-        """Write the text redacted. Gives its length, as files do."""
+        """Write the text redacted, a line of the suite as it is. Gives its length, as files do."""
+        if isinstance(text, OurLine):
+            return self._file.write(printable(text))
         pieces = _OF_PYTEST.split(text) if self._coloured else [text]
         self._file.write("".join(piece if at % 2 else self._redact(piece) for at, piece in enumerate(pieces)))
         return len(text)

@@ -8,6 +8,7 @@ import pytest
 
 from environments.profiles.profile import Profile
 from tests.harness.reproduction import Reproduction
+from tests.harness.selection import ids_of
 from tests.harness.session import SESSION, Session
 from tests.harness.watcher import requirement_of
 
@@ -17,7 +18,6 @@ MARKERS = (
     "property: generated traffic",
     "every_rule: judges by every rule of the operation of its requirement",
     "judged_last: judges what the whole run showed",
-    "xdist_group(name): tests that one worker of a parallel run takes",
 )
 
 
@@ -32,25 +32,22 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
     metadata.clear()
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Its requirement selects a test with -k; targeted tests share the worker that moves money."""
-    requirement = requirement_of(item)
-    if requirement is not None:
-        item.extra_keyword_matches.add(requirement.id)
-        if item.get_closest_marker("property") is None:
-            item.add_marker(pytest.mark.xdist_group("targeted"))
-
-
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Targeted tests need keys that no other test has touched; then comes generated traffic, then what judges all of it."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What -k takes. Targeted tests need keys that no other test has touched; then comes generated traffic, then what
+    judges all of it."""
+    if expression := getattr(config.option, "ids", ""):
+        ids = ids_of(expression)
+        left_out = [item for item in items if (one := requirement_of(item)) is None or one.id not in ids]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: bool(item.get_closest_marker("property")))
     items.sort(key=lambda item: bool(item.get_closest_marker("judged_last")))
 
 
 @pytest.fixture(scope="session")
 def session(pytestconfig: pytest.Config) -> Session:
-    """What this process of the run works with."""
+    """What the run works with."""
     return pytestconfig.stash[SESSION]
 
 
@@ -64,9 +61,3 @@ def profile(session: Session) -> Profile:
 def reproduction(session: Session) -> Reproduction:
     """Judges exchanges, and knows which deviations showed again."""
     return session.collector.reproduction
-
-
-@pytest.fixture(scope="session")
-def token(session: Session) -> str:
-    """The access token, to make wrong ones from."""
-    return session.target.secrets.token()

@@ -1,4 +1,4 @@
-"""In the process that the user started: gathers what all tests found, gives the verdict, writes the reports."""
+"""Gathers what all tests found, gives the verdict, writes the reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 
 from reports.formats.conformance_json import Document, document_of
 from reports.formats.outputs import PAGE, SUMS, write_outputs, write_sums
-from reports.handover import unpacked
 from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.terminal import Once, shorten, summary
@@ -22,6 +21,7 @@ from reports.wording import first_few
 from reports.writing import point_latest
 from tests.harness.github_actions import GitHubActions
 from tests.harness.html_page import HtmlPage
+from tests.harness.pen import OurLine
 
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
 """Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
@@ -33,13 +33,14 @@ _TEXTS = {"longrepr", "sections", "explained", "wasxfail"}
 
 class Reporter:
     """Gathers into `run`; the files go to `folder`, None for none. `compare` gives the comparison with another run,
-    `consult_record` compares with the record beside the profile, or writes it."""
+    `consult_record` compares with the record beside the profile, or writes it; `clean` redacts a path."""
 
     def __init__(self, run: Run, folder: Path | None) -> None:
         self.run = run
         self.folder = folder
         self.compare: Callable[[Document], Document | None] = lambda document: None
         self.consult_record: Callable[[Run], bool] = lambda run: True
+        self.clean: Callable[[str], str] = lambda text: text
         self._failed: list[Any] = []
         self._reports: list[Any] = []
         self._took_s: defaultdict[str, float] = defaultdict(float)
@@ -57,15 +58,11 @@ class Reporter:
     def pytest_runtest_logreport(self, report: Any) -> None:
         self._reports.append(report)
         self._took_s[report.nodeid] += getattr(report, "duration", 0.0)
-        if data := getattr(report, "conformance", None):
-            self.run.add_found(unpacked(data), report.nodeid, self._took_s.pop(report.nodeid))
-
-    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
-        if isinstance(excinfo.value, KeyboardInterrupt):
-            self.run.interrupted = True
+        if found := getattr(report, "conformance", None):
+            self.run.add_found(found, report.nodeid, self._took_s.pop(report.nodeid))
 
     def redact_again(self, config: pytest.Config, again: Callable[[str], str]) -> None:
-        """The tests are over: hide what became known after it was redacted, in this process or in a worker."""
+        """The tests are over: hide what became known after it was redacted."""
         again = cache(again)  # many texts are found in many tests and exchanges
         self.run.redact_again(again)
         for report in self._reports:
@@ -159,6 +156,6 @@ class Reporter:
             shorten(self._failed)
             terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self._document, self.run, report, self._sums):
-            terminalreporter.write_line(line)
+        for line in summary(self._document, self.run, self.clean(report), self._sums):
+            terminalreporter.write_line(OurLine(line))
         self._github.annotate(terminalreporter, self._document)

@@ -29,7 +29,7 @@ class Reproduction:
     """Listens to a door and reproduces what it finds, through `alone`.
 
     A robustness requirement is broken where a deviation was seen twice; what cannot be sent again, as it may have moved
-    money, counts at once where it was answered. A service may drop connections while it is under load, and count one as
+    money or a limit is reached, counts at once where it was answered. A service may drop connections while it is under load, and count one as
     open that was closed just now: a drop counts where it was seen alone, and alone again at once. Every other deviation
     counts at once; `judge` and `remark` say where it shows in company only.
     """
@@ -53,7 +53,9 @@ class Reproduction:
         if broken or (sending.exchange.beside and Outcome.DEVIATES in _judged(sending.exchange).values()):
             with self._alone():
                 second = sending.reproduce()
-            if second is not None:
+            if second is None and sending.repeatable:
+                self._remember(sending.exchange, sending.exchange.response is not None)
+            elif second is not None:
                 self._count_drops(2 * (_dropped_alone(sending.exchange) and _dropped_alone(second)))
                 self._remember(second)
 

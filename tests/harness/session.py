@@ -1,4 +1,4 @@
-"""What one process of a run works with: the process that the user started, or a worker of a parallel run."""
+"""The parts that a run works with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from environments.door.outgoing import NotSentError
 from environments.profiles.profile import Profile
 from environments.profiles.target import Target
 from reports.handover import Handover
-from reports.writing import RUNS
 from tests.harness.collector import Collector
 from tests.harness.interruption import Interruption
 from tests.harness.lanes import Lanes
@@ -25,8 +24,7 @@ from tests.harness.watcher import Watcher
 
 @dataclass(frozen=True)
 class Session:
-    """`share` is what this process has in common with others of the run, `seed` that of generated traffic.
-    `lanes` are its threads."""
+    """`share` is the id of the run and its folder, `seed` that of generated traffic, `lanes` are the threads."""
 
     profile: Profile
     target: Target
@@ -39,7 +37,7 @@ class Session:
 
     def end(self, exitstatus: int) -> Handover:
         """Send no more than cleans up, or nothing where the tests were broken off; wait for what is being sent. Gives
-        what this process sent."""
+        what was sent."""
         if exitstatus in _TESTS_ENDED and not self.door.liveness.unreachable:
             self.door.ending.wind_down()
         else:
@@ -64,10 +62,10 @@ def open_session(
     seed: int,
     resend: Container[str],
 ) -> Session:
-    """The session of this process, with a redaction between it and everything that is printed."""
-    door = open_door(profile, target, share, kept=RUNS / profile.name, resend=resend)
-    door.step, interruption.stop_sending = interruption.step, door.ending.stop
-    lanes = Lanes(door.in_flight, ahead=share.worker is None)
+    """The session of the run, with a redaction between it and everything that is printed."""
+    door = open_door(profile, target, share, resend=resend)
+    interruption.stop_sending = door.ending.stop
+    lanes = Lanes(door.in_flight)
     collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
     pen = Pen(collector.redactor)
     config.add_cleanup(pen.put_down)

@@ -1,4 +1,4 @@
-"""In every process that runs tests: the verdict of each test, by the level of its requirement."""
+"""The verdict of each test, by the level of its requirement."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from environments.door.liveness import GONE, UnreachableError
+from environments.door.outgoing import NotSentError
 from environments.profiles.profile import Profile, today
-from reports.handover import packed
 from reports.run import missing_permission
 from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
@@ -91,10 +91,11 @@ class Watcher:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        if call.excinfo and isinstance(error := call.excinfo.value, UnreachableError):
-            # a target that is gone leaves requirements untested; it is no error of the suite
-            gone = NotExercised(GONE.format(error)).with_traceback(error.__traceback__)
-            call.excinfo = pytest.ExceptionInfo.from_exception(gone)
+        if call.excinfo and isinstance(error := call.excinfo.value, UnreachableError | NotSentError):
+            # a target that is gone, or a limit, leaves requirements untested; it is no error of the suite
+            why = GONE.format(error) if isinstance(error, UnreachableError) else str(error)
+            untested = NotExercised(why).with_traceback(error.__traceback__)
+            call.excinfo = pytest.ExceptionInfo.from_exception(untested)
         report: Any = yield
         recording = item.stash.get(RECORDING, None)
         if recording is None:
@@ -102,7 +103,7 @@ class Watcher:
         self._take_outcome(recording, call)
         self._explain(report, recording)
         if report.when == "teardown":
-            report.conformance = packed(self._collector.found(recording))
+            report.conformance = self._collector.found(recording)
         return report
 
     def _explain(self, report: Any, recording: Recording) -> None:

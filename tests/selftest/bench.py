@@ -33,6 +33,7 @@ from environments.secrets import listed_secrets
 from reports.redaction import Redactor
 from spec.interface import personal_fields
 from tests.selftest.services.paced import Apart, Pace, apart
+from tests.selftest.services.running import sandbox_at
 from tests.selftest.timings import Measured, Row, table
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,9 @@ Act = Callable[[Apart, int], Measured]
 
 def suite(service: Apart, seed: int, *options: str) -> Measured:
     """The default run: targeted and property tests, with reports."""
-    return _pytest({"PIX_SANDBOX_TOKEN": service.token}, f"--base-url={service.base_url}", f"--seed={seed}", *options)
+    with tempfile.TemporaryDirectory() as folder:
+        profile = sandbox_at(service.base_url, Path(folder))
+        return _pytest({"PIX_SANDBOX_TOKEN": service.token}, f"--environment={profile}", f"--seed={seed}", *options)
 
 
 def embedded(service: Apart, seed: int) -> Measured:
@@ -190,16 +193,12 @@ def _cpu(act: Callable[[], object], times: int) -> float:
     return time.thread_time() - start
 
 
-def contestants(pace: Pace, parallel: Sequence[int], processes: Sequence[int]) -> list[tuple[Row, Act]]:
+def contestants(pace: Pace, parallel: Sequence[int]) -> list[tuple[Row, Act]]:
     """Who runs in a scenario. `st run` waits for the rate that a limit permits: it does not repeat what was refused."""
     rate = [f"--rate-limit={pace.rate}/s"] if pace.rate else []
     usual = PARALLEL or 1
     found: list[tuple[Row, Act]] = [(Row("suite", usual), suite)]
     found += [(Row(f"suite --parallel={n}", n), partial(_with, suite, [f"--parallel={n}"])) for n in parallel]
-    found += [
-        (Row(f"suite -n {n}", n if PARALLEL is None else usual), partial(_with, suite, ["-n", str(n)]))
-        for n in processes
-    ]
     found += [(Row("suite, embedded", usual), embedded)] if pace == Pace() else []
     found += [(Row("st run"), partial(_with, schemathesis, [*rate, "-w", "1"]))]
     found += [(Row("st run -w 4", 4), partial(_with, schemathesis, [*rate, "-w", "4"]))]
@@ -218,10 +217,10 @@ def measured(act: Act, pace: Pace, number: int) -> tuple[Measured, list[Request]
     return replace(found, requests=len(sent) or found.requests, refused=refused), sent
 
 
-def compare(scenario: str, rounds: int, parallel: Sequence[int], processes: Sequence[int]) -> list[str]:
+def compare(scenario: str, rounds: int, parallel: Sequence[int]) -> list[str]:
     """The table of a scenario. The replay is of what the first contestant, the suite, sent in the same round."""
     pace = SCENARIOS[scenario]
-    running, floor = contestants(pace, parallel, processes), Row("replay", PARALLEL or 1)
+    running, floor = contestants(pace, parallel), Row("replay", PARALLEL or 1)
     for number in range(1, rounds + 1):
         traffic: list[Request] = []
         for row, act in running:
@@ -249,7 +248,7 @@ def main() -> None:
         if scenario == REDACTION:
             lines = [redaction(name, body) for name, body in answers().items()]
         else:
-            lines = compare(scenario, options.rounds, options.parallel, options.processes)
+            lines = compare(scenario, options.rounds, options.parallel)
         print(*lines, "", sep="\n", flush=True)
 
 
@@ -263,7 +262,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--parallel", type=int, nargs="+", default=(), metavar="N", help="also the suite with --parallel=N"
     )
-    parser.add_argument("--processes", type=int, nargs="+", default=(), metavar="N", help="also the suite with -n N")
     return parser
 
 

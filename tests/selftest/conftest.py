@@ -3,6 +3,7 @@ user started."""
 
 import os
 import signal
+import tempfile
 from types import ModuleType
 
 import pytest
@@ -25,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     matrix.pytest_configure(config)
     for name in [name for name in os.environ if name.startswith("GITHUB_")]:
         del os.environ[name]  # a run inside a self-test is no job of its own, and tells GitHub nothing
+    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="pix-conformance-state-")  # never the journal of a person
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, and so in all runs inside
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

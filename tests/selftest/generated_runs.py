@@ -8,7 +8,9 @@ from typing import Any
 from environments.sandbox import Request, Response, Server, Service
 from tests.selftest.proof.trial import CONFORMANCE, Trial, try_service
 from tests.selftest.services.forking import run_pytest
+from tests.selftest.services.running import sandbox_at
 from tests.traffic.generation import strategies
+from tests.traffic.generation.phases import items
 
 ROOT = Path(__file__).parents[2]
 DRAWS_HERE = strategies
@@ -16,6 +18,15 @@ DRAWS_HERE = strategies
 NEEDED = ("html", "metadata", "base_url")
 PLUGINS = ["--disable-plugin-autoload", *(part for name in NEEDED for part in ("-p", f"pytest_{name}.plugin"))]
 """Only what a run needs: pytest rewrites the assertions of every plugin that it finds, and that takes seconds."""
+
+
+PROPERTY, STATEFUL = (str(CONFORMANCE / f"test_{name}.py") for name in ("property", "stateful"))
+
+
+def generated(*parts: str) -> list[str]:
+    """The tests of phases: of one operation, such as `getBalance.fuzzing`, or of all of them, such as `fuzzing`."""
+    each = [f"{operation}.{phase}" for operation, phase in items()]
+    return [f"{PROPERTY}::test_generated_requests[{one}]" for one in each if one.endswith(parts)]
 
 
 class Logs(Service):
@@ -37,9 +48,12 @@ def generate(service: Service, *arguments: str, environment: str = "sandbox") ->
 
 def run_apart(service: Service, folder: Path, *arguments: str, environment: str = "sandbox") -> dict[str, Any]:
     """Run the suite against the service in a process of its own. The report."""
+    paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
+    folder.mkdir(exist_ok=True)
     with Server(service) as server:
-        options = [f"--environment={environment}", f"--base-url={server.base_url}", f"--report-dir={folder}", "-q"]
+        profile = sandbox_at(server.base_url, folder, environment)
+        options = [f"--environment={profile}", f"--report-dir={folder}", "-q"]
         variables = {**os.environ, "PIX_SANDBOX_TOKEN": service.token}
-        run_pytest([*options, *arguments, str(CONFORMANCE)], variables)
+        run_pytest([*options, *arguments, *paths], variables)
     report: dict[str, Any] = json.loads((folder / "conformance.json").read_text("utf-8"))
     return report

@@ -1,16 +1,15 @@
 """Services that fall over one class of mistake each, written without looking at how cases are generated."""
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from environments.sandbox import Request, Response, Service
-from environments.sandbox.__main__ import TOKEN_ENV
 
 Trips = Callable[[Request], bool]
+TOKEN = "Tok-3n.Of-The_Service"
 FAILURE = Response(500, b'{"code": 500, "data": {}}', (("Content-Type", "application/json"),))
 
 
@@ -197,8 +196,7 @@ CREDENTIAL: Mapping[str, Trips] = {
     "no Authorization": lambda r: "authorization" not in r.headers,
     "an empty Authorization": lambda r: r.headers.get("authorization") == "",
     "a wrong token": lambda r: (
-        r.header("Authorization").startswith("Bearer ")
-        and r.header("Authorization") != f"Bearer {os.environ[TOKEN_ENV]}"
+        r.header("Authorization").startswith("Bearer ") and r.header("Authorization") != f"Bearer {TOKEN}"
     ),
 }
 EVERY_CREDENTIAL: Mapping[str, Trips] = {
@@ -253,6 +251,7 @@ class Watchful(Service):
 
     def __init__(self) -> None:
         super().__init__()
+        self.token = TOKEN
         self.met: dict[tuple[str, str], int] = {}
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:
@@ -268,6 +267,7 @@ class FallsOver(Service):
 
     def __init__(self, operation: str, mistake: str) -> None:
         super().__init__()
+        self.token = TOKEN
         self.operation, self.trips = operation, MISTAKES[operation][mistake]
 
     def finish(self, request: Request, operation: str | None, response: Response) -> Response:

@@ -1,6 +1,5 @@
 """What a run does with the record beside its profile: it compares, and with --accept it writes."""
 
-import json
 import os
 import signal
 import socket
@@ -67,10 +66,9 @@ def run_case(result):
     return {part.tag: part.text for part in case if part.tag != "properties"}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "in workers"])
-def test_a_run_writes_what_it_observed(workers, ended, record):
+def test_a_run_writes_what_it_observed(ended, record):
     """Beside the profile, for its owner alone; conformance.json has the same, and the terminal names the file."""
-    result = ended(*SHAPES, *workers, "--accept")
+    result = ended(*SHAPES, "--accept")
 
     assert observed(record) == result.document["observed"]
     assert list(observed(record)) == [ACCOUNTS, BALANCE]
@@ -85,15 +83,14 @@ def test_a_run_writes_what_it_observed(workers, ended, record):
     ]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "in workers"])
-def test_drift_is_told_and_fails_nothing(workers, ended, record):
+def test_drift_is_told_and_fails_nothing(ended, record):
     """On the terminal, in the headline, on the page, in conformance.json and in junit.xml."""
     ended(*SHAPES, "--accept")
     before = record.read_text()
-    result = ended(*SHAPES, *workers, service=Changed)
+    result = ended(*SHAPES, service=Changed)
     page = (result.folder / "report.html").read_text()
 
-    assert (result.status, result.document["verdict"]) == (0, "conformant"), result.output
+    assert (result.status, result.document["verdict"]) == (0, "partial"), result.output
     assert result.document["drift"] == [
         {"id": ACCOUNTS, "situation": "", "place": "", "was": "200 application/json", "is": "201 application/json"}
     ]
@@ -109,7 +106,7 @@ def test_the_same_service_does_not_drift(ended):
     """Nor does what a run did not exercise."""
     ended(*SHAPES, "--accept")
     same = ended(*SHAPES)
-    drift = [ended(*options).document["drift"] for options in (SHAPES, ("-k", "shape"))]
+    drift = [ended(*options).document["drift"] for options in (SHAPES, ("-k", "getBalance or listEntries"))]
     drift.append(ended("-k", BALANCE, service=Changed).document["drift"])
 
     assert drift == [[], [], []]
@@ -118,16 +115,14 @@ def test_the_same_service_does_not_drift(ended):
 
 
 def test_drift_fails_where_the_profile_says_so(ended):
-    """The run is a failure in junit.xml and in CTRF; what breaks a requirement comes first."""
+    """The run is a failure in junit.xml; what breaks a requirement comes first."""
     ended(*SHAPES, "--accept")
     result = ended(*SHAPES, service=Changed, drift="fail")
-    tests = json.loads((result.folder / "ctrf-report.json").read_text())["results"]["tests"]
 
     assert (result.status, result.document["verdict"], result.document["exit_status"]) == (1, "drifted", 1)
     assert result.document["headline"].startswith("DRIFTED, ")
-    assert "nothing failed, but 1 place drifts from the record of " in result.document["headline"]
+    assert "tested; 1 place drifts from the record of " in result.document["headline"]
     assert LINE in run_case(result)["failure"]
-    assert [test["status"] for test in tests if test["name"] == "run"] == ["failed"]
 
     result = ended("-k", "listAccounts", service=Changed, drift="fail", fail_on=["implied"])
 
@@ -172,7 +167,9 @@ def test_a_target_that_is_gone_is_not_accepted(tmp_path, record):
 @pytest.mark.parametrize("fail_on", [["documented"], ["documented", "implied"]])
 def test_what_a_wrong_token_was_answered_is_not_accepted(fail_on, ended, record):
     """Every request looks refused then, whatever the verdict of the run."""
-    result = ended("-k", "refusal or getBalance or listAccounts", "--accept", service=Refusing, fail_on=fail_on)
+    result = ended(
+        "-k", "executePix.refusal or getBalance or listAccounts", "--accept", service=Refusing, fail_on=fail_on
+    )
 
     assert result.document["observed"]
     assert f"\nnot accepted: no operation granted anything; {record} is not written\n" in result.output
@@ -200,7 +197,7 @@ def test_a_record_that_cannot_be_written_is_said(ended, record):
 
 
 @pytest.mark.parametrize("name", ["a list", "an alias", "a later format", "another keyword", "not UTF-8"])
-@pytest.mark.parametrize("options", [(), ("-n", "2"), ("--accept",)], ids=["compared", "in workers", "accepted"])
+@pytest.mark.parametrize("options", [(), ("--accept",)], ids=["compared", "accepted"])
 def test_a_record_that_cannot_be_read_is_one_line_and_exit_4(name, options, tmp_path, record):
     """Before any request, also where it is to be written anew: what it holds would be lost."""
     content, why = BAD[name]

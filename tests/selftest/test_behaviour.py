@@ -9,7 +9,7 @@ import pytest
 
 from environments.profiles.loading import load
 from reports.formats.conformance_json import document_of
-from reports.handover import FoundByTest, Observation, packed, unpacked
+from reports.handover import FoundByTest, Observation
 from reports.observations.behaviour import (
     Answer,
     Phrase,
@@ -46,7 +46,7 @@ def run_with(*observations):
     run = Run(SANDBOX, "http://127.0.0.1:1")
     for seen in observations:
         result = RequirementResult(seen.id, Verdict.OBSERVED)
-        run.add_found(unpacked(packed(FoundByTest((result,), (seen.id,), (seen,)))), "test")
+        run.add_found(FoundByTest((result,), (seen.id,), (seen,)), "test")
     run.close()
     return run
 

@@ -88,11 +88,11 @@ def test_the_service_is_in_a_process_of_its_own():
 
 
 def test_contestants():
-    """The suite and `st run` always, several processes where they are asked for, the embedded sandbox on loopback."""
-    limited = [row.name for row, _ in bench.contestants(Pace(rate=20), parallel=[], processes=[2])]
-    on_loopback = [row.name for row, _ in bench.contestants(Pace(), parallel=[], processes=[])]
+    """The suite and `st run` always, the embedded sandbox on loopback."""
+    limited = [row.name for row, _ in bench.contestants(Pace(rate=20), parallel=[2])]
+    on_loopback = [row.name for row, _ in bench.contestants(Pace(), parallel=[])]
 
-    assert limited == ["suite", "suite -n 2", "st run", "st run -w 4"]
+    assert limited == ["suite", "suite --parallel=2", "st run", "st run -w 4"]
     assert on_loopback == ["suite", "suite, embedded", "st run", "st run -w 4"]
 
 

@@ -63,10 +63,11 @@ SERVICES = (
 
 
 def profile_of(folder, base_url):
-    """A profile whose every value is a canary."""
+    """A profile whose every value is a canary. It is no sandbox, so that there is a journal."""
     return write_profile(
         folder,
         base_url,
+        sandbox=None,
         accounts=[ACCOUNT],
         pix_keys=[
             {"type": "EMAIL", "key": EMAIL},
@@ -102,7 +103,8 @@ def canary_run(service, folder, *options, token=TOKEN, **variables):
     given |= {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     given |= {"BUILD_URL": f"https://jenkins.example.test/{HEADER}/{ACCOUNT}/1/"}
     log = f"--log-file={folder / 'log'}"
-    return run(profile_of(folder, service.base_url), log, "--accept", *options, **given, **variables)
+    new = [] if (folder / "journal.jsonl").exists() else ["--new-journal"]
+    return run(profile_of(folder, service.base_url), log, "--accept", *new, *options, **given, **variables)
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.__name__)
@@ -119,10 +121,10 @@ def test_nothing_leaves_that_a_service_echoes(service, tmp_path):
 
 
 @pytest.mark.parametrize("service", [echoing.Echoes, echoing.EchoesAsAMediaType], ids=lambda made: made.__name__)
-def test_nothing_leaves_a_worker_with_generated_traffic(service, tmp_path):
-    """What a worker sends and counts, what the journal keeps, and what Hypothesis keeps, is redacted."""
+def test_nothing_leaves_with_generated_traffic(service, tmp_path):
+    """What is sent and counted, what the journal keeps, and what Hypothesis keeps, is redacted."""
     with service() as raw:
-        result = canary_run(raw, tmp_path, *VERBOSE, "-n", "1", "-m", "property or not property", "--examples=2")
+        result = canary_run(raw, tmp_path, *VERBOSE, "-m", "property or not property", "--examples=2")
 
     assert leaks(result, tmp_path) == []
 
@@ -140,12 +142,11 @@ def signed_canaries():
     }
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "in a worker"])
-def test_nothing_leaves_of_a_signed_token_and_the_wrong_ones(options, tmp_path):
+def test_nothing_leaves_of_a_signed_token_and_the_wrong_ones(tmp_path):
     """Neither the right one nor any that was made from it, nor their parts, nor whom they name."""
     token, canaries = signed_canaries()
     with echoing.EchoesWhatATokenSays() as raw:
-        result = canary_run(raw, tmp_path, *options, "-k", "token.required", token=token)
+        result = canary_run(raw, tmp_path, "-k", "executePix.token or registerPixKey.token", token=token)
     sent = {seen.header("Authorization").split()[-1] for seen in raw.seen if seen.header("Authorization")}
 
     assert len(sent & set(wrong_tokens(token).values())) > 10
@@ -258,15 +259,14 @@ class NamesMoreAccounts(Service):
 
 
 @pytest.mark.parametrize("accounts", [["ac-0001"], None], ids=["one account", "none"])
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "in a worker"])
-def test_accounts_that_only_the_service_names_do_not_leave(accounts, options, tmp_path):
+def test_accounts_that_only_the_service_names_do_not_leave(accounts, tmp_path):
     """A narrow profile reads with a token that sees more than it lists. Technical words stay readable."""
     with Raw() as raw:
         raw.service = NamesMoreAccounts(token=TOKEN)
         profile = write_profile(
             tmp_path, raw.base_url, accounts=accounts, allow=["read"], requests=None, transactions=None
         )
-        result = run(profile, *options, PIX_TOKEN=TOKEN)
+        result = run(profile, PIX_TOKEN=TOKEN)
     page = (result.folder / PAGE).read_text()
 
     assert leaks(result, tmp_path, {account: account for account in UNLISTED}) == []
@@ -289,7 +289,6 @@ class ListsKeysAsItLikes(Service):
         return self.listed([item["pixKey"] for item in super().list_pix_keys(request, account_id)["keys"]])
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "in a worker"])
 @pytest.mark.parametrize(
     "listed",
     [
@@ -300,12 +299,12 @@ class ListsKeysAsItLikes(Service):
     ],
     ids=["texts", "names", "one text", "no dashes"],
 )
-def test_made_keys_of_the_account_do_not_leave(listed, options, tmp_path):
+def test_made_keys_of_the_account_do_not_leave(listed, tmp_path):
     """The interface document does not show what a list of keys looks like. The keys in it belong to somebody."""
     service = ListsKeysAsItLikes(listed)
     service.token = "Tok-3n.Of-The_Service"
     with Server(service) as server:
-        result = run(write_profile(tmp_path, server.base_url), "-k", "listPixKeys", *options)
+        result = run(write_profile(tmp_path, server.base_url), "-k", "listPixKeys")
 
     assert leaks(result, tmp_path, {form: form for form in (OLD_KEY, OLD_KEY.upper(), OLD_KEY.replace("-", ""))}) == []
 
@@ -341,23 +340,12 @@ def test_an_account_is_found_by_its_place_or_its_name(data, told):
     assert accounts_told(Exchange(1, "getBalance", request, answer), {"ac-known"}) == []
 
 
-@pytest.mark.parametrize(
-    ("spill", "options"),
-    [
-        ("failing tests", ()),
-        ("failing tests", ("-n", "1")),
-        ("an internal error", ()),
-        ("an internal error", ("-n", "1")),
-        ("a crash at the start", ()),
-        ("a crash at the end", ()),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "in a worker" * bool(value) or "alone",
-)
-def test_nothing_leaves_when_the_suite_itself_fails(spill, options, tmp_path):
+@pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])
+def test_nothing_leaves_when_the_suite_itself_fails(spill, tmp_path):
     """Exceptions, locals, prints, logs, warnings, skips and internal errors are redacted."""
     with Raw() as raw:
         plugin = ("-p", "tests.selftest.services.spilling", "-k", "executePix.id or executePix.name")
-        result = canary_run(raw, tmp_path, *LOUD, *plugin, *options, SPILL=spill)
+        result = canary_run(raw, tmp_path, *LOUD, *plugin, SPILL=spill)
 
     assert leaks(result, tmp_path) == []
     assert "spilled" in result.output

@@ -1,6 +1,7 @@
 """Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it."""
 
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from environments.sandbox import Response, Server, Service
 from reports.causes import findings
 from reports.formats.conformance_json import document_of
 from reports.handover import LeftKey, Note, NoteKind, Observation, outcome_unknown
+from reports.headline import headline
 from reports.observations.behaviour import Phrase
 from reports.run import Run
 from reports.terminal import Once, summary
@@ -22,6 +24,7 @@ from tests.selftest.proof.mutants.making_faults import Results
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.forking import run_pytest
+from tests.selftest.services.running import sandbox_at
 
 REPOSITORY = Path(__file__).parents[2]
 PAIRS = yaml.safe_load(Path(__file__).with_name("causes.yaml").read_text("utf-8"))
@@ -282,15 +285,21 @@ def run():
 
 class TestSummary:
     def test_order(self, run):
-        """Unknown outcomes and the set-up, the verdict, the findings, and then all that can wait."""
+        """The verdict and where it was found, the alerts, the findings, and then all that can wait."""
         run.said.append(Note(NoteKind.GENERATED_TRAFFIC, "createPix: no generated request was ever accepted"))
+        run.executions, run.unknown_outcomes, run.requests = 3, 1, 41
+        run.not_cleaned_up += [LeftKey("RANDOM, made by the service", "not deleted", False, (1,))] * 2
+        run.profile = replace(run.profile, name="staging", base_url=run.base_url, redirected="this run only reads")
 
         lines = list(summary(document_of(run), run, "report.html"))
 
-        del lines[2:4]  # the headline, and how much was sent
         assert lines == [
+            str(headline(document_of(run))),
+            f"staging at {run.base_url}, no sandbox: 2 transfers executed, 1 execution with an unknown outcome, 41 requests",
             "! OUTCOME UNKNOWN of exchange 3: look it up",
             "! the clock of this machine is 3 minutes off",
+            "! 2 keys not cleaned up: python -m environments cleanup staging names them, and deletes what it may",
+            "! this run only reads",
             f"FAIL {DIGIT}",
             f"     {ledger()[DIGIT].text} ({ledger()[DIGIT].section})",
             "     digit is missing",
@@ -299,6 +308,8 @@ class TestSummary:
             "WARN executePix.fields.extra: expected no other fields, got endToEndId",
             "WARN listAccounts.status (getBalance.status): expected status 200, got 201",
             "not exercised: registerPixKey.status: supply pix_keys",
+            "not cleaned up: RANDOM, made by the service: not deleted (exchange 1)",
+            "not cleaned up: RANDOM, made by the service: not deleted (exchange 1)",
             "note: createPix: no generated request was ever accepted",
             "  documented   1 fail, 1 not-exercised",
             "  implied      3 warn",
@@ -306,27 +317,15 @@ class TestSummary:
             "report: report.html",
         ]
 
-    def test_the_first_cause_is_on_the_first_screen(self, run):
-        """However much is said first, the first finding begins within twelve lines."""
-        run.said += [outcome_unknown(f"exchange {number}", "look it up") for number in range(40)]
+    def test_the_alerts_are_in_conformance_json(self, run):
+        """Each with its kind, and among the notes, too."""
+        document = document_of(run)
 
-        lines = list(summary(document_of(run), run, ""))
-
-        assert lines.index(f"FAIL {DIGIT}") < 10
-        assert all(any(note.text in line for line in lines) for note in run.said)
-
-    def test_what_was_left_is_named_once(self, run):
-        """Keys that are called alike are counted: the service made them, and no list showed which they are."""
-        run.not_cleaned_up += [
-            LeftKey("RANDOM, made by the service", "not deleted", False, (number,)) for number in (1, 2)
+        assert document["alerts"] == [
+            {"kind": "outcome-unknown", "text": "OUTCOME UNKNOWN of exchange 3: look it up"},
+            {"kind": "set-up", "text": "the clock of this machine is 3 minutes off"},
         ]
-        run.not_cleaned_up.append(LeftKey("PHONE, the first of pix_keys", "not deleted", True, (3,)))
-
-        lines = list(summary(document_of(run), run, ""))
-
-        assert [line for line in lines if line.startswith("not cleaned up")] == [
-            "not cleaned up: RANDOM, made by the service (2 times) and PHONE, the first of pix_keys"
-        ]
+        assert document["notes"][:2] == [alert["text"] for alert in document["alerts"]]
 
     def test_what_the_verdict_misses_is_explained(self, run):
         """A requirement that was not exercised is named where its level counts for the verdict of the profile."""
@@ -367,6 +366,7 @@ def test_the_options_of_pytest_behave(options, told):
 
 def pytest_run(mutant, *options):
     """A run of the suite as a user starts it, against a service with one fault."""
-    with Server(service := MUTANTS.specimens[mutant].make()) as server:
-        arguments = ["--no-report", "-p", "no:cacheprovider", f"--base-url={server.base_url}", *options]
+    with Server(service := MUTANTS.specimens[mutant].make()) as server, tempfile.TemporaryDirectory() as folder:
+        profile = sandbox_at(server.base_url, Path(folder))
+        arguments = ["--no-report", "-p", "no:cacheprovider", f"--environment={profile}", *options]
         return run_pytest(arguments, {**os.environ, "PIX_SANDBOX_TOKEN": service.token, "CI": "true"})

@@ -12,7 +12,7 @@ import pytest
 
 from environments.__main__ import main
 from environments.commands.checking import to_check
-from environments.door.journal import Journal
+from environments.door.journal import Outcome
 from environments.profiles.gaps import gaps
 from environments.profiles.loading import load
 from environments.sandbox import Response
@@ -20,6 +20,7 @@ from spec.interface import READS
 from spec.requirements import ledger
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.issuing import AnswersAll, IsAhead
+from tests.selftest.services.one_run import journal_in
 from tests.selftest.services.running import TOKEN, environment, write_profile
 from tests.selftest.services.secured import Certificates, Secured
 from tests.selftest.services.serving import Raw, as_bytes
@@ -70,7 +71,9 @@ def check(tmp_path, capsys):
     def run(service, *options, base_url="", **changes):
         changes = {"transactions": {"prepare": PREPARE}, **changes}
         profile = write_profile(tmp_path, base_url or service.base_url, **changes)
+        before = dict(os.environ)
         status = main(["check", str(profile), *options])
+        os.environ.update(before)  # the command forgets the token
         printed = capsys.readouterr()
         lines = (printed.out + printed.err).replace(str(profile), "PROFILE").splitlines()
         lines = [line.replace(service.base_url, "ADDRESS") for line in lines]
@@ -81,7 +84,7 @@ def check(tmp_path, capsys):
 
 
 VALID = [
-    "profile: PROFILE is valid",
+    "profile: PROFILE is valid; its target is a sandbox",
     "reachable: ADDRESS",
     "TLS: none: the address starts with http://",
     "clock: not compared: no answer with a header Date",
@@ -278,7 +281,10 @@ class TestTheSetUp:
 
         assert check(service, base_url=gone) == (
             7,
-            ["profile: PROFILE is valid", f"error: {gone} cannot be reached: the connection is refused"],
+            [
+                "profile: PROFILE is valid; its target is a sandbox",
+                f"error: {gone} cannot be reached: the connection is refused",
+            ],
         )
 
     def test_the_days_of_the_certificate(self, check, tmp_path):
@@ -356,13 +362,16 @@ class TestTheProfile:
     def test_codes_that_were_sent(self, check, service, tmp_path):
         """The journal knows them."""
         path = tmp_path / "journal.jsonl"
-        Journal(path, origin=service.base_url, run="earlier", across_runs=True).claim("TX-1")
-        status, lines = check(service, transactions={"codes": ["TX-1"]}, journal=str(path))
+        missing = check(service, transactions={"codes": ["TX-1"]}, sandbox=None, journal=str(path))
+        journal_in(tmp_path).write("TX-1", Outcome.SENT)
+        status, lines = check(service, transactions={"codes": ["TX-1"]}, sandbox=None, journal=str(path))
 
-        told = (
-            "not exercised: every transaction code was sent by an earlier run: prepare new ones, or use --resend-code"
-        )
+        told = "not exercised: every transaction code was sent by an earlier run: prepare new ones"
         assert (status, told in lines) == (6, True)
+        assert missing[0] == 6
+        assert [line for line in missing[1] if line.startswith("journal: transactions.codes are not sent")]
+        assert missing[1][0] == "profile: PROFILE is valid; its target is no sandbox"
+        assert f"journal: {path} holds 1 code" in lines
 
     def test_a_complete_profile_has_no_gap(self):
         """That of the sandbox is complete."""
@@ -377,7 +386,7 @@ def test_the_page_about_staging_shows_what_a_check_prints(check, tmp_path):
     everything_but_fuzz = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute"]
     with Secured(certificates, mutual=False) as service:
         tls = {"ca_bundle": str(certificates.ca_bundle)}
-        status, printed = check(service, "--prepare", allow=everything_but_fuzz, tls=tls)
+        status, printed = check(service, "--prepare", allow=everything_but_fuzz, tls=tls, sandbox=None)
 
     assert status == 0
     assert list(map(_general, shown)) == list(map(_general, printed))
@@ -387,4 +396,4 @@ def _general(line):
     """A line without what changes from one check to another."""
     line = line.replace("environments/staging.yaml", "PROFILE").replace("https://staging.example.test", "ADDRESS")
     line = re.sub(r"\d{4}-\d\d-\d\d \(\d+ more days\).*", "DATE", line).replace("=staging", "=PROFILE")
-    return re.sub(r"^clock: .*", "clock", line)
+    return re.sub(r"^clock: .*", "clock", re.sub(r"^journal: \S+ ", "journal: FILE ", line))

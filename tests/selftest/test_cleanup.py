@@ -7,15 +7,17 @@ import sys
 
 import pytest
 
-from environments.door.key_record import ABSENT, GONE, REFUSED, REGISTERED, SENT, KeyRecord
-from environments.sandbox import Key, Refusal, Server, Service
+from environments.door.key_record import GONE, MAYBE, REGISTERED
+from environments.door.opening import record_of_keys
+from environments.profiles.loading import load
+from environments.sandbox import Key, Server, Service
 from tests.selftest.services.one_run import EVERYTHING
 from tests.selftest.services.running import ROOT, TOKEN, environment, run, write_profile
 
 EMAIL, CPF = "qa@pix-conformance.example", "13579246828"
 KINDS = {EMAIL: "EMAIL", CPF: "CPF"}
 READING = ["read", "delete-keys"]
-REGISTERED_BY_A_RUN = ((EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REGISTERED))
+REGISTERED_BY_A_RUN = ((EMAIL, MAYBE), (EMAIL, REGISTERED))
 NOTHING = (0, ["nothing to clean up: no earlier run left a key of profile"])
 
 
@@ -41,11 +43,11 @@ def keys_of(service):
         return {key.key for key in ledger.keys("ac-0001")} & set(KINDS)
 
 
-def recorded(folder, service, *events, run="earlier"):
+def recorded(profile, *events):
     """Write events into the record beside the journal of the profile, as a run does."""
-    record = KeyRecord(folder / "journal-keys.jsonl", origin=service.base_url, run=run)
+    record = record_of_keys(load(str(profile), folder=profile.parent), run="earlier")
     for key, event in events:
-        record.note("ac-0001", key, event)
+        record.note("ac-0001", KINDS[key], key, event, ours=False)
     return record
 
 
@@ -79,115 +81,77 @@ def cleanup(profile, *options, answer=None, **variables):
 def test_a_key_that_a_run_registered_is_deleted(service, tmp_path):
     """It is named by its type and its place in pix_keys, and the record is closed."""
     holds(service, EMAIL, CPF)
-    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
     profile = profile_of(tmp_path, service)
+    recorded(profile, *REGISTERED_BY_A_RUN)
 
     assert cleanup(profile, "--yes") == (
         0,
-        [
-            "keys that earlier runs left:",
-            "  EMAIL, the second of pix_keys: registered by a run, and not deleted",
-            "deleted: EMAIL, the second of pix_keys",
-        ],
+        ["keys that earlier runs left:", "  EMAIL, the second of pix_keys", "deleted: EMAIL, the second of pix_keys"],
     )
     assert keys_of(service) == {CPF}
     assert cleanup(profile, "--yes") == NOTHING
 
 
-def test_a_key_that_the_list_does_not_show_is_closed(service, tmp_path):
-    """It is gone, and if it comes back it is somebody's own."""
-    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
+def test_a_key_that_is_gone_is_closed(service, tmp_path):
+    """The service says so, and if it comes back it is somebody's own."""
     profile = profile_of(tmp_path, service)
-    gone = "  EMAIL, the second of pix_keys: already gone"
+    recorded(profile, *REGISTERED_BY_A_RUN)
 
-    assert cleanup(profile, "--yes") == (0, ["keys that earlier runs left:", gone, "nothing to delete"])
+    assert cleanup(profile, "--yes")[1][-1] == "already gone: EMAIL, the second of pix_keys"
     holds(service, EMAIL)
-    assert cleanup(profile, "--yes")[1] == ["nothing to clean up: no earlier run left a key of profile"]
+    assert cleanup(profile, "--yes") == NOTHING
     assert keys_of(service) == {EMAIL}
 
 
 @pytest.mark.parametrize(
-    ("events", "left"),
+    ("events", "changes", "left"),
     [
-        ([], {EMAIL}),
-        ([(EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REFUSED)], {EMAIL}),
-        ([*REGISTERED_BY_A_RUN, (EMAIL, GONE)], {EMAIL}),
-        ([(EMAIL, SENT)], {EMAIL}),
-        ([*REGISTERED_BY_A_RUN, (EMAIL, ABSENT), (EMAIL, SENT)], set()),
+        ([], {}, {EMAIL}),
+        ([*REGISTERED_BY_A_RUN, (EMAIL, GONE)], {}, {EMAIL}),
+        ([(EMAIL, MAYBE)], {}, set()),
+        ([(EMAIL, MAYBE)], {"sandbox": None}, {EMAIL}),
+        ([(EMAIL, MAYBE)], {"sandbox": None, "pix_keys": [{"type": "EMAIL", "key": EMAIL, "disposable": True}]}, set()),
+        ([*REGISTERED_BY_A_RUN], {"sandbox": None}, {EMAIL}),
     ],
-    ids=["never sent", "refused", "seen gone", "not seen absent", "registered once more"],
+    ids=["never sent", "seen gone", "a sandbox", "perhaps", "disposable", "registered"],
 )
-def test_only_a_key_that_a_run_is_known_to_have_registered_is_deleted(events, left, service, tmp_path):
-    """One that was refused, seen gone since, or not seen absent before, stays; what a run found absent is its own."""
+def test_only_a_key_that_is_disposable_is_deleted(events, changes, left, service, tmp_path):
+    """A key of the profile stays elsewhere than on a sandbox: lists may have hidden that it was there before."""
     holds(service, EMAIL)
-    recorded(tmp_path, service, *events)
+    profile = profile_of(tmp_path, service, **changes)
+    recorded(profile, *events)
+    cleanup(profile, "--yes")
 
-    assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
     assert keys_of(service) == left
 
 
-def test_a_key_that_a_later_run_found_absent_stays(service, tmp_path):
-    """It was seen gone, although its registration was refused this time."""
-    holds(service, EMAIL)
-    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
-    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT), (EMAIL, REFUSED), run="later")
+def test_synthetic_and_made_keys_are_deleted_by_their_value(service, tmp_path):
+    """The record has them in clear; one that is perhaps registered is deleted, too."""
+    profile = profile_of(tmp_path, service)
+    record = recorded(profile)
+    with service.database.transaction() as ledger:
+        ledger.add_key(Key("pixconf-1@example.com", "EMAIL", "ac-0001"))
+        ledger.add_key(Key("a7", "RANDOM", "ac-0001"))
+    record.note("ac-0001", "EMAIL", "pixconf-1@example.com", MAYBE, ours=True)
+    record.note("ac-0001", "RANDOM", "a7", REGISTERED, ours=True)
 
-    assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
-    assert keys_of(service) == {EMAIL}
+    status, lines = cleanup(profile, "--yes")
 
-
-def test_a_key_that_a_run_sees_gone_is_closed(service, tmp_path):
-    """Also by a run that only reads: if it comes back it is somebody's own."""
-    recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
-    run(profile_of(tmp_path, service, allow=["read"]), "-k", "listPixKeys", "--no-report")
-    holds(service, EMAIL)
-
-    assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
-    assert keys_of(service) == {EMAIL}
+    assert (status, lines[-2:]) == (0, ["deleted: EMAIL pixconf-1@example.com", "deleted: RANDOM a7"])
+    with service.database.transaction() as ledger:
+        assert not {"pixconf-1@example.com", "a7"} & {key.key for key in ledger.keys("ac-0001")}
 
 
-class ListsNothingAfterADeletion(Service):
-    """The list fails once a key was deleted."""
+def test_a_key_whose_value_is_unknown_is_forgotten_once_key_at_is_set(service, tmp_path):
+    """Until then it is named each time, as it has to be deleted by hand."""
+    without, with_it = profile_of(tmp_path, service, key_at=None), {}
+    recorded(without).note("ac-0001", "RANDOM", None, REGISTERED, ours=True)
+    said = [cleanup(without, "--yes") for _ in range(2)]
+    with_it = profile_of(tmp_path, service)
 
-    fails = False
-
-    def delete_pix_key(self, request, account_id):
-        self.fails = True
-        return super().delete_pix_key(request, account_id)
-
-    def list_pix_keys(self, request, account_id):
-        if self.fails:
-            raise Refusal(500, "Something broke.")
-        return super().list_pix_keys(request, account_id)
-
-
-def test_a_key_whose_deletion_was_granted_is_not_deleted_again(tmp_path):
-    """It is closed where the list cannot be read afterwards: by the next time it may be somebody's own."""
-    service = ListsNothingAfterADeletion(token="Tok-3n.Of-The_Service")
-    with Server(service) as server:
-        service.base_url = server.base_url
-        holds(service, EMAIL)
-        recorded(tmp_path, service, *REGISTERED_BY_A_RUN)
-        profile = profile_of(tmp_path, service)
-        first = cleanup(profile, "--yes")
-        service.fails = False
-        holds(service, EMAIL)
-        again = cleanup(profile, "--yes")
-
-    assert first[1][-1] == "error: the list of keys cannot be read (500 application/json): nothing more is deleted"
-    assert again == NOTHING
-    assert keys_of(service) == {EMAIL}
-
-
-def test_a_crashed_run_is_cleaned_up(service, tmp_path):
-    """A key that was absent before, and whose registration was sent and never answered, is deleted where it is listed."""
-    holds(service, EMAIL)
-    recorded(tmp_path, service, (EMAIL, ABSENT), (EMAIL, SENT))
-
-    status, lines = cleanup(profile_of(tmp_path, service), "--yes")
-
-    assert (status, keys_of(service)) == (0, set())
-    assert lines[1] == "  EMAIL, the second of pix_keys: absent before a run that may have registered it"
+    assert [(status, "its value is not known" in lines[1]) for status, lines in said] == [(1, True)] * 2
+    assert cleanup(with_it, "--yes")[0] == 1
+    assert cleanup(with_it, "--yes") == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -203,9 +167,10 @@ def test_a_crashed_run_is_cleaned_up(service, tmp_path):
 def test_it_asks(answer, left, status, said, service, tmp_path):
     """Without --yes a person is asked, and without a person nothing is deleted."""
     holds(service, EMAIL)
-    recorded(tmp_path, service, (EMAIL, SENT), (EMAIL, REGISTERED))
+    profile = profile_of(tmp_path, service)
+    recorded(profile, *REGISTERED_BY_A_RUN)
 
-    found = cleanup(profile_of(tmp_path, service), answer=answer)
+    found = cleanup(profile, answer=answer)
 
     assert (found[0], found[1][-1], keys_of(service)) == (status, said, left)
 
@@ -216,16 +181,14 @@ def test_it_asks(answer, left, status, said, service, tmp_path):
         ({"allow": ["read"]}, {}, 4, "cleanup deletes keys: add delete-keys to allow"),
         ({"requests": None}, {}, 4, "the profile does not say how a key is deleted: supply requests.deletePixKey"),
         ({}, {"PIX_TOKEN": ""}, 4, "PIX_TOKEN is empty in the environment; export PIX_TOKEN=…"),
-        ({"journal": None}, {}, 0, "nothing to clean up: loopback is not recorded, unless the profile names a journal"),
-        ({"base_url": "http://127.0.0.1:1"}, {}, 0, "nothing to clean up: no earlier run left a key of profile"),
-        ({}, {"PIX_TOKEN": "another"}, 1, "the list of keys cannot be read (401 application/json): nothing more is deleted"),
+        ({}, {"PIX_TOKEN": "another"}, 1, "not deleted: EMAIL, the second of pix_keys (401 application/json)"),
     ],
-    ids=["no permission", "no body", "no token", "no journal", "another origin", "a wrong token"],
+    ids=["no permission", "no body", "no token", "a wrong token"],
 )  # fmt: skip
 def test_wrong_use_is_said_in_one_line(changes, variables, status, said, service, tmp_path):
     """Nothing is deleted, and the last line says what to do."""
     holds(service, EMAIL)
-    recorded(tmp_path, service, (EMAIL, SENT), (EMAIL, REGISTERED))
+    recorded(profile_of(tmp_path, service), *REGISTERED_BY_A_RUN)
     profile = profile_of(tmp_path, service, **changes)
 
     found, lines = cleanup(profile, "--yes", **variables)
@@ -250,8 +213,7 @@ def test_a_wrong_command_line_is_said_in_one_line(arguments, said):
 def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     """The exit status is that of a run whose target cannot be reached."""
     profile = profile_of(tmp_path, service, base_url="http://127.0.0.1:1")
-    record = KeyRecord(tmp_path / "journal-keys.jsonl", origin="http://127.0.0.1:1", run="earlier")
-    record.note("ac-0001", EMAIL, REGISTERED)
+    recorded(profile, *REGISTERED_BY_A_RUN)
 
     status, lines = cleanup(profile, "--yes")
 
@@ -259,23 +221,24 @@ def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     assert lines[-1] == "error: http://127.0.0.1:1 cannot be reached: the connection is refused"
 
 
-def test_the_record_holds_no_key(service, tmp_path):
-    """A whole run writes digests, for its owner alone, and leaves nothing to clean up."""
+def test_the_record_holds_no_key_of_the_profile(service, tmp_path):
+    """A whole run writes digests of them, for its owner alone, and leaves nothing to clean up."""
     profile = profile_of(tmp_path, service, allow=[*EVERYTHING, "fuzz"])
     result = run(profile, "--no-report")
-    record = tmp_path / "journal-keys.jsonl"
-    text = record.read_text() + (tmp_path / "journal-keys.key").read_bytes().hex()
+    (record,) = tmp_path.glob("keys-profile.jsonl")
+    text = record.read_text()
 
-    assert not [value for value in (EMAIL, CPF, "ac-0001", "+5511955500777") if value in text], result.output
+    assert not [value for value in (EMAIL, CPF, "+5511955500777") if value in text], result.output
+    assert "pixconf-" in text
     assert record.stat().st_mode & 0o077 == 0
     assert keys_of(service) == set()
     assert cleanup(profile, "--yes") == NOTHING
 
 
 def test_what_a_run_leaves_is_cleaned_up_later(service, tmp_path):
-    """A run without delete-keys names its keys in one line, and the command deletes them."""
+    """A run without delete-keys names its keys one by one, and the command deletes them."""
     may_not_delete = ["read", "register-keys"]
-    result = run(profile_of(tmp_path, service, allow=may_not_delete))
+    result = run(profile_of(tmp_path, service, allow=may_not_delete, transactions=None))
     left = result.document["left_behind"]
 
     assert [item.split(" (")[0] for item in left] == [
@@ -286,8 +249,9 @@ def test_what_a_run_leaves_is_cleaned_up_later(service, tmp_path):
         "RANDOM, made by the service: registered and not deleted",
     ]
     assert [line for line in result.output.splitlines() if line.startswith("not cleaned up")] == [
-        "not cleaned up: PHONE, the first of pix_keys, EMAIL, the second of pix_keys, CNPJ, the fourth of pix_keys and 2 more"
+        f"not cleaned up: {item}" for item in left
     ]
+    assert "! 5 keys not cleaned up: python -m environments cleanup " in result.output
     page = (result.folder / "report.html").read_text()
     assert 'EMAIL, the second of pix_keys: registered and not deleted; exchanges <a href="#exchange-' in page
 

@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 CLOCK = re.compile(
-    r"time\.time\(|monotonic|perf_counter|process_time|\.elapsed\b|timeout=(?!None|HANGS_S)|\.wait\([0-9]|communicate\([0-9]"
+    r"time\.time\(|monotonic\(|perf_counter|process_time|\.elapsed\b|timeout=(?!None|HANGS_S)|\.wait\([0-9]|communicate\([0-9]"
 )
 MAY = {"test_redaction.py": "compares the time of a body with that of an eighth of it"}
 

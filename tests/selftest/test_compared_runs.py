@@ -56,11 +56,10 @@ def test_a_first_run_is_compared_with_nothing(ended):
     assert 'id="comparison"' not in (result.folder / "report.html").read_text()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "in workers"])
-def test_a_run_is_compared_with_the_last_one(workers, ended):
+def test_a_run_is_compared_with_the_last_one(ended):
     """One line, a section of the page, and the comparison in conformance.json; the exit status is that of the run."""
     good, same, bad, mended = (
-        ended(*PART, *workers, service=service) for service in (Service, Service, ShowsTheDocument, Service)
+        ended(*PART, service=service) for service in (Service, Service, ShowsTheDocument, Service)
     )
 
     assert [result.status for result in (good, same, bad, mended)] == [0, 0, 1, 0]
@@ -184,15 +183,14 @@ def test_without_a_report_only_the_named_run_is_compared_with(ended):
     assert (line_of(silent), bool(re.fullmatch(f"{SINCE}no change", line_of(said)))) == ("", True), said.output
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "in workers"])
 @pytest.mark.parametrize("content", ["", "[NaN]", None], ids=["empty", "NaN", "missing"])
-def test_a_run_that_cannot_be_read_is_a_usage_error(content, workers, tmp_path):
+def test_a_run_that_cannot_be_read_is_a_usage_error(content, tmp_path):
     """One line and exit status 4, before any request."""
     path = tmp_path / "conformance.json"
     if content is not None:
         path.write_text(content)
     with Raw() as raw:
-        result = run(write_profile(tmp_path, raw.base_url), *PART, *workers, f"--compare-with={path}")
+        result = run(write_profile(tmp_path, raw.base_url), *PART, f"--compare-with={path}")
 
     assert (result.status, raw.seen) == (4, [])
     assert re.fullmatch(rf"ERROR: --compare-with: {re.escape(str(path))}: [^\n]+\n+", result.output)
@@ -201,8 +199,7 @@ def test_a_run_that_cannot_be_read_is_a_usage_error(content, workers, tmp_path):
 SECRET = f"{TOKEN['PIX_TOKEN']} konto-canary-4711"
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "in workers"])
-def test_nothing_planted_in_the_named_run_leaves(workers, tmp_path):
+def test_nothing_planted_in_the_named_run_leaves(tmp_path):
     """No secret of this run, nothing personal, no control character, no command of a CI system and no markup."""
     document = planted()
     document["environment"]["name"] = SECRET + ESCAPES + COMMANDS[:60]
@@ -211,7 +208,7 @@ def test_nothing_planted_in_the_named_run_leaves(workers, tmp_path):
     with Raw() as raw:
         profile = write_profile(tmp_path, raw.base_url, accounts=["konto-canary-4711"])
         named = f"--compare-with={tmp_path / 'other.json'}"
-        result = run(profile, "-k", "executePix.name or listAccounts.shape", *workers, named)
+        result = run(profile, "-k", "executePix.name or listAccounts.shape", named)
     written = {path.name: path.read_text() for path in result.folder.iterdir()} | {"output": result.output}
 
     assert line_of(result).startswith("compared with ")

@@ -393,7 +393,7 @@ def test_a_service_without_a_limit_is_not_slowed_down():
 def test_limits_rate_holds_with_any_number_of_threads(parallel, time, monkeypatch):
     """The profile's own limit: turns are taken one after the other, and nobody sleeps in the lock."""
     budget = Budget(requests=100, executions=0, rate=10)
-    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(time=time.clock))
+    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(monotonic=time.clock))
     monkeypatch.setattr(
         budget.ending, "sleep", lambda seconds: _not_locked(budget._guard) or time.sleep(max(0, seconds))
     )
@@ -524,12 +524,11 @@ class Counts(dict):
 def test_two_threads_do_not_take_the_same_turn_of_limits_rate(locked, meeting, monkeypatch):
     """Without the lock both leave at once, and the limit of the profile is exceeded."""
     slept = []
-    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(time=lambda: 100.0))
+    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(monotonic=lambda: 100.0))
     budget = Budget(requests=10, executions=0, rate=2)
     monkeypatch.setattr(budget.ending, "sleep", slept.append)
-    budget._counts = Counts()
     meeting.lock(budget, "_guard", locked=locked)
-    meeting.stops_after(budget._counts, "get")
+    meeting.stops_at(Budget, "_turn")
     meeting.of(lambda: budget.wait_for_turn(None), lambda: budget.wait_for_turn(None))
 
     assert (sorted(slept) == [0, 0.5]) is locked

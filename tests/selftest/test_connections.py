@@ -93,7 +93,7 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, a_run):
     assert a_run.door.guard.unknown == [lost.number]
     assert judge("executePix.connection", lost).outcome is Outcome.INCONCLUSIVE
     assert "is not sent again" in again.failure.message
-    assert a_run.events[2:4] == ["sent", "outcome unknown"]
+    assert a_run.events[2:4] == ["sent", "unknown"]
 
 
 @served_by(*AFTER_READING)

@@ -105,8 +105,7 @@ def test_an_operation_that_is_not_asked_again_is_one_line(tmp_path):
 )
 def test_what_a_limit_explains(verdict, message, explained):
     """A message that names an answer, or what to supply, stays as it is."""
-    cuts = Cuts()
-    cuts.add({SPENT: ["getBalance"]})
+    cuts = Cuts({SPENT: ["getBalance"]})
     row = ledger()["getBalance.exists"]
 
     assert cuts.explain(row, RequirementResult(row.id, verdict, message)).message == explained
@@ -114,8 +113,7 @@ def test_what_a_limit_explains(verdict, message, explained):
 
 def test_a_limit_explains_its_operations_alone():
     """Another operation was sent all that it was to be sent."""
-    cuts = Cuts()
-    cuts.add({SPENT: ["getBalance"]})
+    cuts = Cuts({SPENT: ["getBalance"]})
     row = ledger()["listAccounts.exists"]
 
     assert cuts.explain(row, RequirementResult(row.id, "not-exercised", "no answer")).message == "no answer"

@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,8 @@ USED = {Requirement(line).name: Requirement(line) for line in PROJECT["project"]
 DEVELOPMENT = {Requirement(line).name for line in PROJECT["project"]["optional-dependencies"]["dev"]}
 OWN = {"environments", "reports", "spec", "tests"}
 PACKAGES = packages_distributions()
+OF_ANOTHER_PYTHON = {"typing-extensions"}
+"""Packages that are needed before Python 3.13 alone."""
 
 
 def imported(path):
@@ -56,13 +58,57 @@ def test_the_self_tests_import_what_is_declared():
     assert distributions(SELF_TESTS) - canonical(USED) - canonical(DEVELOPMENT) == set()
 
 
+def pins(file):
+    """The versions that a file pins, by canonical name."""
+    found = re.findall(r"(?m)^([A-Za-z0-9._-]+)==(\S+)", (ROOT / file).read_text("utf-8"))
+    return {canonicalize_name(name): version for name, version in found}
+
+
+def closure(requirements):
+    """Canonical names of packages and of all that they need, as the installed ones say. Markers are those of this
+    Python, so packages that only another one needs are not among them."""
+    names, wanted = set(), list(requirements)
+    while wanted:
+        requirement = wanted.pop()
+        name = canonicalize_name(requirement.name)
+        if name not in names and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            names.add(name)
+            wanted += map(Requirement, requires(name) or ())
+    return names
+
+
 @pytest.mark.parametrize("name", sorted(USED))
 def test_a_dependency_is_pinned_within_its_bounds(name):
     """constraints.txt has one version of it, which pyproject.toml permits."""
-    pins = dict(re.findall(r"(?m)^([A-Za-z0-9._-]+)==(.+)$", (ROOT / "constraints.txt").read_text("utf-8")))
-    pinned = {canonicalize_name(pin): version for pin, version in pins.items()}
+    assert pins("constraints.txt")[canonicalize_name(name)] in USED[name].specifier
 
-    assert pinned[canonicalize_name(name)] in USED[name].specifier
+
+def test_a_run_installs_what_it_needs_and_nothing_else():
+    """requirements.txt has the dependencies of pyproject.toml with what these need, in the versions of constraints.txt."""
+    required, pinned = pins("requirements.txt"), pins("constraints.txt")
+    needed = closure(USED.values())
+
+    assert needed - required.keys() == set()
+    assert required.keys() - needed <= OF_ANOTHER_PYTHON
+    assert required.items() <= pinned.items()
+
+
+def test_contributors_install_what_is_pinned():
+    """constraints.txt has what a run and the self-tests need, and nothing else."""
+    development = map(Requirement, PROJECT["project"]["optional-dependencies"]["dev"])
+    needed = closure([*USED.values(), *development])
+
+    assert needed - pins("constraints.txt").keys() == set()
+    assert pins("constraints.txt").keys() - needed <= OF_ANOTHER_PYTHON
+
+
+def test_every_package_of_a_run_has_a_hash():
+    """Of each wheel, and requirements.txt names no address of an index."""
+    lines = [line for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
+    joined = "\n".join(lines).replace(" \\\n", "").splitlines()
+
+    assert [line for line in joined if not re.fullmatch(r"\S+==\S+(    --hash=sha256:[0-9a-f]{64})+", line)] == []
+    assert "://" not in "".join(lines)
 
 
 def test_the_table_of_private_names_has_the_bounds():

@@ -8,7 +8,7 @@ from tests.selftest.services.one_run import CODE, Run
 
 ORDER = (
     "check", "refuse", "refuse_the_dead", "spare_wrong_tokens", "take_turn", "_be_alone", "outlast", "slow_executions",
-    "refuse", "take_request", "claim", "_attempt",
+    "refuse", "refuse_transfer", "take_wrong_token", "take_request", "claim", "_attempt",
     "refuse", "repeat", "doubt", "watch", "notice", "_tell",
 )  # fmt: skip
 

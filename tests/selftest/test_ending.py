@@ -6,18 +6,17 @@ from contextlib import contextmanager
 import pytest
 
 from environments.door.ending import CUT, OVER, STOPPED, Ending
-from environments.door.in_flight import InFlight
-from environments.door.journal import Journal
-from environments.door.key_states import Keys, KeyState
+from environments.door.key_states import Keys
 from environments.door.preparing import prepare
+from environments.door.run_keys import KeyState
 from environments.profiles.loading import load
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from tests.harness.reproduction import Reproduction
 from tests.selftest.proof.trial import try_service
-from tests.selftest.services.one_run import CODE, Run
+from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.racing import HANGS_S
-from tests.selftest.services.running import write_profile
+from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
 from tests.traffic.generation.collecting import Findings
@@ -86,7 +85,7 @@ def test_what_is_on_the_wire_is_cut(tmp_path):
         found = [thread.ended() for thread in threads]
 
     assert sorted(seen.number for seen in found) == [1, 2, 3, 4, 5, 6]
-    assert {(seen.failure.kind, seen.failure.message) for seen in found} == {(FailureKind.LIMIT, CUT)}
+    assert {(seen.failure.kind, seen.failure.message) for seen in found} == {(FailureKind.LIMIT, CUT.format(STOPPED))}
     assert len(service.seen) == len(a_run.door.exchanges) == 6
     assert a_run.door.liveness.unreachable == ""
 
@@ -110,7 +109,7 @@ def test_an_execution_that_is_cut_is_an_unknown_outcome(tmp_path):
         found = thread.ended()
         later = Run(service, tmp_path, name="two")
 
-        assert a_run.events == ["sent", "outcome unknown"]
+        assert a_run.events == ["sent", "unknown"]
         assert a_run.door.guard.unknown == [found.number]
         assert later.door.guard.drop_sent([CODE]) == []
 
@@ -152,7 +151,7 @@ def test_a_transfer_whose_preparation_is_cut_is_listed(tmp_path):
 
     assert len(service.seen) == 1
     assert list(a_run.door.guard.prepared.not_executed()) == [
-        f"a transfer that createPix may have prepared (exchange 1): {CUT}"
+        f"a transfer that createPix may have prepared (exchange 1): {CUT.format(STOPPED)}"
     ]
 
 
@@ -164,7 +163,7 @@ def full(a_run, in_flight):
 
 @contextmanager
 def others_turn(a_run, in_flight):
-    with Journal(a_run.journal, origin="", run="another").turn():
+    with journal_in(a_run.journal.parent).turn():
         yield
 
 
@@ -219,9 +218,6 @@ def test_who_waits_wakes_up(held, act, service, tmp_path, monkeypatch):
     a code can be sent later."""
     a_run = Run(service, tmp_path)
     in_flight = a_run.door.in_flight
-    if held is others_place:
-        in_flight.share(tmp_path)
-        in_flight = InFlight(1, shared=tmp_path)
     waits = threading.Event()
     tell_who_waits(a_run.door, waits, monkeypatch)
     with held(a_run, in_flight):
@@ -274,8 +270,8 @@ def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
         monkeypatch.setattr(a_run.door._connections, "attempt", stopped_first)
         found = a_run.execute()
 
-    assert (found.failure.message, service.seen) == (CUT, [])
-    assert a_run.events == ["sent", "outcome unknown"]
+    assert (found.failure.message, service.seen) == (CUT.format(STOPPED), [])
+    assert a_run.events == ["sent", "unknown"]
 
 
 # -- a run that winds down ---------------------------------------------------------------------------------------
@@ -311,7 +307,7 @@ def test_keys_are_cleaned_up_and_none_is_registered(number, tmp_path):
         before = keys_at(service)
         profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
         a_run = Run(service, tmp_path, parallel=4, requests=1000)
-        a_run.door.keys = Keys(profile.pix_keys, account="ac-0001")
+        a_run.door.keys = Keys(profile.pix_keys, account="ac-0001", is_sandbox=True, key_at=profile.key_at)
         thread = Thread(lambda: register_all(a_run.client, profile, service.service.token))
         assert comes(service.registered)
         registered = len(posts(service))
@@ -370,7 +366,7 @@ def test_what_waited_is_not_claimed(service, tmp_path, monkeypatch):
     found = thread.ended()
 
     assert (found.failure.message, service.seen) == (OVER, [])
-    assert not a_run.journal.exists()
+    assert a_run.door.guard._journal.entries() == []
 
 
 def test_an_answer_is_asked_nothing_more(tmp_path, monkeypatch):
@@ -390,14 +386,13 @@ def posts(service):
 
 
 def test_all_else_is_not_begun(service, a_run):
-    """No execution, no preparation, no read; what cleans up passes."""
+    """No execution, no preparation, no read; where nothing is to be cleaned up, no list and no deletion either."""
     a_run.door.ending.wind_down()
     operations = ("listAccounts", "createPix", "registerPixKey", "executePix", "listPixKeys", "deletePixKey")
     found = {operation: a_run.client.send(operation, "pixconf-0", json={}) for operation in operations}
     refused = [operation for operation, seen in found.items() if not seen.number and seen.failure.message == OVER]
 
-    assert refused == ["listAccounts", "createPix", "registerPixKey", "executePix"]
-    assert [seen.method for seen in service.seen] == ["GET", "DELETE"]
+    assert (refused, service.seen) == (list(operations), [])
 
 
 # -- what is left of it ------------------------------------------------------------------------------------------
@@ -411,3 +406,75 @@ def test_no_thread_is_left(options):
     left = [thread.name for thread in set(threading.enumerate()) - before if thread.name in OURS]
 
     assert left == []
+
+
+# -- limits.duration -------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_after_limits_duration_nothing_is_sent_but_cleaning_up(service, tmp_path):
+    """A tenth of it is kept for that; at its end nothing is sent at all."""
+    profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
+    a_run, clock = Run(service, tmp_path), Clock()
+    a_run.door.keys = Keys(profile.pix_keys)
+    a_run.door.ending.__init__(100.0, clock=clock)
+    body = {"pixKey": "qa@example.com", "account": "ac-0001", "pixKeyType": "EMAIL"}
+    key = {"pixKey": profile.pix_keys[0].key, "account": "ac-0001", "pixKeyType": profile.pix_keys[0].type}
+    said = []
+    for clock.now in (89.0, 91.0, 101.0):
+        sent = (
+            a_run.client.send("registerPixKey", "ac-0001", json=key if clock.now < 90 else body, valid=True),
+            a_run.client.send("listPixKeys", "ac-0001", valid=True),
+        )
+        said.append([exchange.failure.message if exchange.failure else "" for exchange in sent])
+
+    over = "limits.duration (100 s) is over"
+    assert said == [["", ""], [over, ""], [over, over]]
+    assert a_run.door.unsent == {over: {"registerPixKey", "listPixKeys"}}
+
+
+def test_who_waits_does_not_wait_longer_than_limits_duration():
+    """For a pause or the rate, and for an answer a second longer."""
+    clock, timers = Clock(), []
+    ending = Ending(10.0, clock=clock)
+    clock.now = 9.0
+    ending.sleep(3600.0)
+    ending.timer(3600.0, lambda: None, of=lambda seconds, call: timers.append(seconds))
+
+    assert timers == [2.0]
+
+
+def test_a_run_that_is_over_its_duration_is_incomplete(tmp_path):
+    """It judges what it has, and names the limit."""
+    with Silent() as service:
+        result = run(write_profile(tmp_path, service.base_url, limits={"duration": 1, "timeout": 60}))
+
+    assert (result.status, result.document["verdict"]) == (6, "incomplete"), result.output
+    assert "limits.duration (1 s) is over" in result.output
+    assert set(result.rows("not-exercised").values()) == {"limits.duration (1 s) is over"}
+
+
+class ManyHeaders(Raw):
+    """Answers every request with more headers than the suite reads."""
+
+    def answer(self, connection, request):
+        lines = "".join(f"X-{number}: 1\r\n" for number in range(120))
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{lines}\r\n{{}}".encode())
+
+
+def test_a_limit_of_the_suite_is_an_answer(tmp_path):
+    """A target that answers with more than the suite reads is there, however often it does."""
+    with ManyHeaders() as service:
+        a_run = Run(service, tmp_path)
+        found = [a_run.client.send("listAccounts", valid=True) for _ in range(12)]
+
+    assert {exchange.failure.kind for exchange in found} == {FailureKind.LIMIT}
+    assert (a_run.door.liveness.unreachable, len(service.seen)) == ("", 12)

@@ -25,10 +25,13 @@ def finding(*requirement_ids, follows=(), **more):
     return {"cause": requirement_ids[0], "message": OPERATORS, "text": OPERATORS, **shared, **more}
 
 
+WHERE = {"sandbox": False, "fail_on": ["documented"]}
+
+
 def document(verdict, *rows, findings=(), **more):
     """As much of a conformance.json as is read here; what is not the suite's own is in the operator's words."""
     return {
-        "environment": {"name": OPERATORS, "base_url": OPERATORS, "allow": ["read"], "drift": "warn"},
+        "environment": {"name": OPERATORS, "base_url": OPERATORS, "allow": ["read"], "drift": "warn", **WHERE},
         "provenance": {"seed": 7, "ci_job": OPERATORS},
         "suite": {"version": "0.1.0", "proof": ""},
         "verdict": verdict,
@@ -38,7 +41,8 @@ def document(verdict, *rows, findings=(), **more):
         "notes": [OPERATORS],
         "selection": OPERATORS,
         "cut": [{"why": OPERATORS, "operations": []}],
-        "traffic": {"requests": 12, "executions": 1},
+        "traffic": {"requests": 12, "executions": 1, "unknown_outcomes": 0},
+        "alerts": [],
         "coverage": {"documented": {"tested": 2, "testable": 3}},
         "counts": {"documented": {"fail": 1, "pass": 1}},
         "requirements": list(rows),
@@ -88,7 +92,8 @@ def test_each_failing_requirement_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "errors"), [("conformant", 0), ("incomplete", 1), ("unreachable", 1), ("interrupted", 1)]
+    ("verdict", "errors"),
+    [("conformant", 0), ("partial", 0), ("incomplete", 1), ("unreachable", 1), ("interrupted", 1)],
 )
 def test_a_run_without_a_verdict_on_the_service_is_an_error(verdict, errors):
     """A job that is red says why."""
@@ -96,6 +101,25 @@ def test_a_run_without_a_verdict_on_the_service_is_an_error(verdict, errors):
 
     assert len(lines) == errors
     assert all(line.startswith(f"::error title=PIX conformance%3A {verdict}::read only; ") for line in lines)
+
+
+def test_a_partial_run_is_not_called_conformant():
+    """The summary says how much was tested, where, and how many transfers were executed."""
+    text = step_summary(document("partial", row(verdict="pass")))
+
+    assert text.startswith("## PIX conformance: partial\n\nread only; ")
+    assert "; no failure, 2 of 3 tested; " in text
+    assert "; no sandbox: 1 transfer executed, 12 requests.\n" in text
+    assert "conformant" not in text
+
+
+def test_the_summary_counts_alerts():
+    """By kind, as their texts may name what is not public."""
+    alerts = [{"kind": kind, "text": OPERATORS} for kind in ("outcome-unknown", "outcome-unknown", "left")]
+    text = step_summary(document("partial", row(verdict="pass"), alerts=alerts))
+
+    assert "\n\n- 2 alerts: outcome unknown\n- 1 alert: left\n\n| level |" in text
+    assert OPERATORS not in text
 
 
 def test_the_summary():
@@ -132,7 +156,7 @@ def test_the_summary_counts_what_drifts():
     places = [
         {"id": id, "situation": OPERATORS, "place": "", "was": OPERATORS, "is": ""} for id in (STATUS, DATA, DATA)
     ]
-    text = step_summary(document("conformant", row(verdict="pass"), drift=places))
+    text = step_summary(document("partial", row(verdict="pass"), drift=places))
 
     assert f"### Drift since the record of 20 Nov: 3 places\n\n- `{DATA}`: 2 places\n- `{STATUS}`: 1 place\n\n" in text
     assert OPERATORS not in text
@@ -183,11 +207,10 @@ def job(tmp_path):
     return {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["one process", "a worker"])
-def test_a_service_gives_no_commands(options, job, tmp_path):
+def test_a_service_gives_no_commands(job, tmp_path):
     """Its lines are printed while none is taken; then come the annotations, and lines are commands again."""
     with GivesCommands() as service:
-        result = run(write_profile(tmp_path, service.base_url), "-k", "executePix.json", *options, **job)
+        result = run(write_profile(tmp_path, service.base_url), "-k", "executePix.json", **job)
     taken, token = commands_in(result.output)
 
     assert result.status == 1

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
 import pytest
 from junitparser import JUnitXml
@@ -40,7 +39,7 @@ CASES = (
     Case(hostile.DripsItsHead, GONE, "no complete answer within limits.timeout (0.5 s)"),
     Case(hostile.DripsItsBody, GONE, "no complete answer within limits.timeout (0.5 s)"),
     Case(hostile.NeverEnds, "incomplete", "longer than limits.response_bytes (1000000 bytes)"),
-    Case(hostile.NeverEndsItsHeaders, GONE, "a header longer than the suite reads"),
+    Case(hostile.NeverEndsItsHeaders, "incomplete", "a header longer than the suite reads"),
     Case(hostile.SendsAGzipBomb, "incomplete", "longer than limits.response_bytes (1000000 bytes)"),
     Case(hostile.PromisesMore, GONE, "the answer broke off before its end"),
     Case(hostile.CutsAChunkShort, GONE, "the answer broke off before its end"),
@@ -53,9 +52,9 @@ CASES = (
     Case(hostile.SendsNul, "incomplete", "not JSON: Extra data at character 71"),
     Case(hostile.SendsEscapes, "non-conformant", "document is missing"),
     Case(hostile.SendsScript, "non-conformant", "expected type to be one of", ()),
-    Case(hostile.SendsManyHeaders, GONE, "more headers than the suite reads"),
+    Case(hostile.SendsManyHeaders, "incomplete", "more headers than the suite reads"),
     Case(hostile.SendsMegabytes, "non-conformant", "id is missing", ()),
-    Case(hostile.SendsManyFields, "conformant", "11 passed"),
+    Case(hostile.SendsManyFields, "partial", "11 passed"),
     Case(hostile.DiesAfterTwentyRequests, GONE, "the connection is refused", ()),
 )
 
@@ -99,9 +98,6 @@ def test_reports_are_whole_and_plain(case, ends):
     files = {path.name: path.read_text("utf-8") for path in result.folder.iterdir()}
     JUnitXml.fromstring(files["junit.xml"])
     json.loads(files["conformance.json"])
-
-    json.loads(files["ctrf-report.json"])
-    ElementTree.fromstring(files["conformance-badge.svg"])
 
     assert set(files) == {*OUTPUTS, PAGE, SUMS}
     assert not [mark for mark in "\x00\x07\x1b\x9b\u202e" for text in (*files.values(), result.output) if mark in text]

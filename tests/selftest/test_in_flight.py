@@ -4,10 +4,9 @@ import threading
 from contextlib import contextmanager, suppress
 
 import pytest
-from filelock import Timeout
 
 from environments.door.in_flight import InFlight
-from tests.selftest.services.racing import HANGS_S, Meeting, NoLock, Tells, with_and_without_a_lock
+from tests.selftest.services.racing import HANGS_S, Meeting, with_and_without_a_lock
 
 
 class Waiting(threading.Condition):
@@ -44,20 +43,6 @@ class Thread(threading.Thread):
         self.join(HANGS_S)
         assert not self.is_alive(), "it waits for ever"
         return self
-
-
-class Last:
-    """Stands behind the places and tells when somebody has found them taken."""
-
-    def __init__(self, looked):
-        self._looked = looked
-
-    def acquire(self, blocking=True):
-        self._looked.set()
-        raise Timeout("behind the last place")
-
-    def release(self):
-        return None
 
 
 def in_flight_of(most, **options):
@@ -283,14 +268,14 @@ def test_who_waits_for_the_one_that_is_stopped_is_told(within):
     assert entered == ["background"]
 
 
-def test_what_fails_on_the_wire_frees_its_place(tmp_path):
-    """Alone, too, and among processes."""
-    in_flight, other = InFlight(1, shared=tmp_path), InFlight(1, shared=tmp_path)
+def test_what_fails_on_the_wire_frees_its_place():
+    """Alone, too."""
+    in_flight = InFlight(1)
     for within in (in_flight.on_the_wire, in_flight.alone):
         with suppress(ZeroDivisionError), within():
             raise ZeroDivisionError
     entered = []
-    entering(other, "other", entered).ended()
+    entering(in_flight, "other", entered).ended()
 
     assert entered == ["other"]
 
@@ -307,54 +292,3 @@ def test_every_request_knows_how_many_were_beside_it():
     third.__exit__(None, None, None)
 
     assert (one.beside, two.beside, three.beside) == (2, 1, 1)
-
-
-# -- among processes: two objects that share a folder stand for two of them ---------------------------------------
-
-
-def test_the_places_are_shared(tmp_path):
-    """One process fills them; the other one's request waits until a place is free."""
-    entered, looked = [], threading.Event()
-    one, other = InFlight(2, shared=tmp_path), InFlight(2, shared=tmp_path)
-    other._places.append(Last(looked))
-    with held(one, 2):
-        late = entering(other, "late", entered)
-        assert looked.wait(HANGS_S)
-        before = list(entered)
-    late.ended()
-
-    assert (before, entered) == ([], ["late"])
-
-
-@pytest.mark.parametrize("gate", [True, False], ids=["with the gate", "without a gate"])
-def test_who_wants_to_be_alone_is_not_passed_by(gate, tmp_path):
-    """A process that wants to be alone waits for what is on the wire, and not for what another process sends then."""
-    entered, waits = [], threading.Event()
-    one, other = InFlight(2, shared=tmp_path), InFlight(2, shared=tmp_path)
-    other._gate = [Tells(other._gate[0], waits.set) if gate else NoLock()]
-    takes_a_place = threading.Event()
-    one._places[0] = Tells(one._places[0], takes_a_place.set)
-    with held(other):
-        alone = entering(one, "alone", entered, one.alone)
-        assert takes_a_place.wait(HANGS_S)
-        beside = entering(other, "beside", entered)
-        waits.wait(HANGS_S) if gate else beside.ended()
-    alone.ended()
-    beside.ended()
-
-    assert entered == (["alone", "beside"] if gate else ["beside", "alone"])
-
-
-@pytest.mark.parametrize("shared", [True, False], ids=["shared", "each its own"])
-def test_alone_is_alone_among_all_processes(shared, tmp_path):
-    """What another process sends waits until the end; without the lock files it does not."""
-    entered, waits = [], threading.Event()
-    one, other = InFlight(2, shared=tmp_path), InFlight(2, shared=tmp_path)
-    other._gate = [Tells(other._gate[0], waits.set)] if shared else []
-    with one.alone():
-        beside = entering(other, "beside", entered)
-        waits.wait(HANGS_S) if shared else beside.ended()
-        entered.append("alone")
-    beside.ended()
-
-    assert entered == (["alone", "beside"] if shared else ["beside", "alone"])

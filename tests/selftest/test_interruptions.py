@@ -1,6 +1,5 @@
 """A run that is stopped, or that cannot write, leaves whole reports or one line; never half of something."""
 
-import gc
 import json
 import os
 import re
@@ -10,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
+from collections import Counter
 
 import pytest
 from junitparser import JUnitXml
@@ -20,6 +19,7 @@ from tests.harness import interruption as interruption_module
 from tests.harness.interruption import Interruption
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import ROOT, arguments, environment, run, started, write_profile
+from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event
 
 LIMITS = {"executions": 2, "requests": 400}
@@ -56,9 +56,8 @@ def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
 SAID = "Exit: the run was stopped by a signal before it sent anything; there is no report"
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two workers"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_before_there_is_a_session_is_one_line(number, options, service, tmp_path):
+def test_a_signal_before_there_is_a_session_is_one_line(number, service, tmp_path):
     """While a command is asked for the token: exit status 2, no request and no report."""
     asked = tmp_path / "asked"
     command = [
@@ -67,7 +66,7 @@ def test_a_signal_before_there_is_a_session_is_one_line(number, options, service
         f"import pathlib, time; pathlib.Path({str(asked)!r}).touch(); time.sleep({HANGS_S})",
     ]
     profile = write_profile(tmp_path, service.base_url, auth={"token_command": command})
-    with started(profile, *options) as process:
+    with started(profile) as process:
         while not asked.exists() and process.poll() is None:
             time.sleep(0.01)
         os.kill(process.pid, number)
@@ -138,129 +137,51 @@ def test_a_signal_is_taken_without_a_lock():
     assert set(entered) == {interruption_module.__file__}
 
 
-def in_the_garbage_collector(send):
-    """Call send in a callback of the garbage collector; Hypothesis has one."""
-
-    def callback(phase, info):
-        if phase == "start":
-            send()
-
-    gc.callbacks.append(callback)
-    gc.collect()
-    gc.callbacks.remove(callback)
-
-
-class SendsAtItsEnd:
-    def __init__(self, send):
-        self.send = send
-
-    def __del__(self):
-        self.send()
-
-
-def in_a_request(send):
-    """Call send in the middle of a step, where something may be half recorded."""
-    send()
-
-
-@pytest.mark.parametrize("place", [in_a_request, in_the_garbage_collector, SendsAtItsEnd])
-def test_a_signal_raises_at_the_end_of_a_step(place):
-    """Not where it comes: in some places Python drops exceptions. Once, and in the main thread alone."""
-    interruption, reached, elsewhere = Interruption(), [], []
-
-    def one_step(passed):
-        with interruption.step():
-            passed.append("inside")
-        passed.append("behind")
-
-    def stopped_there():
-        with interruption.step():
-            place(lambda: signal.raise_signal(signal.SIGINT))
-            reached.append("the end")
-
-    try:
-        with pytest.raises(KeyboardInterrupt, match="the run was stopped by a signal"):
-            stopped_there()
-        one_step(elsewhere)
-    finally:
-        interruption.restore()
-
-    assert reached == ["the end"]
-    assert elsewhere == ["inside", "behind"]
-
-
 def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
-    """From another thread, once; and only the main thread raises."""
-    interruption, stopped, told = Interruption(), threading.Semaphore(0), []
-    interruption.stop_sending = lambda: (told.append("sending"), stopped.release())
-    interruption.stop_workers = lambda: told.append("workers")
-
-    def in_a_thread():
-        with interruption.step():
-            told.append("thread")
-
-    def stopped_there():
-        with interruption.step():
-            signal.raise_signal(signal.SIGTERM)
-            signal.raise_signal(signal.SIGTERM)
-            assert stopped.acquire(timeout=HANGS_S)
-            thread = threading.Thread(target=in_a_thread)
-            thread.start()
-            thread.join()
-
+    """From another thread; the main thread goes on where it was."""
+    interruption, stopped = Interruption(), threading.Semaphore(0)
+    interruption.stop_sending = stopped.release
     try:
-        with pytest.raises(KeyboardInterrupt):
-            stopped_there()
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        assert stopped.acquire(timeout=HANGS_S)
     finally:
         interruption.restore()
 
-    assert sorted(told) == ["sending", "thread", "workers"]
+    assert interruption.was_asked
 
 
-def test_a_stopped_parallel_run_leaves_whole_reports(tmp_path):
-    """The workers end with it, and so does what they counted in; what they were running did not fail."""
-    status, output, files = stopped(tmp_path, 45, [signal.SIGTERM], "-n", "2")
+class Signals(Raw):
+    """The run gets a signal while its request of that number is answered."""
 
-    assert (status, set(files)) == (2, FILES), output
-    assert "FAILED" not in output
-    assert "crashed" not in output
-    assert json.loads(files["conformance.json"].read_text())["verdict"] == "interrupted"
-    assert not list((tmp_path / "tmp").iterdir())
+    def __init__(self, number):
+        super().__init__()
+        self.number, self.reached, self.go_on = number, threading.Event(), threading.Event()
 
-
-def children(process, folder):
-    """The processes that a run has started."""
-    return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    def answer(self, connection, request):
+        if len(self.seen) == self.number:
+            self.reached.set()
+            self.go_on.wait(HANGS_S)
+        super().answer(connection, request)
 
 
-def joined(process, folder):
-    """The workers that hear a signal."""
-    return list((folder / "tmp").glob("*/*.pid"))
-
-
-STARTING = {
-    "the probe is answered": lambda service, process, folder: service.answered,
-    "a worker has started": lambda service, process, folder: children(process, folder),
-    "a worker has joined": lambda service, process, folder: joined(process, folder),
-    "both workers have joined": lambda service, process, folder: joined(process, folder)[1:],
-}
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are seen in /proc")
-@pytest.mark.parametrize("has_begun", STARTING.values(), ids=STARTING)
-def test_workers_that_are_still_starting_send_nothing(has_begun, tmp_path):
-    """A signal that comes at any point of their start stops the run; what they might have sent by then is held back."""
-    (tmp_path / "tmp").mkdir()
-    with PausesAt(3) as service:
-        profile = write_profile(tmp_path, service.base_url, limits=LIMITS)
-        with started(profile, "-n", "2", TMPDIR=str(tmp_path / "tmp")) as process:
-            while not has_begun(service, process, tmp_path) and process.poll() is None:
-                time.sleep(0.01)
-            os.kill(process.pid, signal.SIGTERM)
+def test_a_stopped_run_judges_what_it_has_and_sends_nothing_more(tmp_path):
+    """What is on the wire is answered; no registered key is deleted, and each requirement says why it was not tested."""
+    with Signals(120) as service:
+        with started(write_profile(tmp_path, service.base_url), "--parallel=1") as process:
+            await_event(service.reached, process)
+            os.kill(process.pid, signal.SIGINT)
+            time.sleep(0.2)
+            service.go_on.set()
             output, _ = process.communicate()
+        document = json.loads((tmp_path / "report" / "conformance.json").read_text())
 
-    assert process.returncode == 2, output
-    assert service.executions == []
+    verdicts = Counter(row["verdict"] for row in document["requirements"])
+    untested = {row["message"] for row in document["requirements"] if row["verdict"] == "not-exercised"}
+    assert (process.returncode, document["verdict"], len(service.seen)) == (2, "interrupted", 120), output
+    assert verdicts["pass"] > 5
+    assert (verdicts["fail"], untested) == (0, {"the run was stopped"})
+    assert document["traffic"]["executions"] == len(service.executions)
 
 
 def test_the_sandbox_ends_with_a_stopped_run(tmp_path):
@@ -298,7 +219,9 @@ def test_a_full_disk_is_one_line(size, status, headline, service, tmp_path):
     result = subprocess.run(
         [sys.executable, "-m", "pytest", *arguments(profile)],
         cwd=ROOT,
-        env=environment(PIX_TOKEN=service.service.token, PYTHONDONTWRITEBYTECODE="1"),  # it would be cut, too
+        env=environment(  # compiled files would be cut, too, and a key record that many tests have written
+            PIX_TOKEN=service.service.token, PYTHONDONTWRITEBYTECODE="1", XDG_STATE_HOME=str(tmp_path / "state")
+        ),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
         capture_output=True,
         text=True,
@@ -330,6 +253,6 @@ def test_what_pytest_keeps_is_its_owners_alone(service, tmp_path):
 def test_nothing_stays_in_the_folder_for_temporary_files(service, tmp_path):
     """A run that ends as it should leaves nothing there, either."""
     (tmp_path / "tmp").mkdir()
-    run(write_profile(tmp_path, service.base_url), "-n", "2", TMPDIR=str(tmp_path / "tmp"))
+    run(write_profile(tmp_path, service.base_url), TMPDIR=str(tmp_path / "tmp"))
 
     assert not list((tmp_path / "tmp").iterdir())

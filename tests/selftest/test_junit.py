@@ -26,9 +26,9 @@ def row(verdict="pass", message="", **more):
 def document(verdict, *rows, notes=()):
     """As much of a conformance.json as is read here."""
     return {
-        "environment": {"name": "staging", "drift": "warn"},
+        "environment": {"name": "staging", "drift": "warn", "sandbox": False},
         "provenance": {"suite_version": "0.1.0", "suite_commit": None, "seed": 7, "service_version": []},
-        "traffic": {"requests": 12, "executions": 1},
+        "traffic": {"requests": 12, "executions": 1, "unknown_outcomes": 0},
         "left_behind": [],
         "drift": [],
         "record": {"accepted": "2026-11-20", "suite_version": "0.1.0"},
@@ -51,17 +51,23 @@ def test_a_run_without_a_verdict_on_the_service_is_an_error(verdict):
 
     assert results(suite) == {"run": ("error", f"the headline of {verdict}"), "executePix.digit.type": None}
     assert suite.find(".//error").get("type") == verdict
-    assert suite.find(".//error").text == f"the headline of {verdict}\n12 requests, 1 execution\n{NOTE}"
+    assert (
+        suite.find(".//error").text
+        == f"the headline of {verdict}\nno sandbox: 1 transfer executed, 12 requests\n{NOTE}"
+    )
 
 
-def test_a_conformant_run_is_green():
+@pytest.mark.parametrize("verdict", ["conformant", "partial"])
+def test_a_run_in_which_nothing_failed_is_green(verdict):
     """The case of the run is there in every file, so that CI sees it turn red and green; its time is what no test took."""
-    suite = suite_of(junit(document("conformant", row(), row("warn", "seen twice", id="executePix.id.type"))))
+    suite = suite_of(junit(document(verdict, row(), row("warn", "seen twice", id="executePix.id.type"))))
 
     assert results(suite) == {"run": None, "executePix.digit.type": None, "executePix.id.type": None}
     assert suite.get("time") == "1.25"
     assert [case.get("time") for case in suite.findall("testcase")] == ["0.75", "0.25", "0.25"]
-    assert case_of(suite, "run")[0] == {"system-out": "the headline of conformant\n12 requests, 1 execution"}
+    assert case_of(suite, "run")[0] == {
+        "system-out": f"the headline of {verdict}\nno sandbox: 1 transfer executed, 12 requests"
+    }
 
 
 def test_tests_that_ran_at_the_same_time():
@@ -173,7 +179,10 @@ SAID = "executePix.refusal, with a bad token: 401 → 403"
 def test_drift_is_told_by_the_run(word, tag):
     """In what it says, or as its failure where the profile has it fail."""
     verdict = "drifted" if word == "fail" else "conformant"
-    drifting = document(verdict, row()) | {"drift": DRIFT, "environment": {"name": "staging", "drift": word}}
+    drifting = document(verdict, row()) | {
+        "drift": DRIFT,
+        "environment": {"name": "staging", "drift": word, "sandbox": False},
+    }
     found = case_of(suite_of(junit(drifting)), "run")[0]
 
     assert SAID in found[tag]
@@ -201,7 +210,7 @@ def headline(folder, verdict):
 
 @pytest.mark.parametrize(
     ("options", "verdict"),
-    [(("-k", "listAccounts"), "incomplete"), (("-k", "nothingOfThatName"), "nothing-selected")],
+    [(("-k", "listAccounts"), "incomplete"), (("-k", "listAccounts and createPix"), "nothing-selected")],
 )
 def test_the_file_of_a_run_that_tested_nothing(options, verdict, tmp_path):
     """A service that never answers what was asked, and a selection of nothing."""

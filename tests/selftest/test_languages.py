@@ -100,7 +100,7 @@ def test_the_ledger_is_translated(tag):
         ("expected no other fields, got text, null and 2 more", "esperado: nenhum outro campo; obtido: text, null e mais 2"),
         ("1 documented requirement fails", "falha 1 requisito documentado"),
         (
-            "2 documented and 1 implied requirements fail, besides 1 known failure",
+            "2 documented and 1 implied requirements fail besides 1 known failure",
             "falham 2 requisitos documentados e 1 requisito implícito, além de 1 falha conhecida",
         ),
         ("a number of 17 digits", "um número de 17 dígitos"),

@@ -1,6 +1,4 @@
-"""What any process of a run learns is redacted in all that the run leaves, also in what was redacted before."""
-
-import re
+"""What a run learns is redacted in all that the run leaves, also in what was redacted before."""
 
 import pytest
 
@@ -19,48 +17,21 @@ PREPARE = {
 EVERYTHING = ("-m", "property or not property", "--examples=2")
 
 
-def learning_run(folder, *options, **variables):
+def learning_run(folder, *options):
     """A run against a service that tells everything ahead, and the values that it has learned."""
     with Raw() as raw:
         raw.service = service = TellsAhead(TOKEN)
         profile = write_profile(folder, raw.base_url, transactions={"codes": ["SBX-PHONE-1"], "prepare": PREPARE})
-        plugin = ("-p", "tests.selftest.services.learning")
         log = f"--log-file={folder / 'log'}"
-        told = {"HYPOTHESIS_STORAGE_DIRECTORY": str(folder), "SPILLED": service.codes[0], **variables}
-        result = run(profile, log, *plugin, *LOUD, *options, **told)
+        result = run(profile, log, *LOUD, *options, HYPOTHESIS_STORAGE_DIRECTORY=str(folder))
     return result, {f"{value[:8]}…": value for value in service.given}
 
 
-@pytest.mark.parametrize("options", [("-m", "not property"), EVERYTHING, (*EVERYTHING, "-n", "2")], ids=" ".join)
+@pytest.mark.parametrize("options", [("-m", "not property"), EVERYTHING], ids=" ".join)
 def test_no_value_is_left_that_was_told_before_it_was_known(options, tmp_path):
-    """Codes that the run prepared and keys that it registered, whichever process learned them and when."""
+    """Codes that the run prepared and keys that it registered, whenever they were learned."""
     result, learned = learning_run(tmp_path, *options)
 
     assert len(learned) > 4
     assert leaks(result, tmp_path, learned) == []
     assert "getBalance.serverError" in result.output
-
-
-def test_no_value_is_left_that_another_worker_prints_or_logs(tmp_path):
-    """What a worker says of generated traffic is redacted by what the worker of the executions has learned."""
-    result, learned = learning_run(tmp_path, *EVERYTHING, "-n", "2", THEN="spills")
-
-    assert leaks(result, tmp_path, learned) == []
-    assert len(re.findall("spilled <(?:possible )?code", result.output)) > 3
-
-
-def test_what_a_worker_learned_before_it_died_is_known(tmp_path):
-    """It tells at once, and not with its next report."""
-    result, learned = learning_run(tmp_path, *EVERYTHING, "-n", "2", THEN="dies")
-
-    assert learned
-    assert leaks(result, tmp_path, learned) == []
-    assert "crashed" in result.output
-
-
-def test_what_a_worker_learned_is_known_when_it_fails(tmp_path):
-    """xdist prints an internal error of a worker as soon as it comes."""
-    result, learned = learning_run(tmp_path, "-n", "1", THEN="fails")
-
-    assert leaks(result, tmp_path, learned) == []
-    assert "spilled ['<code" in result.output

@@ -1,8 +1,5 @@
-"""`python -m environments new` asks for what a profile needs, and writes no secret."""
+"""`python -m environments new` writes the commented example with the options filled in, and no secret."""
 
-import io
-import os
-import pty
 import subprocess
 import sys
 from itertools import pairwise
@@ -12,24 +9,19 @@ import pytest
 import yaml
 
 from environments.__main__ import main
-from environments.commands.new_profile import NewProfile
-from environments.commands.questions import QUESTIONS
+from environments.commands.new_profile import OPTIONS, next_steps
 from environments.profiles.checked_yaml import SCHEMA
-from environments.profiles.explained import editor_schema
+from environments.profiles.explained import editor_schema, example
 from environments.profiles.loading import load
-from environments.profiles.profile import PixKey, Prepare
+from environments.profiles.profile import PixKey
 from environments.sandbox import Server, Service
-from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import ROOT, TOKEN, environment, run
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJxYSJ9.c2lnbmF0dXJlLW9mLXFh"
-RANDOM_TEXT = "q7Zr2KxV9mB4tLw8NcY1sHd6JfPg3RkTq5XvMb0Z"
-BODY = '{"account": "{account}", "pixKey": "+5511955500101", "value": 10.5}'
-P2P = '{"from": "{account}", "to": "24681357928", "value": 0.01, "date": 1767225600000, "description": "QA"}'
+ADDRESS = "--base-url=https://bank.example"
 EVERYTHING = [
-    "--base-url=https://bank.example", "--account=ac-0001", "--account=0002", "--pix-key=EMAIL=qa@pix-conformance.example",
-    "--pix-key=RANDOM", '--delete-body={"pixKey": "{key}"}', f"--create-pix-body={BODY}", f"--transfer-p2p-body={P2P}",
-    "--code-at=/data/transactionId", "--execute", "--fuzz",
+    ADDRESS, "--account=ac-0001", "--account=0002", "--pix-key=EMAIL=qa@pix-conformance.example", "--pix-key=RANDOM",
+    "--code=TX0001B", *(f"--allow={name}" for name in SCHEMA["properties"]["allow"]["items"]["enum"]),
 ]  # fmt: skip
 
 
@@ -41,8 +33,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def new(path, capsys, monkeypatch):
-    """The command without a terminal: its exit status and lines."""
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    """The command: its exit status and lines."""
     monkeypatch.setenv("PIX_TOKEN", TOKEN["PIX_TOKEN"])
 
     def call(*options):
@@ -53,54 +44,40 @@ def new(path, capsys, monkeypatch):
     return call
 
 
-def asked(path, *answers, options=()):
-    """The command on a terminal where somebody answers: its exit status and output."""
-    terminal, stdin = pty.openpty()
-    os.write(terminal, "".join(f"{answer}\n" for answer in answers).encode())
-    process = subprocess.run(
-        [sys.executable, "-m", "environments", "new", str(path), *options],
-        cwd=ROOT, env=environment(**TOKEN), stdin=stdin, capture_output=True, text=True, check=False, timeout=HANGS_S,
-    )  # fmt: skip
-    os.close(terminal)
-    os.close(stdin)
-    return process.returncode, process.stdout + process.stderr
-
-
-class TestWithoutATerminal:
-    def test_everything_is_said_by_options(self, new, path):
-        """Nothing is asked; the next steps are told."""
+class TestTheFile:
+    def test_options_are_filled_in(self, new, path):
+        """The next steps are told."""
         assert new(*EVERYTHING) == (
             0,
             [
-                "wrote PATH, which allows read, register-keys, delete-keys, create-pix, transfer, execute, fuzz",
+                "wrote PATH: what it does not allow is explained in it and switched off",
                 "  export PIX_TOKEN=…",
                 "  python -m environments check PATH",
                 "  pytest --environment=PATH --plan",
             ],
         )
         profile = load(str(path), folder=path.parent)
-        body = {"account": "{account}", "pixKey": "+5511955500101", "value": 10.5}
         assert profile.allow == set(SCHEMA["properties"]["allow"]["items"]["enum"])
         assert profile.accounts == ("ac-0001", "0002")
         assert profile.pix_keys == (PixKey("EMAIL", "qa@pix-conformance.example"), PixKey("RANDOM", ""))
-        assert profile.requests["deletePixKey"].json == {"pixKey": "{key}"}
-        assert profile.transactions.prepare == Prepare("createPix", body, "/data/transactionId")
+        assert profile.transactions.codes == ("TX0001B",)
 
-    def test_a_path_with_a_space(self, tmp_path):
-        """The next steps can be typed as they stand."""
-        path = tmp_path / "our staging.yaml"
-        profile = NewProfile(path)
+    def test_the_rest_is_the_example(self, new, path):
+        """With the address alone, only its line differs, and that of the schema beside it."""
+        new(ADDRESS)
+        written = path.read_text("utf-8").splitlines()
+        differing = [line for line, other in zip(written, example().splitlines(), strict=True) if line != other]
 
-        assert profile.summary[-1] == f"  pytest --environment='{path}' --plan"
-
-    def test_the_address_is_enough(self, new, path):
-        """A run only reads then; what could be allowed is explained and switched off."""
-        assert new("--base-url=https://bank.example")[0] == 0
-        text = path.read_text("utf-8")
-
+        assert differing[1:] == ["base_url: 'https://bank.example'"]
         assert load(str(path), folder=path.parent).allow == {"read"}
-        assert "  # GET /v1/execute/pix/{transactionId}: confirms a prepared transfer. THIS MOVES MONEY" in text
-        assert "  #- execute\n" in text
+
+    def test_what_stands_beside_an_option_is_switched_off(self, new, path):
+        """The other sources of the token, and how codes are prepared."""
+        new(ADDRESS, "--token-command=vault read 'a b'", "--code=TX0001B")
+        lines = path.read_text("utf-8").splitlines()
+
+        assert load(str(path), folder=path.parent).auth.token_command == ("vault", "read", "a b")
+        assert {"  #token_env: PIX_TOKEN", "  #prepare:", "    #count: 3"} <= set(lines)
 
     def test_every_key_is_explained(self, new, path):
         """A comment stands above each key that has a meaning of its own."""
@@ -130,13 +107,27 @@ class TestWithoutATerminal:
         assert new(*EVERYTHING, "--force")[0] == 0
         assert path.stat().st_mode & 0o777 == 0o600
 
+    def test_a_symbolic_link_is_replaced_and_not_followed(self, new, path, tmp_path):
+        """With --force; what it led to keeps its content and its mode."""
+        target = tmp_path / "target"
+        target.write_text("mine")
+        target.chmod(0o644)
+        path.symlink_to(target)
+
+        assert new(ADDRESS)[0] == 4
+        assert new(ADDRESS, "--force")[0] == 0
+        assert (target.read_text(), target.stat().st_mode & 0o777) == ("mine", 0o644)
+        assert not path.is_symlink()
+
+
+class TestRefusals:
     @pytest.mark.parametrize("name", ["../x", "x/", "..", ".", "", "a\nb", "folder/.yaml", "x.txt/y"])
     def test_what_is_no_name_of_a_profile(self, name, tmp_path, capsys, monkeypatch):
         """One line; nothing is written anywhere."""
         (tmp_path / "here").mkdir()
         monkeypatch.chdir(tmp_path / "here")
         before = sorted((ROOT / "environments").iterdir())
-        status = main(["new", name, "--base-url=https://bank.example"])
+        status = main(["new", name, ADDRESS])
         told = capsys.readouterr().err.splitlines()
 
         assert (status, len(told)) == (4, 1)
@@ -147,162 +138,91 @@ class TestWithoutATerminal:
     @pytest.mark.parametrize(
         ("options", "lines"),
         [
-            ([], ["error: --base-url: missing, and standard input is not a terminal to ask on"]),
             (
-                ["--base-url=http://bank.example"],
+                ["--base-url=http://bank.example", "--pix-key=CFP=1"],
                 [
-                    "error: --base-url: base_url: http:// sends the token in clear text; use https://, or set insecure: "
-                    "true in the profile"
+                    'error: PATH: pix_keys[0].type: unknown value; did you mean "CPF"?',
+                    "error: PATH: base_url: http:// sends the token in clear text; use https://, or set insecure: true in "
+                    "the profile",
                 ],
             ),
             (
-                ["--base-url=https://bank.example", "--create-pix-body=no", "--pix-key=CFP=1", "--code-at=/a"],
-                [
-                    'error: --pix-key: pix_keys[0].type: unknown value; did you mean "CPF"?',
-                    'error: --create-pix-body: expected a body as JSON, such as {"account": "{account}", "value": 0.01}',
-                    "error: --code-at: needs the body of an operation that prepares transfers, such as --create-pix-body",
-                ],
+                [ADDRESS, "--token-command=vault 'read"],
+                ["error: --token-command: expected a command with its arguments, its quotes in pairs"],
             ),
         ],
-        ids=["no address", "clear text", "several"],
+        ids=["several", "quotes"],
     )
     def test_every_problem_is_told(self, options, lines, new, path):
         """One line each, and nothing is written."""
         assert new(*options) == (4, lines)
         assert not path.exists()
 
+    @pytest.mark.parametrize(
+        ("options", "line"),
+        [
+            ([], "error: the following arguments are required: --base-url"),
+            ([ADDRESS, JWT], "error: unrecognized arguments"),
+        ],
+        ids=["no address", "no option"],
+    )
+    def test_a_wrong_command_line(self, options, line, new, capsys):
+        """One line; what is no option is not repeated, because a pasted token may stand there."""
+        with pytest.raises(SystemExit) as ended:
+            new(*options)
+
+        told = f"{line}; see python -m environments{' new' if not options else ''} --help\n"
+        assert (ended.value.code, capsys.readouterr().err) == (4, told)
+
     def test_a_folder_that_is_not_there(self, new, path):
         """One line."""
         path.parent.rmdir()
 
-        assert new("--base-url=https://bank.example") == (
-            4,
-            ["error: PATH: cannot be written (No such file or directory)"],
-        )
+        assert new(ADDRESS) == (4, ["error: PATH: cannot be written (No such file or directory)"])
 
-
-class TestSecrets:
     @pytest.mark.parametrize(
         "option",
         [
-            f"--account={JWT}",
-            f"--account=Bearer {RANDOM_TEXT[:12]}",
-            f"--account={RANDOM_TEXT}",
-            f"--account={TOKEN['PIX_TOKEN']}",
-            f"--pix-key=RANDOM={JWT}",
-            f'--create-pix-body={{"to": "{JWT}"}}',
-            f"--code={JWT}",
-            f"--token-command=curl -H {JWT}",
+            f"--account={JWT}", "--account=Bearer q7Zr2KxV9mB4", f"--account={TOKEN['PIX_TOKEN']}",
+            f"--pix-key=RANDOM={JWT}", f"--code={JWT}", f"--token-command=curl -H {JWT}",
         ],
-        ids=["signed", "behind its scheme", "random", "the token", "key", "body", "code", "command"],
-    )
+        ids=["signed", "behind its scheme", "the token", "key", "code", "command"],
+    )  # fmt: skip
     def test_what_looks_like_a_token_is_refused(self, option, new, path):
         """In one line that does not repeat it."""
-        name = option.partition("=")[0]
-        refused = f"error: {name}: looks like an access token, and a profile never holds a secret: leave it out"
+        refused = "error: PATH: an option looks like an access token; leave it out: a profile holds none"
 
-        assert new("--base-url=https://bank.example", option) == (4, [refused])
+        assert new(ADDRESS, option) == (4, [refused])
         assert not path.exists()
 
-    @pytest.mark.parametrize("option", [f"--token-env={JWT}", f"--token-env={RANDOM_TEXT}", "--token-env=s3cr3t"])
+    @pytest.mark.parametrize("option", [f"--token-env={JWT}", "--token-env=s3cr3t"])
     def test_a_token_in_place_of_its_name_is_refused(self, option, new, path):
         """It is not repeated either."""
-        status, lines = new("--base-url=https://bank.example", option)
+        status, lines = new(ADDRESS, option)
 
         assert (status, len(lines)) == (4, 1)
         assert option.partition("=")[2] not in lines[0]
         assert not path.exists()
 
-    def test_what_is_no_option_is_not_repeated(self, new, capsys):
-        """A pasted token may stand there."""
-        with pytest.raises(SystemExit) as ended:
-            new("--base-url=https://bank.example", JWT)
 
-        told = "error: unrecognized arguments; see python -m environments --help\n"
-        assert (ended.value.code, capsys.readouterr().err) == (4, told)
+def test_a_path_with_a_space(tmp_path):
+    """The next steps can be typed as they stand."""
+    path = tmp_path / "our staging.yaml"
+    options = dict.fromkeys(name.removeprefix("--").replace("-", "_") for name in OPTIONS)
 
-    @pytest.mark.parametrize(
-        "option",
-        [
-            "--account=8f14e45f-ceea-467f-a0e6-d1a2b3c4d5e6",
-            "--code=E1234567820261122063012345678901q7Zr2KxV9mB4tLw8NcY1sHd6JfPg",
-            "--pix-key=EMAIL=quality.assurance.of.the.payments.team@pix-conformance.example",
-            "--base-url=https://pix-api-gateway-staging.internal-cluster.payments.bank.example/instant-payments",
-        ],
-        ids=["UUID", "code", "e-mail", "address"],
-    )
-    def test_what_a_profile_holds_is_taken(self, option, new):
-        """Identifiers are no secrets."""
-        assert new("--base-url=https://bank.example", option)[0] == 0
+    assert next_steps(path, options)[-1] == f"  pytest --environment='{path}' --plan"
 
 
-class TestOnATerminal:
-    def test_questions_come_in_the_order_of_permissions(self):
-        """As the profile lists them."""
-        order = dict.fromkeys(question.permission for question in QUESTIONS if question.permission)
-
-        assert list(order) == SCHEMA["properties"]["allow"]["items"]["enum"]
-
-    def test_answers_make_a_profile(self, path):
-        """A wrong one is asked for again; Enter takes what is in brackets."""
-        wrong, enter = "https://bank.example/v1", ""
-        answers = [
-            wrong, "https://bank.example", JWT, enter, "ac-0001, 0002", "RANDOM", '{"pixKey": "{key}"}', BODY, P2P,
-            enter, "y", "yes",
-        ]  # fmt: skip
-        status, output = asked(path, *answers)
-        profile = load(str(path), folder=path.parent)
-
-        assert status == 0, output
-        assert "--base-url: base_url: ends in /v1, and every path of the interface starts with /v1 already" in output
-        assert JWT not in output + path.read_text()
-        assert profile.allow == set(SCHEMA["properties"]["allow"]["items"]["enum"])
-        assert (profile.auth.token_env, profile.accounts) == ("PIX_TOKEN", ("ac-0001", "0002"))
-
-    def test_nothing_more_is_asked_than_what_options_leave_open(self, path):
-        """Without keys no deletion is asked for, and codes only where none can be prepared."""
-        options = ["--base-url=https://bank.example", "--token-command=vault read pix", "--account=ac-0001"]
-        status, output = asked(path, "", "", "", "y", "TX1, TX2", "n", options=options)
-        profile = load(str(path), folder=path.parent)
-
-        assert status == 0, output
-        assert profile.allow == {"read", "execute"}
-        assert (profile.auth.token_command, profile.transactions.codes) == (("vault", "read", "pix"), ("TX1", "TX2"))
-
-    def test_one_body_is_for_the_three_transfers(self, new, path):
-        """Each gets the members that are documented for it, unless an option names a body of its own."""
-        own = '{"from": "{account}"}'
-        status, _ = new("--base-url=https://bank.example", f"--transfer-body={P2P}", f"--transfer-internal-body={own}")
-        profile = load(str(path), folder=path.parent)
-        bodies = {operation: sorted(request.json) for operation, request in profile.requests.items()}
-
-        assert (status, profile.allow) == (0, {"read", "transfer"})
-        assert bodies == {
-            "transferExternal": ["date", "from", "to", "value"],
-            "transferInternal": ["from"],
-            "transferP2p": ["date", "description", "from", "to", "value"],
-        }
-
-    def test_the_end_of_input_writes_nothing(self, path):
-        """Ctrl-D."""
-        status, output = asked(path, "https://bank.example", "\x04")
-
-        assert (status, output.splitlines()[-1]) == (4, "error: nothing was written")
-        assert not path.exists()
-
-
-def test_a_fully_permitted_run_is_green(path):
-    """From nothing to a profile in ten answers, a check that prepares a transfer, and a run that executes one."""
-    answers = [
-        "", "ac-0001", "EMAIL=qa@pix-conformance.example, RANDOM", '{"pixKey": "{key}"}', BODY, P2P, "", "y", "y",
-    ]  # fmt: skip
+def test_a_new_profile_is_checked_and_run(path):
+    """From nothing to a run that reads."""
     with Server(Service(token=TOKEN["PIX_TOKEN"])) as server:
-        written, output = asked(path, server.base_url, *answers)
-        check = [sys.executable, "-m", "environments", "check", str(path), "--prepare"]
-        checked = subprocess.run(check, cwd=ROOT, env=environment(**TOKEN), stdin=subprocess.DEVNULL, check=False)
+        commands = (["new", str(path), f"--base-url={server.base_url}", "--account=ac-0001"], ["check", str(path)])
+        ended = [
+            subprocess.run(
+                [sys.executable, "-m", "environments", *each], cwd=ROOT, env=environment(**TOKEN), check=False
+            )
+            for each in commands
+        ]
         result = run(path, "--no-report")
 
-    assert (written, checked.returncode, result.status) == (0, 0, 0), output + result.output
-    assert output.count("]: ") + output.count("v1: ") == 10
-    assert load(str(path), folder=path.parent).allow == set(SCHEMA["properties"]["allow"]["items"]["enum"])
-    assert "CONFORMANT, everything permitted" in result.output
+    assert [one.returncode for one in ended] + [result.status] == [0, 0, 0], result.output

@@ -1,5 +1,7 @@
 """The shapes that a run observes: the same in every order and at every --parallel, without a name that is data."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +15,7 @@ from spec.shapes import text_of
 from tests.selftest.exchanges import JSON, answer, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
+from tests.selftest.services.running import sandbox_at
 from tests.traffic import answered
 from tests.traffic.targeted_traffic import TargetedTraffic
 from tests.traffic.undescribed import answers_to, values_of
@@ -23,12 +26,12 @@ SHAPES = (*(f"{operation}.shape" for operation in (*READS, *PREPARING)), "delete
 ONLY_SHAPES = ("-k", " or ".join(SHAPES))
 
 
-def shapes_of(service: Service, *options: str, environment: str = "sandbox") -> dict[str, list[dict[str, object]]]:
+def shapes_of(service: Service, *options: str) -> dict[str, list[dict[str, object]]]:
     """The values of the requirements about shapes, by their id."""
-    with Server(service) as server:
-        target = (f"--base-url={server.base_url}", f"--environment={environment}")
+    with Server(service) as server, TemporaryDirectory() as folder:
+        target = f"--environment={sandbox_at(server.base_url, Path(folder))}"
         _, run = run_of(
-            "--no-report", "-m", "not property", *target, "-p", "tests.selftest.services.shuffling", *options
+            "--no-report", "-m", "not property", target, "-p", "tests.selftest.services.shuffling", *options
         )
     observed = document_of(run)["observed"]
     return {name: observed[name][""] for name in SHAPES if name in observed}

@@ -2,23 +2,24 @@
 
 import json
 import os
+import tempfile
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from environments.profiles.profile import PixKey
 from environments.sandbox import Server, Service
-from reports.observations.behaviour import behaviour_of, data_of_behaviour
+from reports.observations.behaviour import data_of_behaviour
 from reports.observations.drift import drifts
 from tests.conformance.test_registration import deletions_needed
 from tests.selftest.exchanges import EXECUTION, answer, execution, registration
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.profiles import INCONCLUSIVE
-from tests.selftest.services.forking import run_pytest
-from tests.selftest.services.running import environment
+from tests.selftest.services.running import sandbox_at
 from tests.selftest.services.unshown import (
     SEEN_OTHERWISE,
     LimitsTheRate,
@@ -38,7 +39,6 @@ from tests.traffic.observations import (
     version_headers_of,
     word_of,
 )
-from tests.traffic.registrar import Registrations
 from tests.traffic.registration_values import formats_of_granted, numeric_values
 from tests.traffic.settled import answered_in_the_same_words
 
@@ -61,8 +61,9 @@ def observed(service, *options, asked_as="sandbox", statuses=(0,)):
     """What a run observes of a service, by requirement and situation."""
     with Server(service) as server:
         os.environ |= {"PIX_SANDBOX_TOKEN": service.token, "PIX_TOKEN": service.token}
-        target = (f"--base-url={server.base_url}", f"--environment={asked_as}")
-        status, run = run_of("--no-report", *target, *options)
+        with tempfile.TemporaryDirectory() as folder:
+            target = sandbox_at(server.base_url, Path(folder), asked_as)
+            status, run = run_of("--no-report", f"--environment={target}", *options)
     assert (status in statuses, run.errors) == (True, [])
     return run.behaviour
 
@@ -160,21 +161,6 @@ def test_the_same_service_is_observed_alike(options):
     assert drifting(one, other) == set()
 
 
-@in_the_whole_proof
-def test_the_same_service_is_observed_alike_by_two_processes(tmp_path):
-    """What workers saw is merged."""
-    service = Service()
-    with Server(service) as server:
-        target = [f"--base-url={server.base_url}", f"--report-dir={tmp_path}", "-o", f"cache_dir={tmp_path / 'cache'}"]
-        run_pytest(
-            [*target, "-q", "-n", "2", "--seed=1", "tests/conformance"], environment(PIX_SANDBOX_TOKEN=service.token)
-        )
-    seen = behaviour_of(json.loads((tmp_path / "conformance.json").read_text())["observed"])
-
-    assert as_text(seen) == as_text(sandbox("--seed=1"))
-    assert drifting(seen, sandbox("--seed=1")) == set()
-
-
 def test_what_broke_once_is_observed_as_it_is():
     """A server error, or a gateway that gives up, on a request that is answered the next time."""
     assert differing(sandbox(*TARGETED), observed(Stumbles(), *TARGETED, statuses=(0, 1, 6))) == set()
@@ -197,7 +183,7 @@ def test_a_digit_is_seen_in_place_of_a_key_type():
     phone, email = ({"pixKeyType": "3", "pixKey": key.key} for key in keys)
     sent = [registration(sent=phone), answer("registerPixKey", {}, status=400, sent=email)]
 
-    assert numeric_values(Registrations(""), sent, keys) == {
+    assert numeric_values(sent, keys) == {
         "digit 3 in place of PHONE": ["accepted"],
         "digit 3 in place of EMAIL": ["refused"],
     }
@@ -267,7 +253,7 @@ def test_a_429_is_seen_and_changes_nothing_else():
     assert differing(sandbox(*TARGETED), seen) - {"general.rateLimit"} == set()
 
 
-def rates(per_second, limit, *, alone=True, seconds=2, window=1, headers=()):
+def rates(per_second, limit, *, seconds=2, window=1, headers=()):
     """What is observed where so many requests are sent in a second, and so many are let in within a window of seconds."""
     sent = [
         replace(
@@ -280,7 +266,7 @@ def rates(per_second, limit, *, alone=True, seconds=2, window=1, headers=()):
         for second in range(seconds)
         for at in range(per_second)
     ]
-    found = rate_limits_of(sent, SimpleNamespace(allow=["read"]), whole=True, alone=alone)
+    found = rate_limits_of(sent, SimpleNamespace(allow=["read"]), whole=True)
     return {
         situation.removeprefix("read; ").partition(" ")[0]: values[0]
         for situation, values in found.items()
@@ -295,7 +281,6 @@ def test_a_rate_limit_is_seen_at_any_speed():
     assert {name: said for name, said in fast.items() if name != "a"} == {"4": "let in", "16": "let in", "64": "429"}
     assert slow == {"4": "let in"}
     assert unlimited == {"4": "let in", "16": "let in", "64": "let in"}
-    assert "64" not in rates(200, 20, alone=False)
     assert rates(1, 20) == {"": "no 429"}
 
 
@@ -320,7 +305,7 @@ def test_published_limits_are_seen_without_a_429(headers, said):
     """The names of the headers, by operation; a refusal does not count."""
     sent = [answer("listAccounts", {}, headers=headers), answer("listPixKeys", {}, status=401)]
 
-    found = rate_limits_of(sent, SimpleNamespace(allow=["read"]), whole=True, alone=True)
+    found = rate_limits_of(sent, SimpleNamespace(allow=["read"]), whole=True)
 
     assert {name: values for name, values in found.items() if name.startswith("headers")} == {
         "headers of a granted listAccounts": [said]

@@ -11,12 +11,12 @@ from tests.selftest.services.running import arguments, environment, run, write_p
 LISTS = ["--collect-only", "--fixtures", "--fixtures-per-test", "--setup-plan", "--help", "--markers", "--cache-show"]
 
 
-@pytest.mark.parametrize("option", [*LISTS, "--co -n2"])
+@pytest.mark.parametrize("option", LISTS)
 def test_what_only_lists_opens_and_writes_nothing(option, service, tmp_path):
     """No token is fetched, no request is sent, no folder is made, and `latest` stays where it is."""
     token = ["touch", str(tmp_path / "token-was-fetched")]
     profile = write_profile(tmp_path, service.base_url, auth={"token_command": token})
-    result = run(profile, *option.split())
+    result = run(profile, option)
 
     assert (result.status, service.seen) == (0, [])
     assert "CONFORMANT" not in result.output
@@ -47,6 +47,7 @@ def test_a_wrong_profile_lists_nothing(tmp_path):
 
 HTML = "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR"
 JUNIT = "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR"
+PROCESSES = "-n: a run is one process; --parallel=N puts N requests on the wire at once"
 SETUP = "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
 
 
@@ -58,9 +59,13 @@ SETUP = "--setup-only sends requests and judges no answer; use --plan to see wha
         ("--junit-xml=x.xml", JUNIT),
         ("--setup-only", SETUP),
         ("--collect-only --html=x.html", HTML),
-        ("-n2 --junitxml=x.xml", JUNIT),
+        ("-n 2", PROCESSES),
+        ("-p xdist -n2", PROCESSES),
+        ("-p xdist --dist=load --tx=2*popen", PROCESSES),
+        ("--plan -n2", PROCESSES),
+        ("tests/conformance tests/selftest/test_options.py -n2", PROCESSES),
         ("--base-url=", "--base-url is empty; give it a value, or leave it out"),
-        ("-n2 --report-language=", "--report-language is empty; give it a value, or leave it out"),
+        ("--report-language=", "--report-language is empty; give it a value, or leave it out"),
     ],
 )
 @pytest.mark.parametrize("given", ["on the command line", "in PYTEST_ADDOPTS"])
@@ -80,7 +85,6 @@ def test_an_option_that_goes_past_the_report_or_says_nothing_is_refused(option, 
         ("--debug={}/debug.log", {}, "--debug writes tokens and codes to a file; leave it out"),
         ("--pastebin=all", {}, "--pastebin publishes what is printed before it is redacted; leave it out"),
         ("-q", {"PYTEST_DEBUG": "1"}, "PYTEST_DEBUG has tokens and codes written down; unset it"),
-        ("-n2", {"EXECNET_DEBUG": "1"}, "EXECNET_DEBUG has tokens and codes written down; unset it"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

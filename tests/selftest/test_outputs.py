@@ -90,11 +90,10 @@ def assert_checked(folder, output):
     assert told == [hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()]
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["one process", "a worker"])
-def test_the_digests_of_a_run(options, tmp_path):
+def test_the_digests_of_a_run(tmp_path):
     """Of every file, as it is when the run has ended."""
     with Raw() as raw:
-        result = run(write_profile(tmp_path, raw.base_url), "-k", "executePix.document", *options)
+        result = run(write_profile(tmp_path, raw.base_url), "-k", "executePix.document")
 
     assert_checked(result.folder, result.output)
 

@@ -135,16 +135,14 @@ class TestTheFiles:
 
         assert [command for command in commands if "${{" in command] == []
 
-    def test_actions_are_those_of_the_other_workflow(self):
-        """In one version each."""
-        used = [re.findall(r"uses: (.+)", path.read_text()) for path in GITHUB.parent.glob("*.yml")]
-        versions = {action.split("@")[0]: set() for names in used for action in names}
-        for name, version in (action.split("@") for names in used for action in names):
-            versions[name].add(version)
+    def test_actions_are_pinned_by_commit(self):
+        """A tag that is moved runs other code beside the token. Each action has one commit, and its version beside it."""
+        pages = [*GITHUB.parent.glob("*.yml"), PAGE]
+        used = {line for page in pages for line in re.findall(r"uses: +(actions/.+)", page.read_text())}
+        pinned = [re.fullmatch(r"(actions/[a-z-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) for line in used]
 
-        assert {
-            name: found for name, found in versions.items() if len(found) > 1 or not re.fullmatch(r"v\d+", min(found))
-        } == {}
+        assert all(pinned), used
+        assert len({match[1] for match in pinned}) == len(used)
 
 
 def check(schema, path):
@@ -250,15 +248,6 @@ class TestGitHub:
         assert status == 1, output
         assert checkout.output == ["left=report"]
 
-    def test_the_overview(self, checkout):
-        """In the summary, and as a page."""
-        checkout.sh(steps_of("run")["Run"], NEW_JOURNAL="true")
-        status, output = checkout.sh(steps_of("overview")["Show all runs in one table"])
-
-        assert status == 0, output
-        assert "| staging | conformant |" in (checkout.fake / "summary").read_text()
-        assert 'href="./runs/staging/report.html"' in (checkout.folder / "overview.html").read_text()
-
 
 class TestArtifacts:
     newest = staticmethod(lambda *found, branch="": _fetch().newest(list(found), branch))
@@ -299,7 +288,7 @@ class TestGitLab:
 
     def script(self, name):
         """The commands of a job in one shell, without those that install."""
-        return "\n".join(part for part in self.job[name]["script"] if "pip install" not in part)
+        return "\n".join(part for part in self.job[name]["script"] if ".ci/install" not in part)
 
     def test_two_runs(self, checkout):
         """The second one has the journal of the first, and is compared with it."""
@@ -311,7 +300,6 @@ class TestGitLab:
 
         assert (refused[0], first[0], second[0]) == (4, 0, 0), first[1] + second[1]
         assert checkout.document["comparison"]["comparable"]
-        assert checkout.sh(self.script("overview"))[0] == 0
 
     def test_the_exit_status_of_the_run_is_that_of_the_job(self, checkout, service):
         """And its report is kept for the next run."""
@@ -328,9 +316,57 @@ class TestGitLab:
         assert not {"allow_failure", "retry"} & self.job["conformance"].keys()
 
 
-def test_both_install_as_the_readme_says():
-    """With the pinned versions."""
-    install = "pip install --quiet --disable-pip-version-check --requirement constraints.txt"
+INSTALL = "--require-hashes --only-binary=:all: --requirement requirements.txt"
 
-    assert all(text.count(install) >= 1 for text in (GITHUB.read_text(), GITLAB.read_text()))
-    assert "pip install --requirement constraints.txt" in (ROOT / "README.md").read_text()
+
+def test_all_install_as_the_readme_says():
+    """Wheels alone, each with its hash: make, both pipelines and the pages."""
+    assert f"pip install {INSTALL}" in (ROOT / "README.md").read_text()
+    assert f"pip install {INSTALL}" in (ROOT / "docs/staging.md").read_text()
+    assert all(f".ci/install {INSTALL}" in path.read_text() for path in (GITHUB, GITLAB))
+    assert not [path.name for path in (GITHUB, GITLAB) if "pip install" in path.read_text()]
+
+
+def made(folder, target):
+    """What make would run for a target where nothing is installed yet, not knowing of the make that runs the self-tests."""
+    for name in ("Makefile", "requirements.txt", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    command, environment = ["make", "-n", target], {"PATH": os.environ["PATH"]}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_make_conformance_installs_what_a_run_needs_alone(tmp_path):
+    """What only contributors need is installed by the commands that need it."""
+    installs = [line for line in made(tmp_path, "conformance").splitlines() if "install" in line]
+
+    assert installs == [f"PYTHON=python3 .ci/install {INSTALL}"]
+
+
+@pytest.mark.parametrize("target", ["test", "quick", "lint", "proof", "bench", "screenshots"])
+def test_make_installs_for_contributors(target, tmp_path):
+    """Once, after what a run needs."""
+    installs = [line for line in made(tmp_path, target).splitlines() if "install" in line]
+
+    assert installs[1:] == [".ci/install --requirement constraints.txt"]
+
+
+def test_installers_do_not_see_the_token(tmp_path):
+    """Nor whatever else is exported: what pip and Python need is given by name."""
+    python, seen = tmp_path / ".venv/bin/python", tmp_path / "seen"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nenv > "{seen}"; echo "$@" >> "{seen}"\n')
+    python.chmod(0o755)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/install", tmp_path / ".ci")
+    given = {
+        "PIP_INDEX_URL": "https://mirror.example/simple",
+        "HTTPS_PROXY": "http://proxy.example:3128",
+        "PIX_KEY": "k",
+    }
+    variables = environment(**TOKEN, **given, VAULT_TOKEN="v", CI_JOB_TOKEN="c")
+    subprocess.run([tmp_path / ".ci/install", "--requirement", "x y.txt"], env=variables, check=True)
+    names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
+
+    assert {"PATH", "HOME", "PIP_INDEX_URL", "HTTPS_PROXY"} <= names
+    assert names & {"PIX_TOKEN", "PIX_KEY", "VAULT_TOKEN", "CI_JOB_TOKEN"} == set()
+    assert seen.read_text().endswith("-m pip install --quiet --disable-pip-version-check --requirement x y.txt\n")

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from environments.door.budget import spending
+from environments.door.journal import Outcome
+from environments.door.opening import journal_of
 from environments.profiles.loading import load
 from environments.profiles.profile import Limits, Prepare, Profile, Transactions
 from reports.plan import spending_lines
@@ -66,21 +68,81 @@ def test_the_plan_names_what_moves_money_without_its_codes(planned_and_sent):
 
 def test_what_is_not_permitted_is_listed_with_its_permission(tmp_path):
     """A profile that only reads is told which permission would bring each operation in."""
-    plan = run(write_profile(tmp_path, "https://staging.example.test", allow=["read"]), "--plan", "-n", "2")
+    plan = run(write_profile(tmp_path, "https://staging.example.test", allow=["read"]), "--plan")
 
     assert set(most(plan)) == {"listAccounts", "getBalance", "listEntries", "listPixKeys", "total"}
     assert "  executePix        GET /v1/execute/pix/{transactionId}: needs execute in allow" in plan.output
-    assert "what the run changes:\n  nothing\n" in plan.output
+    assert "keys:\n  none is registered\ntransfers: at most 0 may succeed" in plan.output
     assert "no execution: it needs execute in allow" in plan.output
 
 
-def test_mistaken_requests_are_named_as_writing(planned_and_sent):
+def test_invalid_requests_are_named_as_writing(planned_and_sent):
     """A lenient service may take what it should not, so the plan says where that can be."""
     output = planned_and_sent[0].output
 
-    assert (
-        "anything that the service does with an invalid request to registerPixKey, deletePixKey, createPix, " in output
+    assert "invalid requests to registerPixKey and deletePixKey, with synthetic keys" in output
+    assert "invalid and generated bodies to createPix, transferExternal, transferInternal, transferP2p: " in output
+
+
+KEYS = [
+    {"type": "RANDOM", "key": ""},
+    {"type": "EMAIL", "key": "qa@bank.example", "disposable": True},
+    {"type": "PHONE", "key": "+5511955500777"},
+]
+
+
+@pytest.mark.parametrize("sandbox", [None, "staging.example.test"], ids=["no sandbox", "a sandbox"])
+def test_the_plan_says_what_is_at_stake(sandbox, tmp_path):
+    """Sandbox or not, the keys that are deleted, the most transfers, what reaches the account, and the journal."""
+    profile = write_profile(tmp_path, "https://staging.example.test", sandbox=sandbox, pix_keys=KEYS)
+    lines = run(profile, "--plan", *WHOLE).output.splitlines()
+    says = dict(
+        zip((key["type"] for key in KEYS), (line for line in lines if "unless a list shows it" in line), strict=True)
     )
+    journal = next(line for line in lines if line.startswith("journal: "))
+
+    assert f"https://staging.example.test, {'a' if sandbox else 'no'} sandbox, " in "\n".join(lines)
+    assert says["RANDOM"].endswith("tells its value" if sandbox else "tells its value, and a list shows that it is new")
+    assert says["EMAIL"].endswith("deleted, unless a list showed it before the run")
+    assert says["PHONE"].endswith(
+        "deleted, unless a list showed it before the run" if sandbox else "stays: it is not disposable"
+    )
+    assert any(line.startswith("transfers: at most 60 may succeed") for line in lines)
+    assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
+    assert any(line.startswith("what reaches the account <account>: reads; registrations") for line in lines)
+    assert ("none, as the target is a sandbox" in journal) is bool(sandbox)
+
+
+def test_the_plan_says_how_many_codes_the_journal_holds(tmp_path):
+    """And that a first journal has to be started."""
+    profile = write_profile(tmp_path, "https://staging.example.test", sandbox=None, journal="codes.jsonl")
+    before = run(profile, "--plan").output
+    journal = journal_of(load(str(profile)), run="earlier")
+    journal.start()
+    journal.write("SBX-PHONE-1", Outcome.SENT)
+    journal.write("SBX-PHONE-1", Outcome.SUCCESS)
+    after = run(profile, "--plan").output
+
+    assert "start one with --new-journal" in before
+    assert f"journal: {tmp_path / 'codes.jsonl'} holds 1 code\n" in after
+    assert "not sent, because the journal says that an earlier run sent it: <code>" in after
+
+
+def test_the_plan_prints_the_forms_of_wrong_tokens(tmp_path):
+    """Those that tell the token are printed where fuzz permits them."""
+    base = ["read", "register-keys", "transfer", "create-pix", "execute"]
+    address = "https://staging.example.test"
+    with_fuzz = run(write_profile(tmp_path, address, allow=[*base, "fuzz"]), "--plan").output
+    without = run(write_profile(tmp_path, address, allow=base), "--plan").output
+    none = run(write_profile(tmp_path, address, limits={"wrong_tokens": 0}), "--plan").output
+    told = "  the token lengthened; tells the token, so it needs fuzz\n"
+
+    assert (
+        "wrong tokens, at most 30 to each of executePix and registerPixKey (limits.wrong_tokens):\n  a wrong token\n"
+        in without
+    )
+    assert (told in with_fuzz, "tells the token" in without) == (True, False)
+    assert "wrong tokens: none\n" in none
 
 
 def test_a_plan_is_of_the_selection(tmp_path):
@@ -89,16 +151,20 @@ def test_a_plan_is_of_the_selection(tmp_path):
     plan = run(profile, "--plan", "-k", "listAccounts.shape")
     lines = plan.output.partition("at most:\n")[2].splitlines()
 
-    assert "https://staging.example.test, only -k listAccounts.shape -m not property, at most:" in plan.output
+    assert (
+        "https://staging.example.test, a sandbox, only -k listAccounts.shape -m not property, at most:" in plan.output
+    )
     assert [" ".join(line.split()[:2]) for line in lines[:4]] == [
         "listAccounts 8", "getBalance 2", "unknown paths", "total 11",
     ]  # fmt: skip
-    assert lines[7:12] == [
-        "what the run changes:",
-        "  nothing",
+    assert lines[7:14] == [
+        "wrong tokens: none",
+        "keys:",
+        "  none is registered",
+        "transfers: at most 0 may succeed (limits.transfers: 60; 0 bodies may be sent)",
         "what moves money:",
         "  no execution: nothing that was selected needs one",
-        "out of scope: no operation",
+        "journal: none, as the target is a sandbox: only what the run itself sends counts",
     ]
 
 
@@ -106,34 +172,34 @@ def test_examples_count_in_the_plan():
     """More examples are more generated requests; without generated traffic there are none."""
     few, many = (plan_of("-k", "listEntries", f"--examples={count}").generated for count in (3, 30))
 
-    assert many["listEntries"] - few["listEntries"] == 3 * 27
+    assert many["listEntries"] - few["listEntries"] == 2 * 27
     assert plan_of("-k", "listEntries", "-m", "not property").generated == {}
 
 
 def test_codes_that_the_journal_holds_are_not_sent(service, tmp_path):
     """The plan names them apart; the journal is read and nothing beside it is written."""
     limits = {"executions": 2, "requests": 5000}
-    named = {"journal": "journal/codes.jsonl", "limits": limits}
-    run(write_profile(tmp_path, service.base_url, transactions={"codes": CODES[:1]}, **named), "-k", "executePix.id")
+    named = {"sandbox": None, "journal": "journal/codes.jsonl", "limits": limits}
+    first = write_profile(tmp_path, service.base_url, transactions={"codes": CODES[:1]}, **named)
+    run(first, "--new-journal", "-k", "executePix.id")
     profile = write_profile(tmp_path, service.base_url, transactions={"codes": CODES}, **named)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
-    plan, resent = run(profile, "--plan"), run(profile, "--resend-code", "--plan")
+    plan = run(profile, "--plan")
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
 
     assert "  each once: <code 2>\n" in plan.output
     assert "  not sent, because the journal says that an earlier run sent it: <code>\n" in plan.output
-    assert "  each once: <code>, <code 2>\n" in resent.output
     assert after == before
 
 
 def test_a_journal_that_cannot_be_read_stops_every_execution(tmp_path):
     """The plan says so and mends nothing: it makes no key for a journal that lacks its own."""
     (tmp_path / "codes.jsonl").write_text("{ half a line")
-    profile = write_profile(tmp_path, "https://staging.example.test", journal="codes.jsonl")
+    profile = write_profile(tmp_path, "https://staging.example.test", sandbox=None, journal="codes.jsonl")
     plan = run(profile, "--plan", "-k", "executePix.id")
     journal = tmp_path / "codes.jsonl"
 
-    expected = f"  no execution: {journal.with_suffix('.key')}: no such file, and {journal} cannot be read without it\n"
+    expected = f"  no execution: transactions.codes are not sent: the journal {journal} cannot be relied on ("
     assert expected in plan.output
     assert not journal.with_suffix(".key").exists()
 

@@ -85,7 +85,7 @@ class TestWhatAProfileSays:
 
         assert profile.allow == {"read"}
         assert profile.fail_on == {"documented", "robustness"}
-        assert profile.limits == profiles.Limits(5, 2000, None, 4, 30.0, 5_000_000, None)
+        assert profile.limits == profiles.Limits(5, 20, 20, 2000, 900, None, 8, 30.0, 5_000_000, None)
         assert profile.transactions == profiles.Transactions()
 
     def test_empty_sections(self):
@@ -106,7 +106,7 @@ class TestWhatAProfileSays:
         transfer = {"from": "{account}", "to": "ac-0002-31", "value": 0.01, "date": "2026-12-01"}
         assert profile.allow == set(SCHEMA["properties"]["allow"]["items"]["enum"])
         assert profile.accounts == ("ac-0001-77",)
-        assert profile.pix_keys == (profiles.PixKey("RANDOM", ""), profiles.PixKey("EMAIL", "qa@example.com"))
+        assert profile.pix_keys == (profiles.PixKey("RANDOM", ""), profiles.PixKey("EMAIL", "qa@example.com", True))
         assert profile.transactions == profiles.Transactions(
             ("TX0001B",),
             profiles.Prepare(
@@ -418,11 +418,11 @@ class TestAddresses:
         assert loaded("base_url: embedded").auth == profiles.Auth()
 
     def test_sandbox_permissions_stay_local(self):
-        """What is allowed on the sandbox is not allowed on a service that --base-url names."""
-        assert refusal("base_url: embedded", base_url="https://bank.example") == (
-            "--base-url: environments/staging.yaml is for the embedded sandbox, and its permissions and data "
-            "stay there; name the profile of this target with --environment"
-        )
+        """What is allowed on the sandbox is not allowed on a service that --base-url names: a run only reads there."""
+        profile = loaded("base_url: embedded\nallow: [read, execute]", base_url="https://bank.example")
+
+        assert profile.allow == {"read"}
+        assert not profile.is_sandbox
 
     def test_sandbox_started_alone(self):
         """A sandbox that runs by itself on this machine takes the place of the embedded one."""

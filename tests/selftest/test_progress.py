@@ -13,6 +13,7 @@ from reports.progress import Progress, RecentRate
 from reports.verdicts import Verdict
 from tests.harness.live_line import Terminal
 from tests.harness.screen import Log
+from tests.selftest.generated_runs import generated
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.screens import Watched, in_log, on_terminal, printed_on, seen_on
 
@@ -72,7 +73,7 @@ def test_the_rate_of_rare_looks():
 def sent_by(folder, option):
     """What a run with a seed sends of generated requests, without the random part of synthetic identifiers."""
     with Watched(0) as service:
-        selected = ("-m", "property", "-k", "fuzzing or coverage")
+        selected = ("-m", "property", *generated("fuzzing"), *generated("coverage"))
         run(write_profile(folder, service.base_url), *selected, "--seed=5", "--parallel=1", option)
         return [(one.method, re.sub("pixconf-[^/?]*", "", one.path), one.body) for one in service.seen]
 
@@ -108,7 +109,7 @@ def plain(print_to, folder, *options, **more):
         return print_to(service, profile, *options, "-p", "no:conformance-feedback", **more)[1]
 
 
-TERMINALS = [(80, []), (40, ["-v"]), (80, ["-rA"]), (80, ["-n", "2"])]
+TERMINALS = [(80, []), (40, ["-v"]), (80, ["-rA"])]
 
 
 @pytest.mark.parametrize(("columns", "options"), TERMINALS)
@@ -124,7 +125,7 @@ def test_nothing_of_it_stays(columns, options, tmp_path):
     assert DRAWN not in expected
 
 
-@pytest.mark.parametrize("options", [["-v"], ["-s"], ["-n", "2"]], ids=" ".join)
+@pytest.mark.parametrize("options", [["-v"], ["-s"]], ids=" ".join)
 def test_a_log_has_it_in_lines_of_its_own(options, tmp_path):
     """There are no control codes, and what pytest prints goes on below as if nothing had been between."""
     with Watched(AT) as service:
@@ -170,13 +171,11 @@ def test_a_run_without_colours(tmp_path):
     assert (DRAWN in output, re.search(r"\x1b\[[\d;]*m", output)) == (True, None)
 
 
-@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, []), (signal.SIGTERM, ["-n", "2"])])
-def test_a_stopped_run_leaves_the_terminal_as_it_was(number, workers, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_leaves_the_terminal_as_it_was(number, tmp_path):
     """After Ctrl-C the line is gone and the cursor is there."""
     with Watched(AT, lambda pid: os.kill(pid, number)) as service:
-        status, output = on_terminal(
-            service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}), *workers
-        )
+        status, output = on_terminal(service, write_profile(tmp_path, service.base_url, limits={"parallel": 1}))
 
     assert (status, "INTERRUPTED" in output) == (2, True)
     assert_is_gone(output)

@@ -241,7 +241,7 @@ def test_every_request_of_the_profile_succeeds(call):
 
     assert made == ["true"] * 5
     assert [reply.status_code for reply in replies] == [200] * 5
-    assert [call("GET", f"/v1/execute/pix/{code}").status_code for code in codes] == [200] * 6
+    assert [call("GET", f"/v1/execute/pix/{code}").status_code for code in codes] == [200] * 7
 
 
 def test_every_seeded_document_is_valid(service):

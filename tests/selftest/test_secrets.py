@@ -94,32 +94,13 @@ def test_a_possible_code_that_is_prepared_is_one_of_the_codes(secrets):
     assert redactor.text("E2E-2024-0001") == "<code>"
 
 
-def test_what_another_process_learned_is_guarded_and_hidden(secrets):
-    """It is told with its names, personal values with their shape, and not told on."""
-    other, heard = Secrets(), []
-    other.tell, secrets.tell = secrets.hear, heard.append
-    Redactor(other, ["name"]).learn_from(b'{"name": "Joana Prado"}')
-    other.learn("code", "PREPARED-77")
-    other.learn_secret("header X", "gateway-Secret-55")
-    told = [one for one in secrets.known if one.value.startswith(("Joana", "PREP", "gate"))]
-
-    assert secrets.codes == {"PREPARED-77"}
-    assert (
-        Redactor(secrets, ()).text("Joana Prado, PREPARED-77, gateway-Secret-55") == "Aaaaa Aaaaa, <code>, <header X>"
-    )
-    assert [one.name for one in told] == ["", "code", "header X"]
-    assert heard == []
-
-
 def test_what_is_known_already_is_not_told_again(secrets):
     """A personal value that every answer holds is told once."""
-    told = []
-    secrets.tell = told.append
     redactor = Redactor(secrets, ["name"])
     for _ in range(3):
         redactor.learn_from(b'{"name": "Joana Prado", "other": {"name": "Joana Prado"}}')
 
-    assert [[one.value for one in known] for known in told] == [["Joana Prado"]]
+    assert [one.value for one in secrets.known].count("Joana Prado") == 1
 
 
 @pytest.mark.parametrize("shown", [repr, str])

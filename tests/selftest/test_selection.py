@@ -17,6 +17,7 @@ from environments.sandbox import Service
 from reports.plan import UNDOCUMENTED
 from spec.interface import MONEY, READS, operations, operations_reached
 from spec.requirements import ledger
+from tests.harness.selection import ids_of
 from tests.selftest.planned import plan_of
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.proof.trial import try_service
@@ -64,8 +65,8 @@ class Logs(Service):
 
 
 def exactly(requirement):
-    """The -k expression that takes this requirement alone: -k takes every id that holds the text, in any letter case."""
-    others = [other for other in TESTED if requirement.lower() in other.lower() and other != requirement]
+    """The -k expression that takes this requirement alone, where it is the name of a group, too."""
+    others = [other for other in TESTED if other.startswith(f"{requirement}.")]
     return " and not ".join([requirement, *others])
 
 
@@ -90,6 +91,83 @@ def assert_within(sent, plan, reached):
 def whole_run():
     """A run that nothing was left out of, generated traffic apart."""
     return select(*TARGETED)[1]
+
+
+@pytest.mark.parametrize(
+    ("expression", "taken"),
+    [
+        ("executePix.json", {"executePix.json", *(f"executePix.json.{what}" for what in ("mediaType", "unique", "byteOrderMark"))}),
+        ("executePix.account", {f"executePix.account.{what}" for what in ("present", "type", "spelling")}),
+        ("executePix.account.type or listAccounts.exists", {"executePix.account.type", "listAccounts.exists"}),
+        ("executePix.account and not executePix.account.type", {"executePix.account.present", "executePix.account.spelling"}),
+        ("executePix.account and not (executePix.account.type or general)", {"executePix.account.present", "executePix.account.spelling"}),
+        (" not executePix and executePix.id ", set()),
+    ],
+)  # fmt: skip
+def test_k_takes_ids_and_groups_of_ids(expression, taken):
+    """A group is a prefix that ends at a dot."""
+    assert ids_of(expression) == taken
+
+
+def test_k_without_an_operator_takes_a_whole_operation():
+    """And no other operation whose name begins alike."""
+    assert ids_of("executePix") == {name for name in ledger() if name.startswith("executePix.")}
+    assert ids_of("not general") == {name for name in ledger() if not name.startswith("general.")}
+
+
+EXPECTED = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
+
+
+@pytest.mark.parametrize(
+    ("expression", "line"),
+    [
+        ("nothing", "-k: nothing: no such requirement; pytest --list names them all"),
+        ("executepix.json", "-k: executepix.json: no such requirement; did you mean executePix.json?"),
+        ("executePix or digit.type", "-k: digit.type: no such requirement; did you mean executePix.digit.type?"),
+        ("test_existence", "-k: test_existence: no such requirement; pytest --list names them all"),
+        ("executePix.", f"-k: executePix.: {EXPECTED}"),
+        ("executePix listAccounts", f"-k: executePix listAccounts: {EXPECTED}"),
+        ("executePix | listAccounts", f"-k: executePix | listAccounts: {EXPECTED}"),
+        ("executePix(1)", f"-k: executePix(1): {EXPECTED}"),
+        ("__import__('os').sep", "-k: __import__('os').sep: no such requirement; pytest --list names them all"),
+        ("'executePix'", f"-k: 'executePix': {EXPECTED}"),
+        (" ", f"-k: : {EXPECTED}"),
+        ("(" * 300, f"-k: {'(' * 100}: {EXPECTED}"),
+    ],
+)
+def test_k_refuses_other_words_in_one_line(expression, line):
+    """With the nearest requirement."""
+    with pytest.raises(pytest.UsageError) as refused:
+        ids_of(expression)
+
+    assert str(refused.value) == line
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--plan",), ("--collect-only",), ("tests/conformance/test_execution.py",)], ids=" ".join
+)
+def test_a_word_of_k_that_is_no_requirement_sends_nothing(options, tmp_path):
+    """`nothing` is in the name of a test that executes transfers."""
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url), "-k", "nothing", *options)
+
+    assert (result.status, service.seen) == (4, [])
+    assert result.output.splitlines() == ["ERROR: -k: nothing: no such requirement; pytest --list names them all", ""]
+
+
+def test_k_takes_no_test_by_its_name(tmp_path):
+    """The verdict is about the requirements of the group alone, and at best partial."""
+    with Raw() as service:
+        result = run(write_profile(tmp_path, service.base_url, allow=["read"]), "-k", "listAccounts")
+    document = result.document
+
+    assert (result.status, document["verdict"], document["selection"]) == (
+        0,
+        "partial",
+        "-k listAccounts -m not property",
+    )
+    assert {row["operation"] for row in document["requirements"]} == {"listAccounts"}
+    assert {"listAccounts"} == {name for seen in service.seen for name in operations_reached(seen.method, seen.path)}
 
 
 @pytest.mark.parametrize(
@@ -150,7 +228,7 @@ def test_a_fault_is_caught_by_its_requirement_alone(mutant, requirement):
         ("getBalance.shape", {"listAccounts", "getBalance"}),
         ("transferExternal or transferP2p", {"listAccounts", "transferExternal", "transferP2p"}),
         ("general.otherTokens", {*READS, *MAY_BE_OPEN}),
-        ("general.", {*READS, *MAY_BE_OPEN}),
+        ("general", {*READS, *MAY_BE_OPEN}),
     ],
 )
 def test_a_group_sends_to_its_operations_alone(keyword, reached, options):
@@ -177,7 +255,7 @@ def test_a_whole_run_reaches_every_operation():
     service, trial = select(*TARGETED)
 
     assert set(service.sent) == set(operations())
-    assert (trial.exit_status, len(service.executed), len(set(service.executed))) == (0, 7, 7)
+    assert (trial.exit_status, len(service.executed), len(set(service.executed))) == (0, 10, 10)
 
 
 def test_where_only_money_is_permitted_a_requirement_of_no_operation_moves_none():
@@ -195,13 +273,13 @@ GROUP = "tests/conformance/test_deletion.py"
     ("options", "reached"),
     [
         ((NODE,), {"createPix"}),
-        (("-k", "listAccounts", "-n", "2", "-m", "property or not property", "--examples=2"), set()),
+        (("-k", "listAccounts", "-m", "property or not property", "--examples=2"), set()),
         ((GROUP, f"--deselect={GROUP}::test_fields_of_the_answer"), {"deletePixKey", *PREREQUISITES["deletePixKey"]}),
     ],
-    ids=["a node id", "-k with workers", "--deselect"],
+    ids=["a node id", "-k", "--deselect"],
 )
 def test_every_way_to_select_narrows_what_is_sent(options, reached, tmp_path):
-    """Node ids, paths and --deselect count like -k, in the workers of a parallel run too."""
+    """Node ids, paths and --deselect count like -k."""
     with Raw() as service:
         result = run(write_profile(tmp_path, service.base_url), *options)
     sent = {name for seen in service.seen for name in operations_reached(seen.method, seen.path)}

@@ -5,26 +5,26 @@ Two threads meet in the middle of what the lock guards (`services/racing.py`): n
 
 import json
 import os
-import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 import requests
 
-from environments.door import budget as budget_module
 from environments.door import connections
 from environments.door.budget import Budget
 from environments.door.connections import Memory
 from environments.door.execution_guard import ExecutionGuard
-from environments.door.journal import AlreadySentError, Journal, JournalError
-from environments.door.key_states import Keys, KeyState
+from environments.door.journal import Outcome, canonical
+from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, LimitError, Sending
 from environments.door.overlaps import Overlaps
 from environments.door.preparing import prepare_one
+from environments.door.run_keys import KeyState
 from environments.door.token_monitor import TokenMonitor, TokenState
 from environments.profiles.profile import PixKey
 from environments.secrets import Secrets
@@ -68,6 +68,9 @@ class Counts(dict):
         return value
 
 
+READ = SimpleNamespace(cleans_up=False)
+
+
 @pytest.mark.parametrize("limit", ["requests", "executions"])
 @with_and_without_a_lock
 def test_two_threads_do_not_take_the_last_room(locked, limit, meeting):
@@ -75,24 +78,9 @@ def test_two_threads_do_not_take_the_last_room(locked, limit, meeting):
     budget = Budget(requests=1, executions=1, rate=None)
     budget._counts = Counts(meeting)
     meeting.lock(budget, "_guard", locked=locked)
-    take = budget.reserve_execution if limit == "executions" else lambda: budget.take_request(None)
+    take = budget.reserve_execution if limit == "executions" else lambda: budget.take_request(READ)
 
     assert kinds(meeting.of(take, take)) == [None, LimitError if locked else None]
-
-
-@with_and_without_a_lock
-def test_two_processes_do_not_take_the_last_room(locked, meeting, monkeypatch, tmp_path):
-    """They count in one file, whose lock keeps them apart."""
-    made = budget_module.FileLock
-    monkeypatch.setattr(
-        budget_module, "FileLock", lambda *args, **named: meeting.around(made(*args, **named), locked=locked)
-    )
-    one, other = (Budget(requests=1, executions=1, rate=None, shared=tmp_path / "budget.json") for _ in range(2))
-    one.mark("the file is there")
-    meeting.stops_after(json, "loads")
-    found = meeting.of(one.reserve_execution, other.reserve_execution)
-
-    assert kinds(found) == [None, LimitError if locked else None]
 
 
 @with_and_without_a_lock
@@ -188,66 +176,34 @@ def test_a_silent_target_is_asked_once(locked, meeting):
 # -- journal and codes ------------------------------------------------------------------------------------------
 
 
-def journal_of(folder, run="one", **options):
-    return Journal(folder / "journal.jsonl", origin="http://127.0.0.1", run=run, **options)
-
-
-def events_in(journal):
-    return [json.loads(line)["event"] for line in journal._path.read_text().splitlines()]
-
-
-@pytest.mark.parametrize("shared", [True, False], ids=["one journal", "a journal each"])
-@with_and_without_a_lock
-def test_two_threads_do_not_claim_the_same_code(locked, shared, meeting, tmp_path):
-    """To look whether a code was sent and to write it down is one step."""
-    journal = journal_of(tmp_path)
-    other = journal if shared else journal_of(tmp_path)
-    meeting.stops_after(journal, "_refusal")
-    for each in dict.fromkeys((journal, other)):
-        meeting.lock(each, "_lock", locked=locked)
-    found = meeting.of(lambda: journal.claim(CODE), lambda: other.claim(CODE))
-
-    assert kinds(found) == [None, AlreadySentError if locked else None]
-    assert events_in(journal) == ["sent"] * (1 if locked else 2)
-
-
-@with_and_without_a_lock
-def test_the_key_of_the_journal_is_whole_before_it_is_used(locked, meeting, tmp_path):
-    """Two threads write the first events at the same time; without the lock one of them takes an empty key."""
-    journal = journal_of(tmp_path)
-    meeting.stops_after(secrets, "token_bytes")
-    meeting.lock(journal, "_lock", locked=locked)
-    meeting.of(lambda: journal.write(CODE, "sent"), lambda: journal.write(OTHER, "sent"))
-
-    if locked:
-        assert (journal.unanswered(), len(events_in(journal))) == (2, 2)
-    else:
-        with pytest.raises(JournalError, match="not the key"):
-            journal.unanswered()
-
-
 @pytest.mark.parametrize("codes", [(CODE, CODE), (CODE, OTHER)], ids=["the same code", "two codes"])
-@pytest.mark.parametrize("doors", [1, 2], ids=["two threads", "two processes"])
+@pytest.mark.parametrize("doors", [1, 2], ids=["two threads", "two runs"])
 @with_and_without_a_lock
-def test_a_code_has_its_turn_to_itself(locked, doors, codes, meeting, service, tmp_path):
+def test_a_code_has_its_turn_to_itself(locked, doors, codes, meeting, service, tmp_path, monkeypatch):
     """From the question whether it may be sent until its answer is written down: no code is sent twice, and executions
     do not overlap. Without the turn another code is sent in the middle of it."""
-    runs = [Run(service, tmp_path) for _ in range(doors)]
+    runs = [Run(service, tmp_path, name=name) for name in ("one", "two")[:doors]]
     first, second = runs[0], runs[-1]
     meeting.stops_after(first.door.guard, "refuse")
     for run in runs:
-        meeting.lock(run.door.guard._journal, "_turn", locked=locked)
+        if locked:
+            meeting.lock(run.door.guard._journal, "lock", locked=True)
+        else:
+            monkeypatch.setattr(run.door.guard._journal, "turn", nullcontext)
     found = meeting.of(lambda: first.execute(codes[0]), lambda: second.execute(codes[1]))
 
-    assert service.executions == list(dict.fromkeys(codes if locked else reversed(codes)))
-    assert [one.number > 0 for one in (found if locked else reversed(found))] == [True, codes[0] != codes[1]]
+    if locked:
+        assert service.executions == list(dict.fromkeys(codes))
+        assert [one.number > 0 for one in found] == [True, codes[0] != codes[1]]
+    else:
+        assert service.executions == list(reversed(codes))
 
 
 @with_and_without_a_lock
 def test_two_threads_do_not_both_send_a_code_once_more(locked, meeting, tmp_path):
     """It is permitted once."""
-    guard = ExecutionGuard(Budget(requests=9, executions=9, rate=None), journal_of(tmp_path, across_runs=False), str)
-    guard._spent.add(CODE)
+    guard = ExecutionGuard(Budget(requests=9, executions=9, rate=None), None, str)
+    guard._outcomes[canonical(CODE)] = Outcome.SUCCESS
     meeting.stops_at(ExecutionGuard, "unknown")
     meeting.lock(guard, "_guard", locked=locked)
     found = meeting.of(*(lambda: guard.permit_once_more(CODE) for _ in range(2)))
@@ -260,7 +216,7 @@ def test_nobody_waits_for_a_turn_alone_on_the_wire(service, tmp_path, monkeypatc
     a_run, asked = Run(service, tmp_path, requests=400, parallel=2), []
     journal, is_alone = a_run.door.guard._journal, lambda: a_run.door.in_flight.is_alone
     turn = journal.turn
-    monkeypatch.setattr(journal, "turn", lambda: asked.append((journal._turn.is_locked, is_alone())) or turn())
+    monkeypatch.setattr(journal, "turn", lambda: asked.append((journal.lock.is_locked, is_alone())) or turn())
     a_run.execute_all(profile_of(tmp_path))
 
     assert (True, True) in asked  # what follows an execution at once
@@ -416,7 +372,8 @@ def test_a_request_that_was_made_before_carries_the_token_of_now(renewed, servic
 @with_and_without_a_lock
 def test_a_token_that_is_lost_stays_lost(locked, meeting, monkeypatch):
     """A thread has seen that it was granted, and stops; meanwhile another one finds out that it is refused."""
-    monitor = TokenMonitor(lambda: TOKEN, lambda: False, accepted=True)
+    monitor = TokenMonitor(lambda: TOKEN, lambda: False)
+    monitor.state = TokenState.ACCEPTED
     monitor.witness = prepared(), Intent("listAccounts")
     meeting.stops_at(TokenMonitor, "state")
     meeting.lock(monitor, "_guard", locked=locked)
@@ -434,7 +391,8 @@ def is_refused(sending):
 @pytest.mark.parametrize(("number", "state"), [(4, TokenState.EXPIRED), (6, TokenState.GRANTED)])
 def test_what_left_before_the_token_was_lost_does_not_find_it_again(number, state):
     """Its answer may be looked at later than that of the witness."""
-    monitor = TokenMonitor(lambda: TOKEN, lambda: False, accepted=True)
+    monitor = TokenMonitor(lambda: TOKEN, lambda: False)
+    monitor.state = TokenState.ACCEPTED
     monitor.witness = prepared(), Intent("listAccounts")
     monitor.watch(ended(Response(401, (), b"{}"), resend=is_refused))
     monitor.watch(ended(Response(200, (), b"{}"), number=number))
@@ -457,7 +415,7 @@ def watched(keys, operation, *shown, key=KEY, account=ACCOUNT):
     done = {"code": 0, "data": {"Success": "true"}}
     answer = Response(200, (), json.dumps(listed if operation == "listPixKeys" else done).encode())
     sending.exchange = Exchange(1, operation, sending.sent, answer, valid=True)
-    return keys.watching(sending)
+    return keys.watching(sending, 1)
 
 
 def pass_by(keys, *request, **options):
@@ -468,15 +426,18 @@ def pass_by(keys, *request, **options):
 
 @pytest.mark.parametrize("overlaps", [True, False])
 def test_a_list_that_was_read_while_a_key_was_registered_says_nothing_of_it(overlaps):
-    """It may show the key or not: the service does not lag, and the key is not gone."""
-    keys = Keys(OWNED)
+    """It may show the key or not: a deleted key is not listed again."""
+    keys = Keys(OWNED, is_sandbox=True)
     pass_by(keys, "listPixKeys")
-    reading = watched(keys, "listPixKeys")
-    reading.__enter__() if overlaps else None
     pass_by(keys, "registerPixKey")
-    reading.__exit__(None, None, None) if overlaps else pass_by(keys, "listPixKeys")
+    pass_by(keys, "deletePixKey")
+    reading = watched(keys, "listPixKeys", KEY)
+    reading.__enter__() if overlaps else None
+    pass_by(keys, "registerPixKey", key="pixconf-other")
+    pass_by(keys, "deletePixKey")
+    reading.__exit__(None, None, None) if overlaps else pass_by(keys, "listPixKeys", KEY)
 
-    assert (keys.state(KEY), keys.lagging) == (KeyState.REGISTERED, not overlaps)
+    assert keys.state(KEY) is (KeyState.GONE if overlaps else KeyState.STILL_LISTED)
 
 
 @pytest.mark.parametrize("overlaps", [True, False])
@@ -496,7 +457,7 @@ def test_a_list_that_was_read_while_a_key_was_deleted_says_nothing_of_it(overlap
         reading.__enter__()
     reading.__exit__(None, None, None)
 
-    assert keys.state(KEY) is (KeyState.DELETED if overlaps else KeyState.STILL_LISTED)
+    assert keys.state(KEY) is (KeyState.GONE if overlaps else KeyState.STILL_LISTED)
 
 
 @pytest.mark.parametrize("overlaps", [True, False])
@@ -621,7 +582,7 @@ def test_two_threads_do_not_delete_the_same_synthetic_key(locked, meeting, servi
     meeting.of(lambda: first.undo_invalid(made), lambda: second.undo_invalid(made))
     deletions = [seen for seen in a_run.door.exchanges if seen.operation == "deletePixKey"]
 
-    assert a_run.door.keys.state("pixconf-1@x.example") is KeyState.DELETED
+    assert a_run.door.keys.state("pixconf-1@x.example") is KeyState.GONE
     assert (len(deletions) == 1) is locked
 
 

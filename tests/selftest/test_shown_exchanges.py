@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.key_states import RunKey
+from environments.door.run_keys import RunKey
 from environments.profiles.loading import load
 from environments.secrets import listed_secrets
 from spec.exchange import Failure, FailureKind
@@ -34,7 +34,13 @@ def collector(monkeypatch, *exchanges, shows=True, left=()):
         in_flight=SimpleNamespace(alone=nullcontext),
         keys=SimpleNamespace(not_cleaned_up=lambda: [key] * bool(left)),
         liveness=SimpleNamespace(unreachable=""),
-        guard=SimpleNamespace(sent=0, prepared=SimpleNamespace(not_executed=list)),
+        guard=SimpleNamespace(
+            sent=0,
+            unknown=[],
+            journal_trouble="",
+            supplied_trouble="",
+            prepared=SimpleNamespace(not_executed=lambda sent: []),
+        ),
     )
     profile = load("sandbox", folder=ROOT / "environments")
     return Collector(profile, listed_secrets(profile), door, shows=shows)

@@ -77,11 +77,10 @@ def test_an_exchange_tells_when_it_was_sent():
     assert [seen.get("part") for seen in document["exchanges"]] == [None, "getBalance.drawn"]
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["one process", "a worker"])
-def test_the_times_of_a_run(options, tmp_path):
+def test_the_times_of_a_run(tmp_path):
     """Each exchange was sent within the run."""
     with Raw() as raw:
-        document = run(write_profile(tmp_path, raw.base_url), "-k", "executePix.document", *options).document
+        document = run(write_profile(tmp_path, raw.base_url), "-k", "executePix.document").document
     lasted_ms = document["duration_s"] * 1000
 
     assert document["exchanges"]

@@ -20,28 +20,17 @@ def command(tmp_path):
     return script
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "parallel"])
-def test_a_refused_token_is_fetched_again_once(options, command, tmp_path):
+def test_a_refused_token_is_fetched_again_once(command, tmp_path):
     """The run goes on with the new one and is conformant; that it was fetched is said, and neither token is shown."""
     with ExpiresTheToken(30) as service:
         profile = write_profile(tmp_path, service.base_url, auth={"token_command": ["sh", str(command)]})
-        result = run(profile, *options)
+        result = run(profile)
     left = result.output + "".join(path.read_text() for path in result.folder.iterdir())
 
     assert (result.status, result.rows("fail")) == (0, {}), result.output
     assert command.with_name("token.sh.log").read_text() == "run\nrun\n"
     assert [note for note in result.notes if "refused in the middle of the run" in note and "fetched again" in note]
     assert not [secret for secret in (LATER, "Tok-3n.Of-The_Service", "chatty") if secret in left]
-
-
-def test_workers_that_start_with_a_token_that_has_expired_fetch_another(command, tmp_path):
-    """The preflight of the process that started them saw it accepted; each of them fetches once."""
-    with ExpiresTheToken(3) as service:
-        profile = write_profile(tmp_path, service.base_url, auth={"token_command": ["sh", str(command)]})
-        result = run(profile, "-n", "2", "-m", "property or not property", "--examples=2")
-
-    assert (result.status, result.rows("fail")) == (0, {}), result.output
-    assert not [note for note in result.notes if "check auth" in note or "was ever accepted" in note]
 
 
 def test_a_command_that_fails_later_is_said(command, tmp_path):

@@ -1,6 +1,7 @@
 """Verdicts of requirements and runs are pure functions of results."""
 
 from datetime import date
+from itertools import combinations
 
 import pytest
 
@@ -19,11 +20,13 @@ from spec.requirements import ledger
 
 DEFAULT = frozenset({"documented", "robustness"})
 NO_TROUBLE = {
-    "unreachable": "", "interrupted": False, "errors": 0, "ungranted": "", "min_coverage": None, "drifted": False,
+    "narrowed": False, "unreachable": "", "interrupted": False, "errors": 0, "ungranted": "", "journal_trouble": False,
+    "cut_short": "", "min_coverage": None, "drifted": False,
 }  # fmt: skip
 DOCUMENTED, OTHER = ledger()["executePix.digit.present"], ledger()["executePix.digit.type"]
 IMPLIED = ledger()["executePix.id.matches"]
 ROBUST = ledger()["executePix.serverError"]
+UNTESTABLE = next(row for row in ledger().values() if row.untestable and row.level == "documented")
 ORDER = list(Verdict)
 TODAY = date(2026, 11, 21)
 
@@ -48,6 +51,10 @@ def result(row, verdict, **changes):
         ([result(DOCUMENTED, "pass"), result(ROBUST, "not-exercised")], "incomplete", 6),
         ([result(IMPLIED, "not-exercised"), result(IMPLIED, "warn")], "conformant", 0),
         ([result(DOCUMENTED, "pass"), result(IMPLIED, "out-of-scope")], "conformant", 0),
+        ([result(DOCUMENTED, "pass"), result(OTHER, "out-of-scope")], "partial", 0),
+        ([result(DOCUMENTED, "pass"), result(ROBUST, "out-of-scope")], "partial", 0),
+        ([result(DOCUMENTED, "fail", known="fixed in 2.4"), result(OTHER, "out-of-scope")], "partial", 0),
+        ([result(DOCUMENTED, "pass"), result(UNTESTABLE, "untestable")], "conformant", 0),
         ([result(DOCUMENTED, "out-of-scope")], "incomplete", 6),
         ([], "nothing-selected", 5),
     ],
@@ -62,7 +69,52 @@ def test_verdict_of_a_run(results, name, status):
 def test_a_run_that_tested_nothing_is_not_green():
     """A profile, or a selection, that leaves everything out of scope ends without a verdict on the service."""
     assert verdict_of(result(DOCUMENTED, "out-of-scope")).why == "nothing was tested"
-    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope")).verdict == "conformant"
+    assert verdict_of(result(IMPLIED, "observed"), result(DOCUMENTED, "out-of-scope")).verdict == "partial"
+
+
+def test_a_selection_is_at_best_partial():
+    """Also where every requirement that was selected was tested."""
+    assert verdict_of(result(DOCUMENTED, "pass"), narrowed=True).verdict == "partial"
+    assert verdict_of(result(DOCUMENTED, "fail"), narrowed=True).verdict == "non-conformant"
+
+
+TROUBLE = {
+    "internal-error": {"errors": 1},
+    "interrupted": {"interrupted": True},
+    "non-conformant": {},
+    "not-robust": {},
+    "drifted": {"drifted": True},
+    "unreachable": {"unreachable": "gone"},
+    "incomplete": {"journal_trouble": True},
+    "partial": {"narrowed": True},
+    "conformant": {},
+}
+"""The verdicts in their order, and what leads to each. The two that follow from requirements have these below."""
+LEADS_TO = {"non-conformant": result(DOCUMENTED, "fail"), "not-robust": result(ROBUST, "fail")}
+
+
+@pytest.mark.parametrize(("first", "later"), [*combinations(TROUBLE, 2)])
+def test_where_two_verdicts_fit_a_run_takes_the_first(first, later):
+    """What failed is never hidden by what the suite could not do, and what is not whole is never green."""
+    rows = [LEADS_TO[name] for name in (first, later) if name in LEADS_TO]
+
+    assert verdict_of(*rows, result(OTHER, "pass"), **TROUBLE[first], **TROUBLE[later]).verdict == first
+
+
+def test_trouble_with_the_journal_is_incomplete():
+    """With the exit status 6 and a line that says why."""
+    found = verdict_of(result(DOCUMENTED, "pass"), journal_trouble=True)
+
+    assert (found.verdict.exit_status, found.why) == (6, "the journal could not be used, which stopped executions")
+
+
+def test_a_run_that_a_limit_ended_is_incomplete():
+    """The limit is named; it hides no failure."""
+    limit = {"cut_short": "limits.duration (900 s) is reached"}
+    found = verdict_of(result(DOCUMENTED, "pass"), **limit)
+
+    assert (found.verdict, found.why) == ("incomplete", limit["cut_short"])
+    assert verdict_of(result(DOCUMENTED, "fail"), **limit).verdict == "non-conformant"
 
 
 def test_a_run_in_which_nothing_was_granted_is_not_green():
@@ -74,40 +126,23 @@ def test_a_run_in_which_nothing_was_granted_is_not_green():
     assert verdict_of(result(DOCUMENTED, "fail"), **nothing).verdict == "non-conformant"
 
 
-@pytest.mark.parametrize(("least", "name"), [(None, "conformant"), (0.5, "conformant"), (0.51, "incomplete")])
+@pytest.mark.parametrize(("least", "name"), [(None, "partial"), (0.5, "partial"), (0.51, "incomplete")])
 def test_a_run_below_min_coverage_is_incomplete(least, name):
-    """The share is of the documented requirements that an exchange can show."""
-    untestable = next(row for row in ledger().values() if row.untestable and row.level == "documented")
-    rows = [result(DOCUMENTED, "pass"), result(OTHER, "out-of-scope"), result(IMPLIED, "pass")]
-    found = verdict_of(*rows, result(untestable, "untestable"), min_coverage=least)
+    """The share is of the selected requirements at failing levels that an exchange can show, permitted or not."""
+    rows = [result(DOCUMENTED, "pass"), result(ROBUST, "out-of-scope"), result(IMPLIED, "pass")]
+    found = verdict_of(*rows, result(UNTESTABLE, "untestable"), min_coverage=least)
 
     assert (found.verdict, found.why) == (name, "min_coverage (0.51) is not reached" if name == "incomplete" else "")
 
 
 def test_coverage_by_level():
     """Levels are never counted together, and what no exchange can show is not testable."""
-    untestable = next(row for row in ledger().values() if row.untestable and row.level == "documented")
     rows = [result(DOCUMENTED, "fail"), result(OTHER, "out-of-scope"), result(IMPLIED, "warn")]
 
-    assert coverage([*rows, result(untestable, "untestable")]) == {
+    assert coverage([*rows, result(UNTESTABLE, "untestable")]) == {
         "documented": {"tested": 1, "testable": 2},
         "implied": {"tested": 1, "testable": 1},
     }
-
-
-@pytest.mark.parametrize(
-    ("options", "name", "status"),
-    [
-        ({"unreachable": "gone"}, "unreachable", 7),
-        ({"interrupted": True, "unreachable": "gone"}, "interrupted", 2),
-        ({"errors": 1}, "internal-error", 3),
-    ],
-)
-def test_what_is_no_verdict_on_the_service(options, name, status):
-    """A run that was not finished says nothing of the service, also where a requirement failed before."""
-    found = verdict_of(result(DOCUMENTED, "fail"), **options)
-
-    assert (found.verdict, found.verdict.exit_status) == (name, status)
 
 
 def test_fail_on_decides_what_incomplete_means():

@@ -101,6 +101,18 @@ class Beside:
 
         return [partial(met, send) for send in sends]
 
+    def send_beside(self, send: Send, other: Send) -> Exchange:
+        """Send a request that has no other company on the wire than one, which leaves at the same moment."""
+        with self._in_flight.alone():
+            one, two = self.meeting(send, other)
+            part = Part(partial(self._in_flight.send_beside, threading.get_ident(), two))
+            thread = threading.Thread(target=part.run, name="pix-beside", daemon=True)
+            thread.start()
+            try:
+                return one()
+            finally:
+                thread.join()
+
     def _send_companion(self, operation: str) -> None:
         offered = self._offered.get(operation, deque())
         with suppress(IndexError):  # other threads take from it, too

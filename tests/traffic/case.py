@@ -5,15 +5,17 @@ Identifiers that the suite makes up carry its mark, numbers are no account and n
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from environments.door.authorization import VALID
 from environments.profiles.profile import Profile, fill
 from spec.exchange import Exchange
-from spec.interface import KEY_TYPES, MARK, READS, operations
+from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
+from spec.json_text import JsonPath, as_bytes, leaves_of
 
 if TYPE_CHECKING:
     from environments.door.client import Client
@@ -31,6 +33,12 @@ NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
 _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
 """Slashes and backslashes, those of other widths and those that are percent-encoded however often."""
 _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
+_AMOUNT = "value"
+_NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
+"""Keys that a list may not show as they are, and a deletion may not name: empty, but for the mark, long, or with control
+characters or halves of surrogate pairs."""
+_NO_TEXT = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What such a key may come from in a body that is no JSON: white space stands between its parts, too."""
 _TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
 _WORDS = re.compile(r"([^\W\d]|-)+")
 """Names of members that are no identifiers."""
@@ -38,11 +46,13 @@ _WORDS = re.compile(r"([^\W\d]|-)+")
 
 Form = Mapping[str, Any]
 """The JSON object that is the body of a request."""
-_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": 1, "date": 1767225600000}
+_LEAST = 0.01
+"""The amount where the profile has none."""
+_TRANSFER = {"from": f"{MARK}from", "to": f"{MARK}to", "value": _LEAST, "date": 1767225600000}
 FORMS: Mapping[str, Form] = {
     "registerPixKey": {"account": "", "pixKeyType": "EMAIL", "pixKey": f"{MARK}key"},
     "deletePixKey": {"pixKey": f"{MARK}unknown"},
-    "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": 1, "message": f"{MARK}message"},
+    "createPix": {"account": f"{MARK}account", "pixKey": f"{MARK}key", "value": _LEAST, "message": f"{MARK}message"},
     "transferExternal": _TRANSFER,
     "transferInternal": {**_TRANSFER, "description": f"{MARK}description"},
     "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
@@ -109,7 +119,7 @@ def harmless(value: Any, name: str = "") -> Any:
         return [harmless(item, name) for item in value]
     if isinstance(value, str):
         return value if value in _TEXTS_KEPT or value.startswith(MARK) else synthetic_text(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value):
         return value if name in _NO_IDENTIFIERS else -abs(value) - 1
     return value
 
@@ -124,9 +134,9 @@ def _synthetic(value: Any, name: str = "") -> Any:
         return [_synthetic(item, name) for item in value]
     if isinstance(value, str) and value not in _TEXTS_KEPT:
         return f"{MARK}{name.removeprefix(MARK)}"
-    if isinstance(value, int | float) and not isinstance(value, bool) and name not in _NO_IDENTIFIERS:
+    if _is_number(value) and name not in _NO_IDENTIFIERS:
         return 0
-    return value
+    return _LEAST if name == _AMOUNT and _is_number(value) and value <= 0 else value
 
 
 def form_of(operation: str, profile: Profile) -> Form | None:
@@ -149,3 +159,68 @@ def places_of(operation: str, profile: Profile) -> list[str]:
         return []
     own = list(profile.accounts[:1]) if operation in HARMLESS else []
     return [*own, synthetic_text("account")]
+
+
+# -- off a sandbox -----------------------------------------------------------------------------------------------------
+
+
+def bounded(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
+    """The cases that may be sent. Off a sandbox none has a number that may be the key or the account of somebody, none
+    an amount that is above that of the profile, or not above 0; and a key that may be impossible to delete is for no
+    account of the profile."""
+    for case in cases:
+        if profile.is_sandbox or not case.body:
+            yield case
+        elif _may_be_sent(case, case.body, form_of(case.operation, profile) or {}):
+            is_key = case.operation in ("registerPixKey", "deletePixKey")
+            yield _for_nobody(case, case.body, profile) if is_key and _may_stay(case.body) else case
+
+
+def _may_be_sent(case: Case, body: bytes, form: Form) -> bool:
+    most = max((number for path, number in leaves_of(form) if _AMOUNT in path and _is_number(number)), default=_LEAST)
+    named = {name for path, _ in leaves_of(form) for name in path} - _NO_IDENTIFIERS - {"account"}
+    for path, number in leaves_of(_read(body)):
+        if _is_number(number) and (
+            (case.operation in PREPARING and _AMOUNT in path and not 0 < number <= most)
+            or (number != 0 and not named.isdisjoint(path))
+        ):
+            return False
+    return True
+
+
+def _may_stay(body: bytes) -> bool:
+    """Whether a key in the body may be impossible to delete."""
+    value = _read(body)
+    if value is _UNREADABLE:
+        return bool(_NO_TEXT.search(body.decode("utf-8", "surrogateescape")))
+    keys = [text for path, text in leaves_of(value) if isinstance(text, str) and (not path or _is_key(path))]
+    has_no_key = isinstance(value, dict) and not keys  # a service may register an empty one for it
+    return has_no_key or any(map(_NOT_TO_BE_DELETED.fullmatch, keys))
+
+
+def _is_key(path: JsonPath) -> bool:
+    return bool(path) and (_NO_IDENTIFIERS | {"account"}).isdisjoint(path)
+
+
+def _for_nobody(case: Case, body: bytes, profile: Profile) -> Case:
+    """The case with a synthetic account in place of those of the profile, in the path and in the body."""
+    account = synthetic_text("account")
+    for own in profile.accounts:
+        body = body.replace(as_bytes(own), as_bytes(account))
+    place = account if case.path_parameter in profile.accounts else case.path_parameter
+    return replace(case, path_parameter=place, body=body)
+
+
+_UNREADABLE = object()
+
+
+def _read(body: bytes) -> Any:
+    """The body as a lenient reader takes it, or a value of our own where it is no JSON."""
+    try:
+        return json.loads(body, parse_int=float)
+    except (ValueError, RecursionError):
+        return _UNREADABLE
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -13,7 +13,7 @@ from environments.profiles.profile import Profile, fill
 from spec.interface import MARK, READS, operations
 from spec.json_text import as_bytes
 from tests.traffic import invalid
-from tests.traffic.case import FORMS, NAMED_TYPES, Case, Form, form_of, places_of
+from tests.traffic.case import FORMS, NAMED_TYPES, Case, Form, bounded, form_of, places_of
 
 _REGISTER = "registerPixKey"
 _PATH_PARAMETERS = (
@@ -27,9 +27,11 @@ _STRINGS = ("a long text", "text outside the basic plane", "text with NUL")
 
 def malformed(operation: str, profile: Profile) -> Iterator[Case]:
     """The invalid requests to an operation; none where the profile does not permit them."""
+    return bounded(_targeted(operation, profile) if "fuzz" in profile.allow else (), profile)
+
+
+def _targeted(operation: str, profile: Profile) -> Iterator[Case]:
     documented = operations()[operation]
-    if "fuzz" not in profile.allow:
-        return
     if operation == "executePix":
         yield from invalid.with_parameter(Case(operation), _PATH_PARAMETERS)
     elif operation == "listAccounts":
@@ -109,7 +111,8 @@ def unauthorized(operation: str, credential: str) -> Case:
 def incomplete(profile: Profile, account: str) -> Iterable[Case]:
     """Registrations of a synthetic key, each without one of the documented members."""
     case = Case(_REGISTER, path_parameter=account)
-    return _with_keys_of_their_own(invalid.without_each_member(case, form_of(_REGISTER, profile) or {}), profile)
+    cases = invalid.without_each_member(case, form_of(_REGISTER, profile) or {})
+    return bounded(_with_keys_of_their_own(cases, profile), profile)
 
 
 # -- generated traffic -------------------------------------------------------------------------------------------------
@@ -130,7 +133,8 @@ _OF_EVERY_QUERY = ("executePix", _REGISTER, *READS)
 def coverage(operation: str, profile: Profile, *, surveyed: bool = False) -> Iterator[Case]:
     """A case for each class of invalid requests. With `surveyed` without those that the targeted tests send."""
     sent = {_class_of(case, profile) for case in _surveyed(operation, profile)} if surveyed else set()
-    return (case for case in _every_class(operation, profile) if _class_of(case, profile) not in sent)
+    cases = (case for case in _every_class(operation, profile) if _class_of(case, profile) not in sent)
+    return bounded(cases, profile)
 
 
 def _class_of(case: Case, profile: Profile) -> tuple[str, str, bool]:
@@ -139,7 +143,7 @@ def _class_of(case: Case, profile: Profile) -> tuple[str, str, bool]:
 
 
 def _surveyed(operation: str, profile: Profile) -> Iterator[Case]:
-    yield from malformed(operation, profile)
+    yield from _targeted(operation, profile)
     if operation == _REGISTER and profile.accounts:
         yield from incomplete(profile, profile.accounts[0])
     if operation in READS and profile.accounts:

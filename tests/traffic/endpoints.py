@@ -9,7 +9,7 @@ from functools import cache, partial
 from environments.door.authorization import VALID
 from environments.door.client import NOTHING
 from environments.door.permission import synthetic
-from environments.profiles.profile import Profile
+from environments.profiles.profile import PixKey, Profile
 from reports.plan import UNDOCUMENTED
 from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange
@@ -50,7 +50,7 @@ class Endpoints:
         self._findings: dict[str, Judgement] = {}
         self._left_open: set[str] = set()
         self._malformed = {operation: self._parts_of(operation) for operation in traffic.reach.subjects}
-        self.send_everything = cache(self._send_everything)
+        self.send_everything, self.before_transfers = cache(self._send_everything), Part(lambda: None)
 
     def find_out_existence(self, operation: str) -> Judgement:
         """Find out whether the endpoint exists. If a temporary error left the question open, everything sent since then
@@ -79,6 +79,8 @@ class Endpoints:
 
     def send_malformed(self, operation: str) -> list[tuple[Case, Exchange]]:
         """Send the malformed requests to an operation that the selection is about, and give each beside its answer."""
+        if operation in PREPARING:
+            self.before_transfers()
         parts = self._malformed.get(operation, [])
         return [(case, part()) for case, part in zip(malformed(operation, self._profile), parts, strict=False)]
 
@@ -199,7 +201,8 @@ class Endpoints:
         that are refused are refused like an unknown path."""
         found = self.traffic.register_once()
         if not found.tried[Attempted.UNDOCUMENTED_TYPE]:
-            send(registrar := Registrar(self._client, self._profile), undocumented(self._profile.pix_keys[:1]))
+            registrar = Registrar(self._client, self._profile)
+            send(registrar, undocumented(registrar.to_be_refused(self._profile.pix_keys[:1])))
             found.tried = registrar.found.tried
         sent = [*found.tried[Attempted.UNDOCUMENTED_TYPE], *found.tried[Attempted.OTHER_NAME], *found.fresh]
         return all(indistinguishable(seen, sibling) for seen in sent if seen.response and is_refusal(seen.response))
@@ -208,10 +211,11 @@ class Endpoints:
         """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than
         it is answered."""
         registrar, body = Registrar(self._client, self._profile), seen.request.body.decode("utf-8", "replace")
-        for key in (key for key in self._profile.pix_keys if key.key and key.key in body):
-            listing = registrar.look()
-            if listing is not None and listing.shows(key.key):
-                return registrar.delete(key, valid=True)
+        left = [(key.value, key.type) for key in registrar.keys.not_cleaned_up() if key.value and key.value in body]
+        for value, key_type in left:
+            listing = registrar.look() if registrar.keys.may_be_deleted(value) else None
+            if listing is not None and listing.shows(value):
+                return registrar.delete(PixKey(key_type, value), valid=True)
         return None
 
     def _needed(self, seen: Exchange) -> str:

@@ -1,4 +1,4 @@
-"""The executions of a run: refusals first, then the one valid execution of each code."""
+"""The executions of a run: each code once, and which of them are offered with wrong tokens before."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from environments.door.authorization import OTHER_SCHEMES
+from environments.door.authorization import forms
 from environments.door.budget import Spending, spending
 from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES
 from environments.profiles.gaps import NO_CODE, SENT_BEFORE
 from environments.profiles.profile import Profile
-from spec.answers import ABOUT_THE_REQUEST, grants_protected_result, refusal_kind, succeeded
-from spec.exchange import Exchange
+from spec.answers import ABOUT_THE_REQUEST, LATER, grants_protected_result, is_refusal, refusal_kind, succeeded
+from spec.exchange import Exchange, Response
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.extras import EXTRA_HEADERS
-from tests.traffic.refused_credentials import FOR_EVERY_KEY, MOST_CREDENTIALS, of_code
+from tests.traffic.reach import Wants
+from tests.traffic.refused_credentials import of_code, to_try
 
-_EXECUTE = "executePix"
+SHOWN_BY_A_PAIR = "executePix.id.matches"
+"""The requirement that executions beside other requests are for."""
+PERHAPS_SPENT = (
+    "exchange {} refused a code that wrong tokens were sent with, and a code without them was executed: perhaps spent by a "
+    "wrong token"
+)
+_EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
 
 
 @dataclass
@@ -35,6 +42,7 @@ class Executions:
     refusals: list[Exchange] = field(default_factory=list)
     answers: list[Exchange] = field(default_factory=list)
     prepared: set[int] = field(default_factory=set)
+    offered: set[int] = field(default_factory=set)
     generous: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
@@ -44,85 +52,120 @@ class Executions:
         return [answer for answer in (*self.answers, *self.generous) if succeeded(answer)]
 
     @property
+    def perhaps_spent(self) -> list[Exchange]:
+        """The executions that were refused after wrong tokens with their codes, while one without them was confirmed:
+        of the codes that were supplied, or of those that the run prepared."""
+        refused = [answer for answer in self.answers if answer.response and _is_refused(answer.response)]
+        unoffered = (answer.number for answer in self.successes if answer.number not in self.offered)
+        confirmed = {number in self.prepared for number in unoffered}
+        return [one for one in refused if one.number in self.offered and (one.number in self.prepared) in confirmed]
+
+    @property
     def all_confirmed(self) -> bool:
         """Whether codes were executed, and each execution that is as documented was confirmed."""
         return bool(self.successes) and all(map(succeeded, self.answers))
 
 
 def execute(
-    client: Client, profile: Profile, prepared: Callable[[], list[str]], token: str, beside: Beside | None = None
+    client: Client,
+    profile: Profile,
+    prepared: Callable[[], list[str]],
+    token: str,
+    beside: Beside | None = None,
+    wants: Wants = lambda *_: True,
 ) -> Executions:
     """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
-    and gives their codes: it is called when the supplied codes were sent."""
-    sender = _Sender(client, token, beside or Beside(client))
+    and gives their codes: it is called when the supplied codes were sent. `wants` says which requirements are selected."""
+    sender = _Sender(client, profile, token, beside or Beside(client), wants)
     with suppress(UnreachableError), sender.behind_an_execution:  # what was learned until then is judged
-        sender.send_synthetic_code()
-        sender.send_codes(spending_of(client, profile), prepared)
+        sender.found.unknown = client.send(_EXECUTE, synthetic(), alone=True)
+        sender.send_codes(spending_of(client, profile, wants), prepared)
+        sender.send_synthetic_codes()
     return sender.found
 
 
-def spending_of(client: Client, profile: Profile) -> Spending:
+def spending_of(client: Client, profile: Profile, wants: Wants) -> Spending:
     """What of the profile's transactions this run executes, by what the journal says of its codes."""
     codes = profile.transactions.codes
-    return spending(profile, set(codes) - set(client.door.guard.drop_sent(codes)))
+    return spending(profile, set(codes) - set(client.door.guard.drop_sent(codes)), pair=wants(SHOWN_BY_A_PAIR))
 
 
-def most_executions(spends: Spending | None, *, parallel: bool) -> int:
+def most_executions(spends: Spending | None, profile: Profile) -> int:
     """How many requests `execute` sends at most: with synthetic codes, and where any are spent, with real ones; before
-    each of these the door may look whether wrong tokens have locked the caller out. With `parallel`, companions too."""
+    each of these the door may look whether wrong tokens have locked the caller out. Several at a time have companions."""
     codes = len(spends.codes) + spends.prepared if spends else 0
-    probes = MOST_CREDENTIALS + codes - 1 if codes else 0
-    schemes = len(OTHER_SCHEMES) * (TRIES if parallel else 1)
-    companions = MOST_COMPANIONS * (schemes + probes) * parallel
-    return 3 + schemes + MOST_CREDENTIALS + probes + 2 * codes + companions
+    probes = codes + profile.limits.wrong_tokens
+    return 3 + probes + 2 * codes + MOST_COMPANIONS * probes * (profile.limits.parallel > 1)
 
 
 class _Sender:
     """Sends codes, and keeps the answers in `found`. From an execution until the next request the turn of the journal
-    and the wire are kept, in `behind_an_execution`."""
+    and the wire are kept, in `behind_an_execution`.
 
-    def __init__(self, client: Client, token: str, beside: Beside) -> None:
+    The first code is executed first. The second is offered with wrong tokens, then executed. The third is executed beside
+    one other request. All others go as the second, as a single code does. A service that takes a code for spent after a
+    wrong token is offered no more of them.
+    """
+
+    def __init__(self, client: Client, profile: Profile, token: str, beside: Beside, wants: Wants) -> None:
         self.found = Executions(missing=NO_CODE)
         self.behind_an_execution = ExitStack()
-        self._client, self._token, self._beside = client, token, beside
-        self._door = client.door
+        self._client, self._profile, self._beside, self._wants = client, profile, beside, wants
+        self._door, self._token = client.door, token
         self._unanswered: set[str] = set()
         self._breaking: set[str] = set()
         self._lost_in_company = False
 
-    def send_synthetic_code(self) -> None:
-        """The right token comes last, and wrong ones with a real code right behind it. What the others are compared with
-        is alone on the wire: that a service is busy tells no credential from another."""
-        code, found = synthetic(), self.found
-        send = partial(self._client.send, _EXECUTE, code)
-        found.unknown_unauthorized = send(credential=ANOTHER, alone=True)
-        found.unknown_without_a_token = send(credential=FOR_EVERY_KEY, alone=True)
-        schemes = (partial(send, credential=scheme) for scheme in OTHER_SCHEMES)
-        found.other_schemes = self._beside.send_each_with_companions(_EXECUTE, *schemes, tries=TRIES)
-        found.unknown = send(alone=True)
+    def send_synthetic_codes(self) -> None:
+        """What the others are compared with is alone on the wire: that a service is busy tells no credential from
+        another."""
+        found, send = self.found, partial(self._client.send, _EXECUTE, synthetic())
+        if self._wants(_SCHEME, "executePix.refusal"):
+            found.unknown_without_a_token = send(credential=NO_HEADER, alone=True)
+            found.unknown_unauthorized = send(credential=ANOTHER, alone=True)
+        if self._wants(_SCHEME):
+            schemes = forms(self._profile, among=OTHER_SCHEMES)
+            sends = (partial(send, credential=form.name) for form in schemes)
+            found.other_schemes = self._beside.send_each_with_companions(_EXECUTE, *sends, tries=TRIES)
 
     def send_codes(self, spends: Spending, prepared: Callable[[], list[str]]) -> None:
-        """Send each code with credentials that are to be refused, then with the token: the last two at the same time,
-        where the run prepared them and may do that."""
-        codes, pair = len(spends.codes) + spends.prepared, list[str]()
+        """Send each code, the last two at the same time where the run prepared them for that."""
+        ordinary, together = len(spends.codes) + spends.prepared - spends.together, list[str]()
+        offered = self._offered(ordinary)
         for index, (code, was_prepared) in enumerate(self._codes(spends, prepared)):
-            if self._send_all_refusable(code, of_code(self._token, index, codes)):
+            is_offered = index in offered and not self.found.perhaps_spent
+            if is_offered and self._offer(code, offered[index]):
                 continue
             self.behind_an_execution.enter_context(self._door.guard.turn())
             self.behind_an_execution.enter_context(self._door.in_flight.alone())
-            if was_prepared and index >= codes - 2 and self._may_pair():
-                pair.append(code)
+            if index >= ordinary and self._may_pair():
+                together.append(code)
                 self.behind_an_execution.close()
             else:
-                self._execute_one(code, was_prepared)
+                self._execute_one(code, was_prepared, is_offered=is_offered, beside=self._is_beside(index, ordinary))
             if self._door.guard.keep_codes_back():
-                return
+                together.clear()
+                break
         self.behind_an_execution.close()
-        self._execute_together(pair)
+        self._execute_together(together)
+
+    def _is_beside(self, index: int, ordinary: int) -> bool:
+        return index == 2 and index < ordinary and self._beside.is_possible and self._wants(SHOWN_BY_A_PAIR)
+
+    def _offered(self, ordinary: int) -> dict[int, tuple[str, ...]]:
+        """The credentials that each code is offered with, by its place."""
+        if not self._wants("executePix.token.required"):
+            return {}
+        names = to_try(self._profile, self._token)
+        places = [each for each in range(1, ordinary) if not self._is_beside(each, ordinary)] or [0]
+        spare = self._profile.limits.wrong_tokens - len(names)
+        return {place: of_code(names, turn, len(places), spare) for turn, place in enumerate(places)}
 
     def _codes(self, spends: Spending, prepared: Callable[[], list[str]]) -> Iterator[tuple[str, bool]]:
         """Each code once that there is room for, and whether the run prepared it."""
-        self.found.missing = spends.left_out or (SENT_BEFORE if spends.sent_before and not spends.codes else NO_CODE)
+        self.found.missing = spends.left_out or (
+            self._why_no_code() if spends.sent_before and not spends.codes else NO_CODE
+        )
         if spends.left_out:
             self._door.unsent[spends.left_out] = {_EXECUTE}
         for code in spends.codes:
@@ -135,18 +178,22 @@ class _Sender:
                 self.found.missing = ""
                 yield code, True
 
+    def _why_no_code(self) -> str:
+        guard = self._door.guard
+        return guard.journal_trouble or guard.supplied_trouble or SENT_BEFORE
+
     # -- with a credential that is to be refused ------------------------------------------------------------------
 
-    def _send_all_refusable(self, code: str, credentials: Sequence[str]) -> bool:
+    def _offer(self, code: str, credentials: Sequence[str]) -> bool:
         """Send a code with each of these, the first right behind the execution before. True where the code is spent."""
-        at_once = self._send_refusable(code, credentials[0], Beside(self._client))
+        at_once = self._send_refusable(code, credentials[0], at_once=True)
         self.behind_an_execution.close()
-        return at_once or any(self._send_refusable(code, name, self._beside) for name in credentials[1:])
+        return at_once or any(self._send_refusable(code, name) for name in credentials[1:])
 
-    def _send_refusable(self, code: str, credential: str, beside: Beside) -> bool:
-        """Send a code with a credential that is to be refused, beside a valid token. True where the code is spent by
-        it. Until one was executed it is sent alone, and again where company made the service lose a probe: that costs a
-        code.
+    def _send_refusable(self, code: str, credential: str, *, at_once: bool = False) -> bool:
+        """Send a code with a credential that is to be refused. True where the code is spent by it. On a sandbox it has
+        company with the valid token, once a code was executed, and until the service lost a request in company: that
+        costs a code.
 
         A credential that got no answer is not tried again; where one breaks the service, a synthetic code reproduces
         that.
@@ -154,9 +201,9 @@ class _Sender:
         found = self.found
         if credential in self._unanswered:
             return False
-        in_company = bool(found.successes) and not self._lost_in_company
+        in_company = not at_once and self._profile.is_sandbox and bool(found.successes) and not self._lost_in_company
         send = partial(self._client.send, _EXECUTE, code, credential=credential, alone=not in_company)
-        [exchange] = beside.send_each_with_companions(_EXECUTE, send) if in_company else [send()]
+        [exchange] = self._beside.send_each_with_companions(_EXECUTE, send) if in_company else [send()]
         if not exchange.number:  # not sent: the code can still be executed
             return False
         found.refusals.append(exchange)
@@ -190,15 +237,34 @@ class _Sender:
         for code in codes:
             self._execute_one(code, True)
 
-    def _execute_one(self, code: str, was_prepared: bool) -> None:
+    def _execute_one(self, code: str, was_prepared: bool, *, is_offered: bool = False, beside: bool = False) -> None:
         found = self.found
-        prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
-        refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
-        if was_prepared and len(refused) == 1 and not found.generous and not found.successes:
-            more = partial(self._client.send, json={}, headers=EXTRA_HEADERS, query="?pixconf=1")
-            found.generous.append(more(_EXECUTE, code, valid=True))
+        send = partial(self._client.send, _EXECUTE, code, valid=True)
+        if was_prepared and self._needs_more():
+            found.generous.append(send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1"))
             return
-        exchange = self._client.send(_EXECUTE, code, valid=True)
+        exchange = self._beside.send_beside(send, self._other) if beside else send()
         found.answers.append(exchange)
         if was_prepared:
             found.prepared.add(exchange.number)
+        if is_offered:
+            found.offered.add(exchange.number)
+            self._door.lockout.notes += [PERHAPS_SPENT.format(each.number) for each in found.perhaps_spent[:1]]
+
+    def _other(self) -> Exchange:
+        """A request that an execution may meet: a read, or else a synthetic code with a wrong token."""
+        if "read" in self._profile.allow:
+            return self._client.send("listAccounts", valid=True)
+        return self._client.send(_EXECUTE, synthetic(), credential=ANOTHER)
+
+    def _needs_more(self) -> bool:
+        """True where the one prepared code so far was refused: perhaps an execution needs more than is documented."""
+        found = self.found
+        prepared = [answer.response for answer in found.answers if answer.number in found.prepared and answer.response]
+        refused = [response for response in prepared if refusal_kind(response) in ABOUT_THE_REQUEST]
+        return len(refused) == 1 and not found.generous and not found.successes
+
+
+def _is_refused(response: Response) -> bool:
+    """Whether an execution was refused for sure: a server error leaves that open, and "later" is not about the code."""
+    return is_refusal(response) and response.status < 500 and refusal_kind(response) not in LATER

@@ -10,14 +10,14 @@ from environments.profiles.gaps import NO_DELETION
 from environments.profiles.profile import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
-from tests.harness.judging import NotExercised
+from tests.harness.judging import NotExercised, OutOfScope
 from tests.harness.session import Session
 from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.generation.phases import Generation
 from tests.traffic.generation.settings import GenerationSettings, settings_of
 from tests.traffic.generation.world import World
-from tests.traffic.registrar import Registrations
+from tests.traffic.registered import Registrations
 from tests.traffic.registrations import NOTHING_TO_DELETE
 from tests.traffic.run_traffic import RunTraffic
 from tests.traffic.targeted_traffic import TargetedTraffic
@@ -68,6 +68,8 @@ def registrations(traffic: TargetedTraffic) -> Registrations:
     found = traffic.register_once()
     if found.missing:
         raise NotExercised(found.missing)
+    if found.left_out and not found.answers:
+        raise OutOfScope("; ".join(dict.fromkeys(found.left_out.values())))
     return found
 
 

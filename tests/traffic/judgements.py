@@ -20,7 +20,7 @@ from tests.traffic.endpoints import Endpoints
 from tests.traffic.executions import Executions
 from tests.traffic.existence import indistinguishable
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of
-from tests.traffic.registrar import Registrations
+from tests.traffic.registered import Registrations
 
 
 def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:

@@ -166,16 +166,15 @@ def sizes_of(sent: Mapping[Name, Exchange]) -> Values:
 _RATES = (4, 16, 64, 256)
 
 
-def rate_limits_of(exchanges: Collection[Exchange], profile: Profile, *, whole: bool, alone: bool) -> Values:
+def rate_limits_of(exchanges: Collection[Exchange], profile: Profile, *, whole: bool) -> Values:
     """How the service limits the rate of requests: what a 429 looks like, how many requests in a second are let in, and
-    how many are surely too many. Some operations may have a limit: so the situation says what was sent. `alone`: no other
-    process sends beside this one."""
+    how many are surely too many. Some operations may have a limit: so the situation says what was sent."""
     limited = [seen for seen in exchanges if seen.response and refusal_kind(seen.response) is RefusalKind.RATE_LIMIT]
     numbers = {seen.number for seen in limited}
     peak = _most_in_a_second(seen.started for seen in exchanges if seen.response and seen.number not in numbers)
     sent = f"{'' if whole else 'a part of '}{', '.join(sorted(profile.allow))}"
     found: Values = {_at_a_rate(sent, rate): ["let in"] for rate in _RATES if rate <= peak}
-    if limited and alone and (too_many := _too_many(exchanges, limited, peak)):
+    if limited and (too_many := _too_many(exchanges, limited, peak)):
         found[_at_a_rate(sent, too_many)] = ["429"]
     if answers := [answer_of(seen) for seen in limited if not seen.part]:
         found["a 429"] = [*answers]

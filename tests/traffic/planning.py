@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 import pytest
 
 from environments.door.budget import Spending, spending
-from environments.door.journal import JournalError
+from environments.door.event_log import JournalError
 from environments.door.preflight import MOST_ACCOUNTS
 from environments.profiles.profile import Profile
 from reports.plan import UNDOCUMENTED, Plan
@@ -17,13 +17,12 @@ from spec.requirements import ledger
 from tests.harness.selection import requirements, uses
 from tests.traffic.classes import malformed
 from tests.traffic.endpoints import most_comparisons
-from tests.traffic.executions import most_executions
+from tests.traffic.executions import SHOWN_BY_A_PAIR, most_executions
 from tests.traffic.generation.phases import EXAMPLES, most_generated
 from tests.traffic.generation.settings import settings_of
 from tests.traffic.generation.world import executes_twice, most_in_sequences
 from tests.traffic.reach import Reach, permits, reach_of
-from tests.traffic.refused_credentials import OF_AN_OPERATION
-from tests.traffic.registrations import most_registrations
+from tests.traffic.registrations import SHOWN_BY_WRONG_TOKENS, most_registrations
 from tests.traffic.targeted_traffic import most_synthetic_keys, most_visits, valid_bodies
 
 _FOR_THE_TOKEN = 2
@@ -62,7 +61,7 @@ def _targeted(profile: Profile, reach: Reach, spent: Spending | None) -> Counter
     counts = most_visits(profile, reach, spent) + most_comparisons(profile, reach)
     parallel = profile.limits.parallel > 1
     counts += most_registrations(profile, to_delete="registerPixKey" not in reach.subjects, parallel=parallel)
-    counts["executePix"] += most_executions(spent, parallel=parallel)
+    counts["executePix"] += most_executions(spent, profile)
     for operation in reach.surveyed:
         counts[operation] += len(list(malformed(operation, profile)))
     if "registerPixKey" in reach.surveyed and "fuzz" in profile.allow:
@@ -84,9 +83,9 @@ def _spent(profile: Profile, reach: Reach, sent_before: Callable[[], Collection[
     if not reach.spends_codes:
         return None, ""
     try:
-        return spending(profile, sent_before()), ""
+        return spending(profile, sent_before(), pair=reach.wants(SHOWN_BY_A_PAIR)), ""
     except JournalError as error:
-        return spending(profile), str(error)
+        return spending(profile, pair=reach.wants(SHOWN_BY_A_PAIR)), str(error)
 
 
 def _phases(items: Sequence[pytest.Item]) -> list[tuple[str, str]]:
@@ -108,7 +107,9 @@ def _invalid(profile: Profile, reach: Reach, phases: Collection[tuple[str, str]]
     return tuple(name for name in writing if name in asked) if "fuzz" in profile.allow else ()
 
 
-def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> int:
-    executes = spent not in (None, Spending())
-    registers = bool("registerPixKey" in reach.subjects and profile.accounts and profile.pix_keys)
-    return OF_AN_OPERATION * (executes + registers)
+def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> tuple[str, ...]:
+    """The operations that get wrong tokens."""
+    executes = spent not in (None, Spending()) and reach.wants("executePix.token.required")
+    registers = "registerPixKey" in reach.subjects and profile.accounts and profile.pix_keys
+    asked = {"executePix": executes, "registerPixKey": registers and reach.wants(*SHOWN_BY_WRONG_TOKENS)}
+    return tuple(name for name, wanted in asked.items() if wanted) if profile.limits.wrong_tokens else ()

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from environments.door.permission import synthetic
 from environments.profiles.profile import PixKey
 from spec.answers import registered
 from spec.json_text import read_json
+from spec.rules import inconclusive
 from tests.traffic.effects import look_for_effect
 from tests.traffic.extras import forms_of_random, registration
-from tests.traffic.registrar import Registrar, is_refused_outright
+from tests.traffic.refused_key_types import was_tried
+from tests.traffic.registered import is_refused_outright, told_by
+from tests.traffic.registrar import Registrar
+
+UNKNOWN_KEY = (
+    "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
+    "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
+)
 
 
-def register_random(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
-    """Register each RANDOM key of the profile, and delete it."""
+def register_random(registrar: Registrar, keys: list[PixKey]) -> None:
+    """Register each RANDOM key of the profile, and delete it; none while one of unknown value is left."""
     for key in (key for key in keys if key.type == "RANDOM"):
         for form in forms_of_random(registration(key, registrar.account)):
+            if not may_register(registrar):
+                return
             before = registrar.look()
             exchange = registrar.register(key, json=form)
             registrar.found.fresh.append(exchange)
-            made = replace(key, key=form.get("pixKey", ""))
-            if registrar.undo(exchange, made) and registered(exchange):
+            look_for_effect(registrar, PixKey("RANDOM", form.get("pixKey", "")), exchange, before)
+            if registrar.undo(exchange) and registered(exchange):
                 registrar.found.random = exchange
-            look_for_effect(registrar, made, exchange, before)
             if not is_refused_outright(exchange):
                 break
+
+
+def may_register(registrar: Registrar) -> bool:
+    """True if no RANDOM key of unknown value is left; on a sandbox one more is no harm."""
+    is_left = not registrar.profile.is_sandbox and registrar.keys.holds_an_unknown_key(registrar.account)
+    if is_left and not was_tried(registrar, "RANDOM"):
+        registrar.found.key_types["RANDOM"] = inconclusive(UNKNOWN_KEY)
+    return not is_left
 
 
 def try_another_account(registrar: Registrar) -> None:
@@ -37,7 +52,9 @@ def try_another_account(registrar: Registrar) -> None:
     registrar.look()
     key, form = PixKey("RANDOM", ""), {**read_json(own.request.body).value, "account": synthetic()}
     registrar.found.of_another_account = seen = registrar.register(key, json=form, valid=False)
-    registrar.undo(seen, key)
+    told, listing = told_by(seen), registrar.look()
+    if told is None or (listing is not None and listing.shows(told)):
+        registrar.undo(seen)
 
 
 def most_random(keys: int) -> int:

@@ -7,7 +7,7 @@ that it is compared with.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from environments.profiles.profile import Profile
@@ -47,6 +47,9 @@ NEED_INVALID_BODIES = tuple(f"registerPixKey.{what}" for what in ("body.required
 NEED_FUZZ = tuple(f"{name}.refusal" for name in MAY_BE_OPEN)
 """Requirements that nothing shows without `fuzz`: only malformed requests, and those without a valid token, are refused."""
 
+Wants = Callable[..., bool]
+"""True where one of the requirements that it is called with is selected."""
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -61,6 +64,11 @@ class Reach:
     denied: frozenset[str]
     spends_codes: bool
     surveys: bool
+    requirements: frozenset[str] = frozenset()
+
+    def wants(self, *names: str) -> bool:
+        """True where one of these requirements is selected: what is sent for them alone is left out otherwise."""
+        return not self.requirements.isdisjoint(names)
 
     @property
     def surveyed(self) -> frozenset[str]:
@@ -85,6 +93,7 @@ def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
         frozenset(needed) - permitted,
         spends_codes=spends and "executePix" in permitted,
         surveys=any(name in NEED_INVALID_BODIES or name.rpartition(".")[2] in SURVEYS for name in requirements),
+        requirements=frozenset(requirements),
     )
 
 

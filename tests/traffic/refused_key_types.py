@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from environments.door.request_texts import key_sent
+from environments.door.run_keys import KeyState
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange, Request
 from spec.rules import Judgement, deviates, got, holds, inconclusive
 from tests.traffic.existence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
-from tests.traffic.registrar import RETRY_WAITS_S, Registrar, is_refused_outright, is_understood
+from tests.traffic.registered import is_refused_outright, is_understood
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar
 
 MOST_EXPLAINED = 2
 """For how many refused key types it is tried what else would be accepted; for the others, only what helped before."""
@@ -41,7 +44,7 @@ class KeyTypeEvidence:
 
     `tried` are the first registrations, `effects` those that were refused and listed nevertheless. `broken` is the
     requirement whose breach explains the refusal, empty where none does, and `breach` says how it is broken. `again` is
-    the last registration, `accepted` one of another type, and `accepted_again` the same after it.
+    the last registration, `mentioned`: the list has the key elsewhere than key_at, `accepted` one of another type, and `accepted_again` the same after it.
     """
 
     key_type: str
@@ -52,6 +55,7 @@ class KeyTypeEvidence:
     breach: Judgement | None = None
     again: Exchange | None = None
     listed: bool | None = None
+    mentioned: bool = False
     accepted_again: Exchange | None = None
 
     @property
@@ -73,14 +77,18 @@ class KeyTypeEvidence:
 
 
 def _unsure(seen: KeyTypeEvidence) -> Judgement:
-    return inconclusive(f"refused ({seen.last.summary}), which may have another reason", seen.last)
+    return inconclusive(f"refused ({seen.last.summary}), which may have another reason{_remedy(seen)}", seen.last)
+
+
+def _remedy(seen: KeyTypeEvidence) -> str:
+    return f"; where the account may have no such key, set not_for_this_account: [{seen.key_type}]"
 
 
 def _refused_wrongly(seen: KeyTypeEvidence) -> Judgement:
     assert seen.accepted is not None
     assert seen.accepted_again is not None
     other = f"{type_sent(seen.accepted)} is accepted before and after"
-    message = f"{seen.last.summary} for a key of the type {seen.key_type}; {other}"
+    message = f"{seen.last.summary} for a key of the type {seen.key_type}; {other}{_remedy(seen)}"
     told = got(message, instead_of=f"a key of the type {seen.key_type} to be accepted")
     return deviates(told, seen.last, seen.accepted, seen.accepted_again)
 
@@ -98,6 +106,7 @@ _TABLE: Sequence[tuple[Callable[[KeyTypeEvidence], object], Question | Callable[
     (lambda seen: not seen.refused_for_its_type or seen.accepted is None, _unsure),
     (lambda seen: seen.listed is None, Question.LISTED),
     (lambda seen: seen.listed, lambda seen: holds(seen.last)),
+    (lambda seen: seen.mentioned, _unsure),
     (lambda seen: seen.accepted_again is None, Question.CONTROL),
     (lambda seen: seen.accepted_again and not registered(seen.accepted_again), _unsure),
     (lambda seen: True, _refused_wrongly),
@@ -114,6 +123,11 @@ def conclude(evidence: KeyTypeEvidence) -> Judgement | Question:
 # -- the questions ----------------------------------------------------------------------------------------------
 
 
+def was_tried(registrar: Registrar, key_type: str) -> bool:
+    """Whether a key of the type was sent in a documented registration."""
+    return any(type_sent(seen) == key_type for seen in registrar.found.fresh)
+
+
 def explain(registrar: Registrar, key: PixKey) -> Judgement:
     """Find out whether the type of the key is accepted."""
     found = registrar.found
@@ -122,12 +136,20 @@ def explain(registrar: Registrar, key: PixKey) -> Judgement:
         key.type,
         tuple(answer for answer in found.fresh if type_sent(answer) == key.type),
         tuple(answer for answer in found.effects if type_sent(answer) == key.type),
-        next((answer for answer in others if registrar.deletes or type_sent(answer) == "RANDOM"), None),
+        next((answer for answer in others if _may_be_sent_again(registrar, answer)), None),
     )
     while isinstance(concluded := conclude(evidence), Question):
         with registrar.client.door.in_flight.alone():  # an account may be busy with another request
             evidence = _QUESTIONS[concluded](registrar, key, evidence)
     return concluded
+
+
+def _may_be_sent_again(registrar: Registrar, answer: Exchange) -> bool:
+    """Whether the key that it registered was deleted, or the service makes another one."""
+    sent, _ = key_sent(answer.request.body)
+    if sent is None:
+        return not registrar.keys.holds_an_unknown_key(registrar.account)
+    return registrar.keys.state(sent) is KeyState.GONE
 
 
 def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
@@ -138,7 +160,7 @@ def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: KeyTypeEvide
             continue
         if alternative.unless is not None:
             without = registrar.try_alternative(replace(alternative, body=alternative.unless))
-            registrar.undo(without, key)
+            registrar.undo(without)
             if registered(without):
                 continue
         exchange = registrar.try_alternative(alternative)
@@ -152,7 +174,9 @@ def _confirm(
 ) -> KeyTypeEvidence:
     """Register on, to see that the difference decides and not the moment: an account may be busy right after a
     registration. Where the key could not be deleted, the documented body is to be refused on and on."""
-    if registrar.undo(accepted, key) or key.type == "RANDOM":
+    if registrar.undo(accepted) or (
+        key.type == "RANDOM" and not registrar.keys.holds_an_unknown_key(registrar.account)
+    ):
         decides = _alternate(registrar, key, alternative)
     else:
         decides = all(indistinguishable(again, evidence.last) for again in _register_on_and_on(registrar, key))
@@ -170,7 +194,7 @@ def _alternate(registrar: Registrar, key: PixKey, alternative: Alternative) -> b
     """Send the documented body and the other one in turn. True where only the other one is ever accepted."""
     for documented in CONTROLS:
         exchange = registrar.register(key) if documented else registrar.try_alternative(alternative)
-        registrar.undo(exchange, key)
+        registrar.undo(exchange)
         if registered(exchange) is documented:
             return False
     return True
@@ -187,14 +211,16 @@ def _register_again(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence
     for exchange in _register_on_and_on(registrar, key):
         if is_understood(exchange) or evidence.accepted is None:
             break
-    registrar.undo(exchange, key)
+    registrar.undo(exchange)
     return replace(evidence, again=exchange)
 
 
 def _look(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
-    """Read the list: a key that it shows is refused because it is there."""
+    """Read the list: a key that it shows is refused because it is there, and one that it mentions may wait."""
     listing = registrar.look() if key.key else None
-    return replace(evidence, listed=listing is not None and listing.shows(key.key))
+    if listing is None:
+        return replace(evidence, listed=False)
+    return replace(evidence, listed=listing.shows(key.key), mentioned=listing.mentions(key.key))
 
 
 def _register_another(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
@@ -203,7 +229,7 @@ def _register_another(registrar: Registrar, key: PixKey, evidence: KeyTypeEviden
     sent = json.loads(evidence.accepted.request.body)
     other = PixKey(sent["pixKeyType"], sent["pixKey"])
     exchange = registrar.register(other)
-    registrar.undo(exchange, other)
+    registrar.undo(exchange)
     return replace(evidence, accepted_again=exchange)
 
 

@@ -4,98 +4,56 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from environments.door.client import NOTHING, Client
-from environments.door.key_states import KeyState
+from environments.door.permission import synthetic
+from environments.door.request_texts import key_sent
+from environments.door.run_keys import KeyState
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile, fill
 from spec.answers import (
-    ABOUT_THE_REQUEST,
-    RefusalKind,
-    data_of,
-    find,
     is_granted,
-    is_judged_as_success,
-    refusal_kind,
     registered,
     succeeded,
 )
 from spec.exchange import Exchange
-from spec.interface import MARK
-from spec.json_text import read_json
-from spec.key_list import MADE_KEY, Listing, Place
-from spec.rules import Judgement
+from spec.key_list import Listing, Place
 from tests.traffic.beside import Beside
 from tests.traffic.extras import FORM, Alternative, registration
-from tests.traffic.made_keys import can_show_what_is_made, made_since
-from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
+from tests.traffic.registered import Registrations, told_by
+from tests.traffic.unusual_registrations import given
 
+NOT_FOR_THIS_ACCOUNT = "not_for_this_account of the profile names {}"
+REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
 RETRY_WAITS_S = (0.2, 0.5)
 """How long the run waits before it repeats a deletion that is refused right after the registration; and a registration
 whose key type is refused, as the account may be busy."""
 
 
-@dataclass
-class Registrations:
-    """What was sent to POST and DELETE /v1/pix/keys/{accountId}, and how it was answered."""
-
-    account: str
-    answers: list[Exchange] = field(default_factory=list)
-    repeated: list[Exchange] = field(default_factory=list)
-    fresh: list[Exchange] = field(default_factory=list)
-    deletions: list[Exchange] = field(default_factory=list)
-    tried: dict[Attempted, list[Exchange]] = field(default_factory=lambda: {what: [] for what in Attempted})
-    key_types: dict[str, Judgement] = field(default_factory=dict)
-    broken: dict[str, Judgement] = field(default_factory=dict)
-    effects: list[Exchange] = field(default_factory=list)
-    suspected: list[Exchange] = field(default_factory=list)
-    lost: list[Exchange] = field(default_factory=list)
-    kept: list[Exchange] = field(default_factory=list)
-    taken_as: dict[int, str] = field(default_factory=dict)
-    read_beside: list[Exchange] = field(default_factory=list)
-    random: Exchange | None = None
-    of_another_account: Exchange | None = None
-    missing: str = ""
-
-    @property
-    def understood(self) -> list[Exchange]:
-        """The valid registrations whose key type was understood."""
-        return [answer for answer in self.answers if is_understood(answer)]
-
-    @property
-    def declined(self) -> list[Exchange]:
-        """Registration results for an undocumented key type: a 200 with code 0 and Success."""
-        return [seen for what in OTHER_TYPES for seen in self.tried[what] if is_judged_as_success(seen)]
-
-    @property
-    def accepted(self) -> list[Exchange]:
-        """The valid registrations that were granted."""
-        return [answer for answer in self.answers if registered(answer)]
-
-
 @dataclass(frozen=True)
 class Suspicion:
-    """A refused registration whose key the list shows. `made`: its value was not sent."""
+    """A refused registration whose key two lists show, each with the places where it stands."""
 
     exchange: Exchange
     key: PixKey
     places: tuple[frozenset[Place], ...]
-    made: bool = False
 
 
 class Registrar:
-    """Registers and deletes the keys of the profile, and no others."""
+    """Registers keys, and deletes those that the run may delete."""
 
     def __init__(self, client: Client, profile: Profile, beside: Beside | None = None) -> None:
-        self.client, self.beside = client, beside or Beside(client)
+        self.client, self.profile, self.beside = client, profile, beside or Beside(client)
         self.keys = client.door.keys
         self.listing: Listing | None = None
         self.suspicions: list[Suspicion] = []
+        self.references: dict[str, frozenset[Place]] = {}
         self.account = profile.accounts[0]
+        self.synthetic = PixKey("EMAIL", f"{synthetic()}@example.com")
         self.found = Registrations(self.account)
         self.explained = 0
         self.helped: set[str] = set()
@@ -107,6 +65,56 @@ class Registrar:
     def deletes(self) -> bool:
         """Whether the profile says how a key is deleted, and permits it."""
         return self._deletion is not None
+
+    # -- which keys -------------------------------------------------------------------------------------------
+
+    def choose_keys(self) -> list[PixKey]:
+        """The keys of the profile that may be registered; `found.left_out` says why a type has none. The list is read
+        first, and what an earlier run registered and left is deleted."""
+        self.look_before_all()
+        free = [key for key in self.profile.pix_keys if self._is_free(key)]
+        for name in {key.type for key in self.profile.pix_keys} - {key.type for key in free}:
+            excluded = name in self.profile.not_for_this_account
+            self.found.left_out[name] = NOT_FOR_THIS_ACCOUNT.format(name) if excluded else REGISTERED_BEFORE
+        return free
+
+    def _is_free(self, key: PixKey) -> bool:
+        if key.type in self.profile.not_for_this_account:
+            return False
+        if not self.keys.was_there_before(key.key):
+            return True
+        return self.deletes and self.keys.take_over(key) and is_granted(self.delete(key, valid=False))
+
+    def comes_and_goes(self, key: PixKey) -> bool:
+        """Whether the key can be deleted once it is registered."""
+        return self.deletes and self.keys.may_be_deleted(key.key)
+
+    def with_synthetic(self, keys: Sequence[PixKey]) -> list[PixKey]:
+        """These keys without those that the service makes, and the synthetic one that deletions are tested with; on a
+        sandbox it is needed only where none of them can be deleted."""
+        own = given(keys)
+        is_needed = not self.profile.is_sandbox or not any(map(self.comes_and_goes, own))
+        return [*own, self.synthetic] if self.deletes and is_needed and self._may_be_synthetic else own
+
+    def to_be_refused(self, keys: Sequence[PixKey]) -> list[PixKey]:
+        """The keys of registrations that must not succeed, or need not: on a sandbox those of the profile; elsewhere
+        never an empty one, for which a service may make a key that nobody can name."""
+        if self.profile.is_sandbox and keys:
+            return list(keys)
+        return [self.synthetic]
+
+    def that_come_and_go(self) -> list[PixKey]:
+        """The keys that can be registered again and again, and are deleted each time where keys may be deleted."""
+        own = [key for key in given(self.profile.pix_keys) if key.type not in self.profile.not_for_this_account]
+        own = [key for key in own if not self.keys.was_there_before(key.key)]
+        own = [key for key in own if self.comes_and_goes(key) or not self.deletes]
+        return own or [self.synthetic] * (self.deletes and self._may_be_synthetic)
+
+    @property
+    def _may_be_synthetic(self) -> bool:
+        return "EMAIL" not in self.profile.not_for_this_account
+
+    # -- registrations ----------------------------------------------------------------------------------------
 
     def register(self, key: PixKey, **changes: object) -> Exchange:
         """Send a valid registration of the key, or one with `changes`."""
@@ -127,96 +135,94 @@ class Registrar:
             content_type=alternative.content_type,
         )
 
-    def undo(self, exchange: Exchange, key: PixKey) -> bool:
-        """Delete at once what was registered, but no key that was there before. True where the key is free again."""
-        if not registered(exchange):
-            return True
-        made = self._key_of(exchange, key)
-        known = bool(made.key) and (made.key == key.key or bool(MADE_KEY.fullmatch(made.key)))
-        if not self.deletes or (known and self.keys.was_there_before(made.key)):
-            return False
-        if not known:  # a masked key may be a part of any other
-            return self._undo_made(exchange)
-        if made.key != key.key and not self._is_new(exchange, made.key):
-            return False
-        self.keys.learn_value(exchange, made.key)
-        return self._delete_now(made, exchange.request.last_segment)
-
-    def _is_new(self, exchange: Exchange, value: str) -> bool:
-        """Whether the list shows a key that the service named, and did not show it before the registration. A service
-        may name one that the account had; without a list, or where the list masks keys, nobody can tell."""
-        earlier = [seen for seen in (self.keys.before, self.listing) if seen and seen.number < exchange.number]
-        listing = self.look() if self.keys.before else None
-        return listing is not None and listing.shows(value) and not any(seen.shows(value) for seen in earlier)
-
-    def _delete_now(self, made: PixKey, account: str) -> bool:
-        deletion = self.delete(made, valid=True, account=account)
-        while not is_granted(deletion) and (wait_s := next(self._waits_s, None)):
-            time.sleep(wait_s)
-            deletion = self.delete(made, valid=True, account=account)
-        self.found.deletions.append(deletion)
-        return is_granted(deletion)
-
-    def undo_all(self, sent: Sequence[tuple[Exchange, PixKey]]) -> None:
-        """Delete at once what was registered, at the same time."""
-        self.beside.send_all([partial(self.undo, exchange, key) for exchange, key in sent])
-
-    def _undo_made(self, exchange: Exchange) -> bool:
-        """Delete a key that the service made and did not name, where the list shows for sure which one it is."""
-        before = self.listing
-        if before is None or not can_show_what_is_made(self.keys, before):
-            return False
-        value = made_since(self.keys, before, [listing for listing in (self.look(), self.look()) if listing])
-        if not value:
-            return False
-        self.keys.learn_value(exchange, value)
-        deleted = is_granted(self.delete(PixKey("RANDOM", value), valid=False))
-        self.look()
-        return deleted
-
-    def clean_up(self) -> None:
-        """Look what is left at the end, and try once more to delete the keys of the profile that the run registered."""
-        listing = self.look() if self.keys.not_cleaned_up() else None
-        mine = KeyState.REGISTERED, KeyState.MAYBE  # a deleted key that is listed may be somebody else's by now
-        left = [key for key in self.keys.not_cleaned_up() if key.owned and key.state in mine]
-        if not left or not self.deletes:
-            return
-        for key in left:
-            if key.state is not KeyState.MAYBE or (self.keys.before and listing and listing.shows(key.value)):
-                self.delete(PixKey(key.type, key.value), valid=False)
-        self.look()
-
-    def look(self) -> Listing | None:
-        """Read the list of keys as it is now; None where it may not be read, or cannot."""
-        if not self.may_list:
-            return None
-        listed = self.client.send("listPixKeys", self.account, valid=True)
-        readable = listed.response is not None and listed.response.json.readable
-        self.listing = Listing(listed) if succeeded(listed) and readable else None
-        return self.listing
-
-    def look_before_all(self) -> None:
-        """Before the first registration read the list: what is there already is the operator's."""
-        if not self.keys.started:
-            self.look()
-            self.keys.started = True
-
     def _register(self, **sent: Any) -> Exchange:
         self.look_before_all()
         return self.client.send("registerPixKey", self.account, **sent)
 
-    def undo_invalid(self, exchange: Exchange) -> None:
-        """Delete a synthetic key that an invalid request registered after all."""
-        if exchange.operation != "registerPixKey" or not registered(exchange):
+    # -- deletions --------------------------------------------------------------------------------------------
+
+    def undo(self, exchange: Exchange) -> bool:
+        """Delete at once what was registered, where the run may. True where the key is free again."""
+        if not registered(exchange):
+            return True
+        key = self.keys.key_of(exchange)
+        if key is None or not self.deletes:
+            return False
+        value = key.value
+        if key.value is None or (key.type == "RANDOM" and not key.owned):
+            value = self.seek_value(exchange)
+        if value is None or not self.keys.may_be_deleted(value):
+            return False
+        self.keys.learn_value(exchange, value)
+        return self._delete_now(PixKey(key.type, value), exchange.request.last_segment)
+
+    def seek_value(self, exchange: Exchange) -> str | None:
+        """The key that the service made, where the answer or the list tells it and it is surely a new one. On a sandbox,
+        or where the key is disposable, it is enough that no list showed it before."""
+        earlier = (seen for seen in (self.listing, self.keys.before) if seen and seen.number < exchange.number)
+        before = next(earlier, None)
+        after = self.look() if before else None
+        told, (sent, _) = told_by(exchange), key_sent(exchange.request.body)
+        value = told or sent
+        if value is None:
+            return self.made_between(before, after) or None if before and after else None
+        if (before and before.shows(value)) or self.keys.was_there_before(value):
+            return None
+        disposable = any(key.disposable for key in self.profile.pix_keys if key.type == "RANDOM")
+        is_shown = before is not None and after is not None and after.shows(value)
+        return value if is_shown or value == sent or disposable or self.profile.is_sandbox else None
+
+    def made_between(self, before: Listing, after: Listing) -> str:
+        """The one key that came between two lists, where the profile says that keys stand; empty where that is not sure."""
+        new = after.keys - before.keys - self.keys.values
+        return next(iter(new)) if len(new) == 1 and before.keys <= after.keys else ""
+
+    def _learn_what_was_made(self) -> None:
+        """Learn the values of the keys that the service made: what stands where the profile says that keys stand, and did
+        not before the run. Where there are more or fewer of them, somebody else may use the account."""
+        before, now = self.keys.before, self.look()
+        if before is None or now is None:
             return
-        sent = read_json(exchange.request.body).value
-        key = sent.get("pixKey") if isinstance(sent, dict) else None
-        account = exchange.request.last_segment
-        if not isinstance(key, str) or MARK not in key or self.keys.state(key, account) is not KeyState.REGISTERED:
+        mine = [key for key in self.keys.not_cleaned_up() if key.account == self.account and not key.owned]
+        unseen = [key for key in mine if key.value is None or not now.shows(key.value)]
+        new = sorted(now.keys - before.keys - self.keys.values)
+        if len(new) == len(unseen):
+            for key, value in zip(unseen, new, strict=True):
+                self.keys.learn_value_of(key, value)
+
+    def _delete_now(self, key: PixKey, account: str) -> bool:
+        deletion = self.delete(key, valid=True, account=account)
+        while not is_granted(deletion) and (wait_s := next(self._waits_s, None)):
+            time.sleep(wait_s)
+            deletion = self.delete(key, valid=True, account=account)
+        self.found.deletions.append(deletion)
+        return is_granted(deletion)
+
+    def undo_all(self, sent: Sequence[Exchange]) -> None:
+        """Delete at once what was registered, at the same time."""
+        self.beside.send_all([partial(self.undo, exchange) for exchange in sent])
+
+    def undo_invalid(self, exchange: Exchange) -> None:
+        """Delete a key that an invalid request registered after all."""
+        if not registered(exchange) or not self.deletes:
             return
         with self.client.door.in_flight.alone():
-            if self.keys.state(key, account) is KeyState.REGISTERED:  # no other thread has deleted it meanwhile
-                self.undo(exchange, PixKey(str(sent.get("pixKeyType")), key))
+            key = self.keys.key_of(exchange)
+            is_random = key is not None and key.type == "RANDOM" and key.value is None  # it was tried where it was sent
+            if key and key.state is KeyState.REGISTERED and not is_random:  # no other thread has deleted it meanwhile
+                self.undo(exchange)
+
+    def clean_up(self) -> None:
+        """Look what is left, and try once more to delete what the run may delete."""
+        if not self.keys.not_cleaned_up():
+            return
+        self._learn_what_was_made()
+        left = self.keys.not_cleaned_up() if self.deletes else []
+        for key in left:
+            if key.value is not None and self.keys.may_be_deleted(key.value):
+                self.delete(PixKey(key.type, key.value), valid=False, account=key.account)
+        if left:
+            self.look()
 
     def delete(self, key: PixKey, *, valid: bool, account: str = "") -> Exchange:
         """Delete a key as the profile says, of the account that a request named; else of the profile's. `valid` where it was
@@ -225,24 +231,19 @@ class Registrar:
         body = fill(self._deletion, account=account, key=key.key, type=key.type)
         return self.client.send("deletePixKey", account, json=body, valid=valid)
 
-    def _key_of(self, exchange: Exchange, key: PixKey) -> PixKey:
-        if key.type != "RANDOM" or exchange.response is None:
-            return key
-        member = find(data_of(exchange.response) or {}, "Key")
-        made = member[1] if member and isinstance(member[1], str) else key.key
-        return replace(key, key=made)
+    # -- the list ---------------------------------------------------------------------------------------------
 
+    def look(self) -> Listing | None:
+        """Read the list of keys as it is now; None where it may not be read, or cannot."""
+        if not self.may_list:
+            return None
+        listed = self.client.send("listPixKeys", self.account, valid=True)
+        readable = listed.response is not None and listed.response.json.readable
+        self.listing = Listing(listed, self.keys.key_at) if succeeded(listed) and readable else None
+        return self.listing
 
-def is_understood(exchange: Exchange) -> bool:
-    """Whether the key type is understood: a 409, or a well-formed answer with any Success."""
-    if exchange.response is None:
-        return False
-    return refusal_kind(exchange.response) is RefusalKind.CONFLICT or succeeded(exchange)
-
-
-_OUTRIGHT = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
-
-
-def is_refused_outright(exchange: Exchange) -> bool:
-    """Whether it is refused for what was sent: not for the token, the rate, the load or a key that is there already."""
-    return exchange.response is not None and refusal_kind(exchange.response) in _OUTRIGHT
+    def look_before_all(self) -> None:
+        """Before the first registration read the list: what is there already is the operator's."""
+        if not self.keys.started:
+            self.look()
+            self.keys.started = True

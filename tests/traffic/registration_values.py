@@ -16,7 +16,7 @@ from spec.shapes import Shape
 from tests.traffic.answered import Values, answer_of, by_situation
 from tests.traffic.observations import format_of
 from tests.traffic.refused_key_types import type_sent
-from tests.traffic.registrar import Registrations
+from tests.traffic.registered import Registrations
 from tests.traffic.settled import answered_in_the_same_words, counts
 
 ACCEPTED, REFUSED = "accepted", "refused"
@@ -48,16 +48,16 @@ def _plain(shape: Shape) -> Shape:
     return {**plain, "properties": named} if named else plain
 
 
-def numeric_values(registrations: Registrations, numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Values:
+def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Values:
     """Whether each digit is accepted as key type, and as which where the service reveals it. A service may look whether
     the key fits, and another profile has another key: so the situation says which type is right."""
-    types = {key.key: key.type for key in keys}
+    types = {key.key: key.type for key in keys if key.key}
 
     def situation(seen: Exchange) -> str:
-        return f"digit {type_sent(seen)} in place of {types[read_json(seen.request.body).value['pixKey']]}"
+        return f"digit {type_sent(seen)} in place of {types.get(read_json(seen.request.body).value['pixKey'], 'EMAIL')}"
 
     def value(seen: Exchange) -> str:
-        taken = type_told(seen) or registrations.taken_as.get(seen.number, "")
+        taken = type_told(seen)
         return (f"accepted as {taken}" if taken else "accepted") if registered(seen) else REFUSED
 
     return by_situation((situation(seen), value(seen)) for seen in filter(counts, numeric))

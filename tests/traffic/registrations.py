@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from environments.door.authorization import VALID
+from environments.door.authorization import VALID, forms
 from environments.door.client import Client
-from environments.door.key_states import KeyState
 from environments.door.liveness import UnreachableError
+from environments.door.wrong_tokens import OTHER_SCHEMES
 from environments.profiles.gaps import NOTHING_TO_REGISTER, deletes_keys
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
@@ -20,15 +20,12 @@ from spec.rules import inconclusive
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
 from tests.traffic.random_keys import most_random, register_random, try_another_account
-from tests.traffic.refused_credentials import MOST_CREDENTIALS, OfKeys
-from tests.traffic.refused_key_types import explain, most_explained
-from tests.traffic.registrar import (
-    RETRY_WAITS_S,
-    Registrar,
-    Registrations,
-)
+from tests.traffic.reach import Wants
+from tests.traffic.refused_credentials import OfKeys, to_try
+from tests.traffic.refused_key_types import explain, most_explained, was_tried
+from tests.traffic.registered import Registrations
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar
 from tests.traffic.unusual_registrations import (
-    NUMERIC_TYPES,
     Attempt,
     Attempted,
     given,
@@ -43,11 +40,10 @@ NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
 ROUNDS = 2
-_STAYS = (KeyState.THERE_BEFORE, KeyState.LISTED)
-"""A key that is still there is no new one."""
-_LOOKS = 6 + len(NUMERIC_TYPES)
-"""Number of list requests: before the first registration, before the first valid one, after one whose type is a digit,
-and at cleanup."""
+SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal")
+"""The requirements that registrations with a wrong token are for."""
+_LOOKS = 8
+"""Number of list requests: before the first registration, before the first valid one, and at cleanup."""
 _LOOKS_FOR_A_KEY = 8
 """After it is registered, or twice after it is refused; where its type is refused, and where it cannot be deleted; and
 as for a key that the service makes."""
@@ -56,24 +52,33 @@ _LOOKS_FOR_A_MADE_KEY = 4
 
 
 def register_all(
-    client: Client, profile: Profile, token: str, *, to_delete: bool = False, beside: Beside | None = None
+    client: Client,
+    profile: Profile,
+    token: str,
+    *,
+    to_delete: bool = False,
+    beside: Beside | None = None,
+    wants: Wants = lambda *_: True,
 ) -> Registrations:
     """Send everything that one run sends to the key registration; refusals first. With `to_delete` only what a deletion
-    needs: valid registrations, and why they are refused."""
+    needs: valid registrations, and why they are refused. `wants` says which requirements are selected."""
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=NOTHING_TO_REGISTER.format(what))
-    registrar, keys = Registrar(client, profile, beside), profile.pix_keys
-    first = {key.type: key for key in reversed(keys)}
-    registrar.found.key_types = {name: inconclusive("not reached") for name in first}
+    registrar = Registrar(client, profile, beside)
+    registrar.found.key_types = {key.type: inconclusive("not reached") for key in profile.pix_keys}
     with suppress(UnreachableError):  # what was learned until then is judged
+        keys = registrar.choose_keys()
         if to_delete:
             _register_to_delete(registrar, keys)
         else:
-            _register(registrar, keys, token)
+            names = to_try(profile, token) if wants(*SHOWN_BY_WRONG_TOKENS) else None
+            schemes = forms(profile, among=OTHER_SCHEMES) if wants("registerPixKey.token.scheme") else []
+            _register(registrar, keys, names, [form.name for form in schemes], own=profile.is_sandbox)
         with client.door.in_flight.alone():
-            for name, key in first.items():
-                registrar.found.key_types[name] = explain(registrar, key)
+            for name, key in {key.type: key for key in reversed(keys)}.items():
+                if was_tried(registrar, name):
+                    registrar.found.key_types[name] = explain(registrar, key)
         registrar.clean_up()
         registrar.found.kept = deleted_and_kept(registrar)
     return registrar.found
@@ -84,49 +89,54 @@ def most_registrations(profile: Profile, *, to_delete: bool, parallel: bool) -> 
     keys, deletes = profile.pix_keys, deletes_keys(profile)
     if not profile.accounts or not keys:
         return Counter()
-    own = len(given(keys))
-    made = most_random(len(keys) - own)
-    sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, deletes=deletes, parallel=parallel)
+    own = len(given(keys)) + deletes
+    made = most_random(len(keys) - len(given(keys)))
+    probes = len(keys) + 1 + profile.limits.wrong_tokens
+    sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, probes, deletes, parallel)
     sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
     deletions = (sent + len(keys) * ROUNDS + len(RETRY_WAITS_S)) * deletes
     looks = _LOOKS + (own > 0 and deletes and parallel) + _LOOKS_FOR_A_KEY * len(keys) + _LOOKS_FOR_A_MADE_KEY * made
     return Counter({"registerPixKey": sent, "deletePixKey": deletions, "listPixKeys": looks})
 
 
-def _most_refused(keys: tuple[PixKey, ...], *, deletes: bool, parallel: bool) -> int:
-    schemes = len(list(other_schemes(keys))) * (TRIES if parallel else 1) * deletes
-    probes = schemes + len(keys) + MOST_CREDENTIALS
+def _most_refused(keys: Sequence[PixKey], probes: int, deletes: bool, parallel: bool) -> int:
     others = len(list(undocumented(keys))) + len(list(spellings(keys))) * deletes
     return others + probes + MOST_COMPANIONS * probes * parallel
 
 
-def _register(registrar: Registrar, keys: tuple[PixKey, ...], token: str) -> None:
-    free, rounds = given(keys), ROUNDS if registrar.deletes else 1
-    wrong = OfKeys(token, keys, registrations=rounds * len(free))
-    send(registrar, undocumented(keys))
+def _register(
+    registrar: Registrar, keys: list[PixKey], names: list[str] | None, schemes: list[str], *, own: bool
+) -> None:
+    """`names` are the wrong tokens to try; None where not even a request without a token is sent."""
+    free, rounds = registrar.with_synthetic(keys), ROUNDS if registrar.deletes else 1
+    refused = registrar.to_be_refused(keys)
+    wrong = OfKeys(names, refused, registrations=rounds * len(free), own=own)
+    send(registrar, undocumented(refused))
     send(registrar, without_token(wrong.first))
     if registrar.deletes:
-        send(registrar, other_schemes(keys), tries=TRIES)
+        send(registrar, other_schemes(wrong.of((given(refused) or refused)[0]), schemes), tries=TRIES)
     registrar.look()
     for turn in range(rounds):
         if turn and registrar.beside.is_possible:
             free = _register_beside_each_other(registrar, free, wrong)
         else:
             free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
-    send(registrar, without_token((keys[0], name) for name in wrong.rest()))
+    send(registrar, without_token((wrong.of(refused[0]), name) for name in wrong.rest()))
     if registrar.deletes:
-        send(registrar, spellings(keys))
+        send(registrar, spellings(registrar.that_come_and_go() or refused))
     with registrar.client.door.in_flight.alone():  # nobody else changes the list meanwhile
         register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
         try_another_account(registrar)
         decide_suspicions(registrar)
+        registrar.clean_up()
 
 
-def _register_to_delete(registrar: Registrar, keys: tuple[PixKey, ...]) -> None:
-    free = given(keys)
-    for _ in range(ROUNDS if registrar.deletes else 1):
+def _register_to_delete(registrar: Registrar, keys: list[PixKey]) -> None:
+    free = [key for key in registrar.with_synthetic(keys) if registrar.comes_and_goes(key)]
+    for _ in range(ROUNDS):
         free = [key for key in free if _register_and_free(registrar, key)]
-    register_random(registrar, keys)
+    if registrar.deletes:
+        register_random(registrar, keys)
 
 
 # -- what must be refused, or may be ------------------------------------------------------------------------------
@@ -156,11 +166,10 @@ def _send_at_once(registrar: Registrar, attempts: list[Attempt]) -> None:
 def _take(registrar: Registrar, attempts: list[Attempt], sent: list[Exchange]) -> None:
     """Keep the answers; what is granted is deleted at once."""
     for attempt, exchange in zip(attempts, sent, strict=True):
+        if not exchange.number:  # limits.wrong_tokens is spent
+            continue
         registrar.found.tried[attempt.what].append(exchange)
-        if attempt.what is Attempted.NUMERIC and registered(exchange):
-            listing = registrar.look()
-            registrar.found.taken_as[exchange.number] = listing.type_beside(attempt.key.key) if listing else ""
-        registrar.undo(exchange, attempt.key)
+        registrar.undo(exchange)
 
 
 def _try(registrar: Registrar, attempt: Attempt) -> Exchange:
@@ -177,12 +186,12 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
     A key that is there already is the operator's, who receives payments with it: it is left alone.
     """
     before = registrar.listing
-    send(registrar, without_token((key, name) for name in wrong.take()))
+    send(registrar, without_token((wrong.of(key), name) for name in wrong.take()))
     behind: list[Attempt] = []
-    may_be_registered = registrar.keys.state(key.key) is KeyState.MAYBE
+    seems_free = registrar.keys.seems_free(key.key)
     with registrar.client.door.in_flight.alone():
         exchange = registrar.register(key)
-        registrar.found.fresh += [] if may_be_registered else [exchange]
+        registrar.found.fresh += [exchange] if seems_free else []
         if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
             behind = list(without_token((other, name) for name in wrong.take()))
             _send_at_once(registrar, behind)
@@ -190,9 +199,16 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
             look_for_effect(registrar, key, exchange, before)
     send(registrar, behind[1:])
     if registered(exchange) and repeat:
-        registrar.look()
+        _look_where_it_stands(registrar, key)
         registrar.found.repeated.append(registrar.register(key, alone=True))
-    return registrar.undo(exchange, key) and registrar.keys.state(key.key) not in _STAYS
+    return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
+
+
+def _look_where_it_stands(registrar: Registrar, key: PixKey) -> None:
+    """Read the list after a key was accepted: where it stands, others do not that were refused."""
+    listing = registrar.look()
+    if listing is not None and (places := listing.places(key.key, key.type)):
+        registrar.references[key.key] = places
 
 
 def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: OfKeys) -> list[PixKey]:
@@ -200,15 +216,15 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong:
     one and a read of their list, and delete them. A key that the list does not show, although it showed all of them
     before, is lost."""
     together, last = (keys[:-1], keys[-1:]) if len(keys) > 1 else (keys, [])
-    deleted = {key.key for key in keys if registrar.keys.state(key.key) in (KeyState.DELETED, KeyState.GONE)}
-    attempts = list(without_token((key, name) for key in last for name in wrong.take() + wrong.take()))
+    deleted = {key.key for key in keys if registrar.keys.seems_free(key.key)}
+    attempts = list(without_token((wrong.of(key), name) for key in last for name in wrong.take() + wrong.take()))
     tries = [partial(_try, registrar, each) for each in attempts]
     answers, tried = _register_beside(registrar, together, tries)
     registrar.found.fresh += [answer for answer, key in zip(answers, together, strict=True) if key.key in deleted]
-    registrar.found.tried[Attempted.WITHOUT_A_TOKEN] += tried
+    registrar.found.tried[Attempted.WITHOUT_A_TOKEN] += (each for each in tried if each.number)
     found = list(zip(answers, together, strict=True))
     look_for_lost(registrar, [(exchange, key) for exchange, key in found if registered(exchange)])
-    registrar.undo_all([*found, *((exchange, key) for key in last for exchange in tried if registered(exchange))])
+    registrar.undo_all([*answers, *filter(registered, tried)])
     return [key for key in last if _register_new(registrar, key, wrong, repeat=False)]
 
 
@@ -230,4 +246,4 @@ def _register_beside(
 def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
     exchange = registrar.register(key)
     registrar.found.fresh.append(exchange)
-    return registrar.undo(exchange, key) and not registrar.keys.was_there_before(key.key)
+    return registrar.undo(exchange)

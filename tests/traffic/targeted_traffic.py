@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from environments.door.authorization import VALID
 from environments.door.budget import Spending
 from environments.door.client import Client
-from environments.door.preparing import codes_of, filled, prepare, prepare_one
+from environments.door.preparing import filled, prepare, prepare_one
 from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.gaps import NO_ACCOUNT, NO_REGISTRATION, deletes_keys
 from environments.profiles.profile import Prepare, Profile, RequestBody, Transactions
@@ -22,7 +22,8 @@ from tests.traffic.beside import Beside
 from tests.traffic.classes import incomplete, malformed, unauthorized
 from tests.traffic.executions import Executions, execute, spending_of
 from tests.traffic.reach import MAY_BE_OPEN, Reach, permits
-from tests.traffic.registrar import RETRY_WAITS_S, Registrar, Registrations
+from tests.traffic.registered import Registrations
+from tests.traffic.registrar import RETRY_WAITS_S, Registrar
 from tests.traffic.registrations import register_all
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
@@ -68,21 +69,23 @@ class TargetedTraffic:
         """Prepare transfers as transactions.prepare says."""
         if not self.reach.spends_codes:
             return []
-        wanted = min(spending_of(self.client, self.profile).prepared, self.client.door.guard.room)
+        wanted = min(spending_of(self.client, self.profile, self.reach.wants).prepared, self.client.door.guard.room)
         return prepare(self.client, self.profile, wanted)
 
     def _execute(self) -> Executions:
         """Send everything that goes to the execution; no real code where no selected requirement needs one."""
         profile = self.profile if self.reach.spends_codes else replace(self.profile, transactions=Transactions())
-        prepared = lambda: codes_of(self.prepare_once(), self.profile.transactions.prepare)  # noqa: E731 - asked for late
-        return execute(self.client, profile, prepared, self.token, self.beside)
+        prepared = lambda: self.client.door.guard.prepared.codes_of(self.prepare_once())  # noqa: E731 - asked for late
+        return execute(self.client, profile, prepared, self.token, self.beside, self.reach.wants)
 
     def _register(self) -> Registrations:
         """Register keys and delete them, with the requests that are to be refused."""
         if not self.permitted("registerPixKey"):
             return Registrations("", missing=NO_REGISTRATION)
         to_delete = "registerPixKey" not in self.reach.subjects
-        return register_all(self.client, self.profile, self.token, to_delete=to_delete, beside=self.beside)
+        return register_all(
+            self.client, self.profile, self.token, to_delete=to_delete, beside=self.beside, wants=self.reach.wants
+        )
 
     def visit(self, operation: str) -> list[Exchange]:
         """The requests to an operation whose answer the interface document does not describe, the valid one first."""
@@ -141,7 +144,8 @@ class TargetedTraffic:
             return
         registrar = Registrar(self.client, self.profile)
         for exchange in list(self.client.door.exchanges):
-            registrar.undo_invalid(exchange)
+            if not exchange.valid:
+                registrar.undo_invalid(exchange)
 
 
 def most_visits(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:

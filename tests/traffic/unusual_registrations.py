@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from environments.door.authorization import OTHER_SCHEMES, VALID
+from environments.door.authorization import VALID
 from environments.profiles.profile import PixKey
 from spec.interface import MARK
 
@@ -44,7 +44,7 @@ def given(keys: Iterable[PixKey]) -> list[PixKey]:
     return [key for key in keys if key.type != "RANDOM"]
 
 
-def undocumented(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+def undocumented(keys: Sequence[PixKey]) -> Iterator[Attempt]:
     """Types that are not documented; EVP, the Central Bank's own name for RANDOM, is one of them."""
     own = given(keys) or list(keys)
     yield Attempt(Attempted.OTHER_NAME, own[0], OTHER_NAME_OF_RANDOM)
@@ -60,13 +60,12 @@ def without_token(credentials: Iterable[tuple[PixKey, str]]) -> Iterator[Attempt
     return (Attempt(Attempted.WITHOUT_A_TOKEN, key, key.type, credential) for key, credential in credentials)
 
 
-def other_schemes(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+def other_schemes(key: PixKey, schemes: Iterable[str]) -> Iterator[Attempt]:
     """The valid token under each other scheme."""
-    key = next(iter(given(keys)), keys[0])
-    return (Attempt(Attempted.OTHER_SCHEME, key, key.type, scheme) for scheme in OTHER_SCHEMES)
+    return (Attempt(Attempted.OTHER_SCHEME, key, key.type, scheme) for scheme in schemes)
 
 
-def spellings(keys: tuple[PixKey, ...]) -> Iterator[Attempt]:
+def spellings(keys: Sequence[PixKey]) -> Iterator[Attempt]:
     """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
     for key in given(keys)[:1]:
         yield Attempt(Attempted.LOWER_CASE, key, key.type.lower())

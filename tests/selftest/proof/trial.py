@@ -1,6 +1,7 @@
 """One trial: a service over real HTTP, and the suite that users run, in this process and without reports."""
 
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from reports.formats.conformance_json import document_of
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from tests.selftest.schemas import problems
+from tests.selftest.services.running import sandbox_at
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
 ADDOPTS = (
@@ -72,7 +74,8 @@ def run_of(*arguments: str) -> tuple[int, Run]:
     capture = _Capture()
     options = ["-o", f"addopts={ADDOPTS}", "--capture=no"]
     options += [part for name in _OFF for part in ("-p", f"no:{name}")]
-    status = pytest.main([*options, *arguments, str(CONFORMANCE)], plugins=[capture])
+    paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
+    status = pytest.main([*options, *arguments, *paths], plugins=[capture])
     if capture.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     return int(status), capture.run
@@ -85,10 +88,11 @@ def try_service(service: Service, *arguments: str, environment: str = "sandbox")
 
 
 def try_target(base_url: str, token: str, *arguments: str, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against an address. Raises RuntimeError if the run gave no verdict."""
+    """Run the targeted tests against an address, as a sandbox. Raises RuntimeError if the run gave no verdict."""
     os.environ |= {"PIX_SANDBOX_TOKEN": token, "PIX_TOKEN": token}
-    target = [f"--base-url={base_url}", f"--environment={environment}"]
-    status, run = run_of("--no-report", "-m", "not property", *target, *arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        profile = sandbox_at(base_url, Path(folder), environment)
+        status, run = run_of("--no-report", "-m", "not property", f"--environment={profile}", *arguments)
     rows = {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
     document = document_of(run)
     if invalid := problems(document):

@@ -18,8 +18,6 @@ from threading import get_ident
 
 import pytest
 
-from tests.selftest.services.forked_workers import fork_workers
-
 ROOT = Path(__file__).parents[3]
 
 
@@ -73,8 +71,6 @@ def _become_pytest(arguments: list[str], environment: dict[str, str], printed: l
     for number, path in enumerate((os.devnull, *printed)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
     sys.argv = ["pytest", *arguments]
-    if any(argument.startswith("-n") for argument in arguments):
-        fork_workers()
     sys.exit(pytest.main(arguments))
 
 

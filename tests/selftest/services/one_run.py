@@ -9,9 +9,10 @@ from environments.door.authorization import VALID
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
+from environments.door.event_log import LogKey
 from environments.door.in_flight import InFlight
-from environments.door.journal import TRIED, TURNED_AWAY, Journal
-from environments.door.preparing import codes_of, prepare
+from environments.door.journal import Journal, Outcome
+from environments.door.preparing import prepare
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile
 from environments.secrets import Secrets
@@ -21,20 +22,21 @@ from tests.selftest.services.waiting import RunsOutWhen
 from tests.traffic.executions import Executions, execute
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
-EVERYTHING = frozenset(operation.permission for operation in operations().values())
+EVERYTHING = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
 
 
 class Run:
-    """The door of one run and its client, with a journal that the next run reads, too. With `proxied` the service is
-    the proxy that another target is reached through. Time is up as soon as the service holds an answer back."""
+    """The door of one run and its client, with a journal that the next run reads, too; none where it `outlives` nothing.
+    With `proxied` the service is the proxy that another target is reached through. Time is up as soon as the service
+    holds an answer back."""
 
     def __init__(
-        self, service, folder, *, name="one", allow=EVERYTHING, resend=(), proxied=False, token=None,
-        verify=True, correlation_header=None, parallel=1, refresh=lambda: False, **limits,
+        self, service, folder, *, name="one", environment="staging", outlives=True, allow=EVERYTHING, resend=(),
+        proxied=False, base_url="", token=None, verify=True, correlation_header=None, parallel=1, refresh=lambda: False, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
-        base_url = "http://bank.example" if proxied else service.base_url
-        journal = Journal(self.journal, origin=base_url, run=name, resend=resend)
+        base_url = base_url or ("http://bank.example" if proxied else service.base_url)
+        journal = journal_in(folder, run=name, environment=environment, resend=resend) if outlives else None
         budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
         proxy = service.base_url if proxied else None
         silent = getattr(service, "silent", threading.Event())
@@ -58,16 +60,28 @@ class Run:
 
     @property
     def events(self):
-        """What the journal says, but for trials with a bad credential that was refused."""
+        """What the journal says of codes, but for the first event of each."""
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
-        return [event for event in events if event not in (TRIED, TURNED_AWAY)]
+        return [event for event in events if event in list(Outcome) and event != Outcome.OFFERED]
 
-    def execute_all(self, profile: Profile) -> Executions:
+    def execute_all(self, profile: Profile, beside=None) -> Executions:
         """All that a run sends to the execution, transfers that it prepares included."""
         plan, token = profile.transactions.prepare, self.secrets.token()
         wanted = plan.count if plan else 0
         self.secrets.learn("code", *profile.transactions.codes)
-        return execute(self.client, profile, lambda: codes_of(prepare(self.client, profile, wanted), plan), token)
+        return execute(self.client, profile, lambda: self._prepare(profile, wanted), token, beside)
+
+    def _prepare(self, profile: Profile, wanted: int) -> list[str]:
+        return self.door.guard.prepared.codes_of(prepare(self.client, profile, wanted))
+
+
+def journal_in(folder, *, run="another", **options) -> Journal:
+    """The journal of this folder, which was started with --new-journal where there was none."""
+    path = folder / "journal.jsonl"
+    journal = Journal(path, LogKey(folder / "journal.key"), run=run, **options)
+    if folder.is_dir() and not path.exists() and not path.with_suffix(".key").exists():
+        journal.start()
+    return journal
 
 
 def profile_of(folder, codes=(CODE, OTHER), *, prepare=None, executions=5) -> Profile:

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from environments.profiles.loading import path_of
+from environments.profiles.profile import host_of
 from tests.selftest.schemas import problems
 from tests.selftest.services.forking import ROOT, run_pytest
 
@@ -45,13 +47,23 @@ class Result:
 
 
 def write_profile(folder: Path, base_url: str, **changes: Any) -> Path:
-    """The profile of the sandbox with another address, and time for a busy machine; keys that are None are left out."""
+    """The profile of the sandbox with another address, which is a sandbox, too, and time for a busy machine; keys that
+    are None are left out."""
     data = yaml.safe_load(SANDBOX.read_text())
-    data |= {"base_url": base_url, "auth": {"token_env": "PIX_TOKEN"}}
+    data |= {"base_url": base_url, "sandbox": host_of(base_url), "auth": {"token_env": "PIX_TOKEN"}}
     data["limits"] |= {"timeout": 60}
     data |= {"transactions": {"codes": ["SBX-PHONE-1"]}, **changes}
     path = folder / "profile.yaml"
     path.write_text(yaml.safe_dump({key: value for key, value in data.items() if value is not None}))
+    return path
+
+
+def sandbox_at(base_url: str, folder: Path, environment: str = "sandbox") -> Path:
+    """A copy of a profile whose target is the sandbox at this address."""
+    data = yaml.safe_load(path_of(environment).read_text())
+    data |= {"base_url": base_url, "sandbox": host_of(base_url)}
+    path = folder / f"{path_of(environment).stem}.yaml"
+    path.write_text(yaml.safe_dump(data))
     return path
 
 
@@ -68,7 +80,7 @@ def arguments(profile: Path, *options: str) -> list[str]:
 
 def environment(**variables: str) -> dict[str, str]:
     """The variables of a run: those of this machine without pytest's and the suite's own. Python keeps what it has
-    compiled, or every worker would compile the whole suite again."""
+    compiled, or every run would compile the whole suite again."""
     left_out = ("PIX_", "PYTEST_", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return kept | variables
@@ -76,7 +88,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 @contextmanager
 def started(profile: Path, *options: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """A run that goes on while the test does; it ends with the test at the latest, and its workers with it."""
+    """A run that goes on while the test does; it ends with the test at the latest."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *arguments(profile, *options)],
         cwd=ROOT,

@@ -54,7 +54,7 @@ class Watched(PausesAt):
         self.then, self.shown = then, threading.Event()
 
     def look(self, output: str, pid: int) -> None:
-        """See what was printed by now. Another worker may have sent more meanwhile."""
+        """See what was printed by now."""
         counts = re.findall(r"(\d+) (?:of at most \d+ )?requests", output)
         if not self.shown.is_set() and any(int(count) >= self.number for count in counts):
             self.then(pid)

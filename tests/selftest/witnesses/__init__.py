@@ -14,16 +14,14 @@ ROOT = Path(__file__).parents[3]
 BIN = ROOT / ".venv" / "witnesses" / "node_modules" / ".bin"
 VALIDATOR = BIN / "html-validate"
 SCHEMA = ROOT / "spec" / "openapi.yaml"
-CTRF = BIN.parent / "ctrf" / "dist" / "ctrf-schema-0.0.json"
-"""What https://ctrf.io publishes for ctrf-report.json."""
 _LISTENING = re.compile(r"Prism is listening on (http://127\.0\.0\.1:[0-9]+)")
 _LOOKS_AFTER_S = 0.1
 
 
 def installed() -> bool:
     """Whether `make witnesses` has run here."""
-    tools = ("redocly", "prism", "html-validate", "openapi-format")
-    return all((BIN / tool).exists() for tool in tools) and CTRF.exists()
+    tools = ("redocly", "prism", "html-validate")
+    return all((BIN / tool).exists() for tool in tools)
 
 
 def lint(schema: Path = SCHEMA) -> subprocess.CompletedProcess[str]:
@@ -40,12 +38,6 @@ def validate(page: Path) -> list[str]:
     command = [str(VALIDATOR), "--config", str(config), "--formatter", "text", page.name]
     ended = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
     return [*ended.stdout.splitlines(), *ended.stderr.splitlines()]
-
-
-def apply(overlay: Path, result: Path) -> subprocess.CompletedProcess[str]:
-    """What openapi-format says while it writes the schema with an overlay applied."""
-    command = [str(BIN / "openapi-format"), str(SCHEMA), "--overlayFile", str(overlay), "--no-sort", "-o", str(result)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @contextmanager

@@ -53,7 +53,6 @@ class Findings:
     accepted: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     cut: str = ""
-    kept: set[Sign] = field(default_factory=set)
     _requests: set[Request] = field(default_factory=set)
 
     @property
@@ -62,20 +61,18 @@ class Findings:
         mine = (seen for seen in self.door.exchanges if seen.part == self.part)
         return {seen.number for seen in mine if seen.request in self._requests}
 
-    def take(self, case: Case, exchange: Exchange) -> set[Sign]:
-        """Judge an exchange. What it shows."""
+    def take(self, case: Case, exchange: Exchange) -> None:
+        """Judge an exchange."""
         if not exchange.number:
             self.cut = self.cut or exchange.summary
-            return set()
+            return
         self._requests.add(exchange.request)
         self._count(exchange)
-        signs = set(self._judged(case, exchange))
-        for sign in signs:
+        for sign in set(self._judged(case, exchange)):
             shown = self.shown.setdefault(sign, Shown(case, exchange))
             shown.times += 1
             if case.size < shown.case.size:
                 shown.case, shown.exchange = case, exchange
-        return signs
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
         """What was found, a result for each requirement that an exchange could show."""
@@ -89,11 +86,7 @@ class Findings:
         parts += [f"{len(signs) - _MOST_NAMED} more"] if len(signs) > _MOST_NAMED else []
         numbers = tuple(self.shown[sign].exchange.number for sign in signs)
         verdict = deviation(ledger()[requirement].level, fail_on)
-        how = (
-            "kept from an earlier run, reproduce without --seed"
-            if set(signs) <= self.kept
-            else f"reproduce with --seed={seed}"
-        )
+        how = f"reproduce with --seed={seed}"
         message = reworded(joined(sign.message for sign in signs), f"{'; '.join(parts)} ({how})")
         return RequirementResult(requirement, verdict, message, numbers)
 

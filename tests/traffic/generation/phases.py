@@ -19,24 +19,21 @@ from environments.door.client import NOTHING, Client
 from environments.door.liveness import GONE, UnreachableError
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
-from spec.interface import READS, operations
+from spec.interface import PREPARING, READS, operations
 from tests.harness.lanes import Lanes, Part
 from tests.harness.reproduction import Reproduction
-from tests.traffic.case import HARMLESS, Case, form_of, places_of
+from tests.traffic.case import HARMLESS, Case, bounded, form_of, places_of
 from tests.traffic.classes import coverage
 from tests.traffic.extras import registration
-from tests.traffic.generation.collecting import Findings, Sign
-from tests.traffic.generation.elsewhere import STEPS, Elsewhere, Order
-from tests.traffic.generation.search import FUZZING, SHRINKING_SENDS, Search
+from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import GenerationSettings
-from tests.traffic.generation.steps import Step
-from tests.traffic.generation.world import keys_to_come_and_go
+from tests.traffic.generation.world import Step, keys_to_come_and_go
 from tests.traffic.reach import PREREQUISITES, permits
 from tests.traffic.registrar import Registrar
 from tests.traffic.registrations import ROUNDS
 from tests.traffic.unusual_registrations import given
 
-EXAMPLES, COVERAGE = "examples", "coverage"
+EXAMPLES, COVERAGE, FUZZING = "examples", "coverage", "fuzzing"
 REGISTER = "registerPixKey"
 
 
@@ -50,11 +47,9 @@ def items() -> Iterator[tuple[str, str]]:
 
 @dataclass
 class Batch:
-    """The cases of one phase of an operation, each with the part of the traffic that sends it; `search` drew them."""
+    """The cases of one phase of an operation, each with the part of the traffic that sends it."""
 
-    client: Client
     sent: list[tuple[Case, Part[Exchange]]]
-    search: Search | None = None
     is_started: bool = False
 
     @property
@@ -79,20 +74,10 @@ class Generation:
         self._client, self._profile, self._settings, self._surveyed = client, profile, settings, surveyed
         self._reproduction, self._lanes = reproduction, lanes
         self._batches: dict[str, Batch] = {}
+        self._steps: list[Step] | None = None
         self._guard = RLock()
-        self._elsewhere = Elsewhere(Order(settings))
-        self.register = Part(self._register)
+        self.register, self.before_transfers = Part(self._register), Part(lambda: None)
         self._registrar = cache(lambda part: Registrar(client.of_part(part), profile))  # it waits a few times in all
-
-    def order(self, fuzzed: Iterable[str], *, steps: bool) -> None:
-        """Have the cases of these operations drawn in another process, and the steps of sequences."""
-        keys = len(keys_to_come_and_go(self._profile)) if steps else None
-        self._elsewhere = Elsewhere(Order(self._settings, tuple(map(self._search, fuzzed)), keys))
-        self._client.door.ending.when_stopped(self._elsewhere.stop)
-
-    def close(self) -> None:
-        """Leave nothing that still draws."""
-        self._elsewhere.close()
 
     def start(self, operation: str, phase: str) -> Batch:
         """Draw the cases, and have them sent."""
@@ -109,41 +94,47 @@ class Generation:
         with self._guard:
             if name not in self._batches:
                 client = self._client.of_part(name)
-                search = self._search(operation) if phase == FUZZING else None
-                cases = self._elsewhere.drawn_or(search.draw, search.name) if search else self._cases(operation, phase)
-                sent = [(case, Part(partial(case.send, client))) for case in cases]
-                self._batches[name] = Batch(client, sent, search)
+                cases = () if self._client.door.ending.limit else self._cases(operation, phase)
+                self._batches[name] = Batch([(case, Part(partial(case.send, client))) for case in cases])
             return self._batches[name]
 
     def draw_steps(self) -> list[Step]:
-        """The steps of the sequences."""
-        return self._elsewhere.drawn_or(self._draw_steps, STEPS)
+        """The steps of the sequences; none where the run has ended."""
+        if self._client.door.ending.limit:
+            return []
+        from tests.traffic.generation.strategies import draw_steps
 
-    def _draw_steps(self) -> list[Step]:
-        from tests.traffic.generation.machine import draw_steps
-
-        return draw_steps(self._settings, len(keys_to_come_and_go(self._profile)))
+        with self._guard:  # Hypothesis draws in one thread at a time
+            if self._steps is None:
+                self._steps = draw_steps(self._settings, len(keys_to_come_and_go(self._profile)))
+            return self._steps
 
     def run(self, operation: str, phase: str) -> Findings:
         """Send one phase of one operation, until a budget of the profile is spent, and judge the answers."""
+        if operation in PREPARING:
+            self.before_transfers()
         batch = self.start(operation, phase)
         findings = Findings(self._client.door, self._reproduction, f"{operation}.{phase}")
         try:
             if operation == REGISTER and phase == EXAMPLES:
                 for case, exchange in self.register():
                     findings.take(case, exchange)
-            elif batch.search:
-                self._search_on(batch, batch.search, findings)
             else:
                 for case, part in batch.sent:
                     self._take(case, part, findings)
         except UnreachableError as error:  # what was learned until then is judged
             findings.cut = GONE.format(error)
+        findings.cut = findings.cut or self._client.door.ending.limit
         return findings
 
     def _cases(self, operation: str, phase: str) -> Iterable[Case]:
         if phase == COVERAGE:
             return coverage(operation, self._profile, surveyed=operation in self._surveyed)
+        if phase == FUZZING:
+            from tests.traffic.generation.strategies import draw_cases
+
+            places, form = places_of(operation, self._profile), form_of(operation, self._profile)
+            return bounded(draw_cases(operation, places, form, self._settings), self._profile)
         return _valid_reads(operation, self._profile, self._most_valid(operation)) if operation in READS else ()
 
     def _most_valid(self, operation: str) -> int:
@@ -161,26 +152,12 @@ class Generation:
                 break
         return found
 
-    def _take(self, case: Case, part: Part[Exchange], findings: Findings) -> set[Sign]:
+    def _take(self, case: Case, part: Part[Exchange], findings: Findings) -> None:
         """Judge an answer, and delete a key that an invalid request registered after all."""
-        if findings.cut:
-            return set()
         exchange = part()
         if case.operation == REGISTER and self._profile.accounts:
             self._registrar(findings.part).undo_invalid(exchange)
-        return findings.take(case, exchange)
-
-    def _search_on(self, batch: Batch, search: Search, findings: Findings) -> None:
-        """Judge what was drawn, and search for smaller cases."""
-        drawn = dict(batch.sent)
-
-        def send(case: Case) -> set[Sign]:
-            return self._take(case, drawn.get(case) or Part(partial(case.send, batch.client)), findings)
-
-        findings.kept = search.judge(drawn, send)
-
-    def _search(self, operation: str) -> Search:
-        return Search(operation, places_of(operation, self._profile), form_of(operation, self._profile), self._settings)
+        findings.take(case, exchange)
 
 
 Spelling = Callable[[Any], bytes]
@@ -203,14 +180,15 @@ def _valid_reads(operation: str, profile: Profile, most: int) -> Iterator[Case]:
 
 def _valid_registrations(registrar: Registrar, profile: Profile, most: int) -> Iterator[tuple[Case, Exchange]]:
     """Register the profile's keys in turn, in every spelling of JSON, and delete each at once where that is known."""
-    keys = given(profile.pix_keys)
+    registrar.look_before_all()
+    keys = registrar.that_come_and_go()
     for index, key in enumerate(islice(cycle(keys), most)):
         spelled = SPELLINGS[(index // len(keys)) % len(SPELLINGS)]
         body = spelled(registration(key, registrar.account))
         case = Case("registerPixKey", "", "valid", registrar.account, body, valid=True)
         before = len(registrar.found.deletions)
         exchange = registrar.register(key, json=NOTHING, body=body)
-        registrar.undo(exchange, key)
+        registrar.undo(exchange)
         yield case, exchange
         for deletion in registrar.found.deletions[before:]:
             yield Case("deletePixKey", "", "valid", registrar.account, deletion.request.body, valid=True), deletion
@@ -219,7 +197,7 @@ def _valid_registrations(registrar: Registrar, profile: Profile, most: int) -> I
 def most_generated(
     profile: Profile, settings: GenerationSettings, phases: Collection[tuple[str, str]], surveyed: Collection[str]
 ) -> Counter[str]:
-    """The requests that `Generation` sends at most in these phases: its cases, and what is drawn, kept and shrunk. Each
+    """The requests that `Generation` sends at most in these phases: its cases, and what is drawn. Each
     registration may need a look at the list and a deletion."""
     counts: Counter[str] = Counter()
     for operation, phase in phases:
@@ -235,7 +213,7 @@ def _most(operation: str, phase: str, profile: Profile, settings: GenerationSett
         return _most_valid(operation, profile, settings, surveyed=surveyed)
     if phase == COVERAGE:
         return sum(1 for _ in coverage(operation, profile, surveyed=surveyed))
-    return 2 * settings.drawn + SHRINKING_SENDS
+    return settings.drawn
 
 
 def _most_valid(operation: str, profile: Profile, settings: GenerationSettings, *, surveyed: bool) -> int:

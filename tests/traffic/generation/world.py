@@ -1,16 +1,17 @@
-"""What the state machine does to the service, step by step, and what it learns of what the document does not show."""
+"""What sequences of operations do to the service, step by step, and what they show that the document does not."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import wraps
 
 from environments.door.client import Client
-from environments.door.key_states import KeyState
 from environments.door.liveness import GONE, UnreachableError
-from environments.door.preparing import codes_of, prepare
+from environments.door.preparing import prepare
+from environments.door.run_keys import KeyState
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_granted, registered, succeeded
@@ -19,15 +20,33 @@ from tests.traffic.case import Case
 from tests.traffic.generation.balances import Numbers, Repeated, changes, numbers
 from tests.traffic.generation.collecting import Findings
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
-from tests.traffic.generation.steps import Step, StepKind
 from tests.traffic.reach import Reach, may_execute_twice
 from tests.traffic.registrar import RETRY_WAITS_S, Registrar
 from tests.traffic.unusual_registrations import given
 
 MOST_TRANSFERS = 1
-"""Transfers that the machine prepares in a run, and executes twice."""
+"""Transfers that the sequences prepare in a run, and execute twice."""
 BALANCES = 3
 """Readings around a transfer that is executed twice: before, between and after."""
+
+
+class StepKind(Enum):
+    """What a step does."""
+
+    REGISTER = "register"
+    DELETE = "delete"
+    LIST = "list"
+    READ_BALANCE = "read_balance"
+    EXECUTE_TWICE = "execute_twice"
+    TIDY = "tidy"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step; `place` is that of a key among those of the world."""
+
+    kind: StepKind
+    place: int = 0
 
 
 def _step(act: Callable[..., None]) -> Callable[..., None]:
@@ -45,7 +64,7 @@ def _step(act: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass
 class World:
-    """Keys and money of one run: the steps of the machine, and what they showed."""
+    """Keys and money of one run: the steps, and what they showed."""
 
     client: Client
     profile: Profile
@@ -64,15 +83,16 @@ class World:
     @property
     def keys(self) -> list[PixKey]:
         """The keys that can be registered and deleted again; none where the profile does not say how."""
-        return keys_to_come_and_go(self.profile) if self.registrar else []
+        return self.registrar.that_come_and_go() if self.registrar else []
 
     def follow(self, steps: Iterable[Step]) -> World:
-        """Take these steps. Whatever the machine draws, one key comes and goes, and one transfer is executed twice."""
+        """Take these steps. Whatever is drawn, one key comes and goes, and one transfer is executed twice."""
         for key in self.keys[:1]:
             self.register(key)
             self.tidy()
         for step in steps:
             self._take_step(step)
+        self.list()  # once more where it still showed a deleted key
         self.execute_twice()
         return self
 
@@ -104,11 +124,11 @@ class World:
 
     @_step
     def delete(self, key: PixKey) -> None:
-        """Delete a key if this machine registered it."""
+        """Delete a key that a step registered."""
         exchange = self.registrations.get(key.key)
         if exchange is None or self.registrar is None:
             return
-        gone = self.registrar.undo(exchange, key)
+        gone = self.registrar.undo(exchange)
         self.unseen = True
         self._take("deletePixKey", self.registrar.found.deletions[-1])
         if gone:
@@ -116,7 +136,7 @@ class World:
 
     @_step
     def list(self) -> None:
-        """List the keys and see which of those that the machine touched are among them; if that may have changed."""
+        """List the keys and see which of those that were touched are among them; if that may have changed."""
         if not self.keys or not (self.unseen or self._lingers()):
             return
         exchange = self._read("listPixKeys", self.profile.accounts[0])
@@ -157,7 +177,7 @@ class World:
         """Prepare a transfer. Gives its code, if there is one."""
         self.transfers += 1
         sent = prepare(self.client, self.profile, min(1, self.client.door.guard.room))
-        return next(iter(codes_of(sent, self.profile.transactions.prepare)), None)
+        return next(iter(self.client.door.guard.prepared.codes_of(sent)), None)
 
     @_step
     def tidy(self) -> None:
@@ -199,11 +219,11 @@ class World:
 
 def keys_to_come_and_go(profile: Profile) -> list[PixKey]:
     """The keys that can be registered and deleted again; none where the profile does not say how."""
-    return given(profile.pix_keys) if deletes_keys(profile) else []
+    return given(profile.pix_keys) or [PixKey("EMAIL", "")] if deletes_keys(profile) else []
 
 
 def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:
-    """The requests that the state machine sends at most to the operations that it reaches."""
+    """The requests that sequences send at most to the operations that they reach."""
     if "fuzz" not in profile.allow or not profile.accounts:
         return Counter()
     steps, keys = MOST_SEQUENCES * STEPS, len(profile.pix_keys)
@@ -212,7 +232,7 @@ def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:
     counts = {
         "registerPixKey": steps + 1,
         "deletePixKey": steps + tidied * keys + len(RETRY_WAITS_S),
-        "listPixKeys": steps + 2 * tidied,
+        "listPixKeys": steps + 2 * tidied + 1,
         "getBalance": steps + BALANCES * len(profile.accounts[:3]) * twice,
         "executePix": 2 * twice,
     }
@@ -222,5 +242,5 @@ def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:
 
 
 def executes_twice(profile: Profile, reach: Reach) -> bool:
-    """Whether the state machine executes a transfer that it prepares."""
+    """Whether the sequences execute a transfer that they prepare."""
     return "fuzz" in profile.allow and bool(profile.transactions.prepare) and may_execute_twice(reach)

@@ -3,8 +3,7 @@
 from environments.sandbox import Refusal, Request, Service
 from environments.sandbox.double_entry import Ledger
 from tests.selftest.proof.mutants.making_faults import DELETION
-from tests.selftest.proof.registry import broken, mutant
-from tests.selftest.proof.variants.lawful_effects import without_keys
+from tests.selftest.proof.registry import broken
 from tests.selftest.proof.variants.lawful_making import profile
 
 _STATUS = "registerPixKey.status"
@@ -74,17 +73,6 @@ for _name, _text, _meant, _parts in (
     ),
 ):  # fmt: skip
     broken("a refusal with an effect", _name, _text, RegistersAndRefuses, _STATUS, meant=_meant, **_parts)
-
-
-@mutant("a refusal with an effect", _STATUS, hides=_NOTHING_GRANTED)
-class RegistersInAnEmptyAccount(RegistersAndRefuses):
-    """An account without a key registers every key, and answers every registration with 400."""
-
-    meant = _always
-
-    def __init__(self) -> None:
-        super().__init__()
-        without_keys(self)
 
 
 # -- a deletion without effect

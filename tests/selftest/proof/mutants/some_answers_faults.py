@@ -50,8 +50,8 @@ OF = {
 }
 _EXTRA = {"HasNoDigit": ("executePix.fields.extra",), "HasNoMessage": ("registerPixKey.fields.extra",)}
 
-_OF_PHONE = ("executePix.type.example",)
-"""By chance the one answer is truncated that shows PHONE."""
+_ONE_ANSWER = {"executePix": ("executePix.type.example",), "registerPixKey": ("registerPixKey.Key.example",)}
+"""By chance the one answer is truncated that shows PHONE, or what a RANDOM key gets."""
 
 
 def _tried(strike: str, faults: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ for _operation, _faults in OF.items():
                 "shows in some answers", f"{_operation[0].upper()}{_operation[1:]}{_strike}{_fault}",
                 f"{_when[0].upper()}{_when[1:]} {_what}.", OneOfSeveral, f"{_operation}.{_row}",
                 warns=_EXTRA.get(_fault, ()),
-                hides=_OF_PHONE if (_operation, _strike) == ("executePix", "ByChance") else (),
+                hides=_ONE_ANSWER.get(_operation, ()) if _strike == "ByChance" else (),
                 OPERATIONS=(_operation,), strikes=_strikes, alter=fixed(_alter),
             )  # fmt: skip
 for _name, _text, _rows, _strikes, _alter in (

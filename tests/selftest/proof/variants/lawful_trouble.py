@@ -86,7 +86,7 @@ lawful(
 )  # fmt: skip
 lawful(
     "burst", "MoneyStumblesToo", "Each eleventh request gets a 503, executions too.", EverySeventh,
-    CALM=("createPix",), stumbles=lambda self, request: self.requests % 11 == 0, hides=("transferInternal.*",),
+    CALM=("createPix",), stumbles=lambda self, request: self.requests % 11 == 0, hides=("transfer*.*",),
 )  # fmt: skip
 
 
