@@ -37,7 +37,7 @@ class Client:
         self.door = door
         self._headers, self._correlation_header = tuple(headers), correlation_header
         self._part = ""
-        door.lockout.harmless = self._harmless
+        door.backoff.harmless = self._harmless
         door.guard.read_again = self._read_succeeds
 
     def of_part(self, name: str) -> Client:
@@ -78,9 +78,9 @@ class Client:
         """Send a read, where one is permitted, to see whether the token of now is accepted."""
         return "read" in self.door.permission.allow and is_granted(self.send("listAccounts", valid=True))
 
-    def _harmless(self) -> requests.PreparedRequest:
-        """An execution of a synthetic code, with an id of its own in the correlation header."""
-        return self._request("GET", _path("executePix", synthetic()))
+    def _harmless(self) -> Exchange:
+        """Send an execution of a synthetic code."""
+        return self.send("executePix", synthetic())
 
     def _request(
         self,

@@ -6,12 +6,9 @@ connection that it drops. What it answers to a request that is alone is what cou
 
 from __future__ import annotations
 
-import threading
-
 from environments.door.authorization import VALID
-from environments.door.congestion import Congestion
-from environments.door.in_flight import InFlight
-from environments.door.outgoing import Sending
+from environments.door.backoff import Backoff
+from environments.door.outgoing import Again, Sending
 from spec.answers import ABOUT_THE_CALLER, ABOUT_THE_REQUEST, RefusalKind, is_refusal, refusal_kind
 from spec.exchange import Exchange
 
@@ -23,37 +20,39 @@ _WAYS = 3
 
 
 class Company:
-    """Doubts a failure, the refusal of a valid request, and a refusal of the caller although the token is valid: sends
-    the request once more, alone. What is the same alone is not doubted again.
+    """Doubts a failure, the refusal of a valid request, and a refusal of the caller although the token is valid: has
+    the request sent once more, alone. What is the same alone is not doubted again.
 
     A failure makes room on the wire. A refusal does not: it may be the answer to one of the other requests, and a
     service that mixes them up shows it only while it has several. `otherwise_alone` has what was not the same.
     """
 
-    def __init__(self, in_flight: InFlight, congestion: Congestion) -> None:
-        self._in_flight, self._congestion = in_flight, congestion
+    def __init__(self, backoff: Backoff) -> None:
+        self._backoff = backoff
         self.otherwise_alone: list[Exchange] = []
         self._same_alone: set[_Sign] = set()
-        self._guard = threading.Lock()
 
-    def doubt(self, sending: Sending) -> None:
-        """Send the request alone, where company may have caused its answer; then that answer stands."""
-        seen, sign = sending.exchange, _sign(sending.exchange)
-        if not (seen.beside and sending.repeatable and _is_doubtful(seen)) or self._is_known(sign):
-            return
-        token = sending.request.headers.get("Authorization")
-        with self._in_flight.alone():
-            if self._is_known(sign) or not sending.send_again():  # another thread may have asked meanwhile
-                return
-        if sending.request.headers.get("Authorization") != token:
-            return  # it was refused with the token of before
+    def doubt(self, sending: Sending) -> Again | None:
+        """Have the request sent alone, where company may have caused its answer; then that answer stands."""
+        seen = sending.exchange
+        if sending.doubted or not (seen.beside and sending.repeatable and _is_doubtful(seen)):
+            return None
+        if _sign(seen) in self._same_alone:
+            return None
         sending.doubted = seen
-        same = _sign(sending.exchange) == sign
-        with self._guard:
-            self._same_alone.update({sign} if same else ())
-            self.otherwise_alone += [] if same else [seen]
-        if not same and (seen.response is None or seen.response.status >= 500):
-            self._congestion.slow_down(sending)
+        return Again(alone=True)
+
+    def compare(self, sending: Sending) -> None:
+        """See whether the answer that stands is the one that was doubted."""
+        seen = sending.doubted
+        if seen is None or sending.exchange.beside or seen.number in seen.excused:
+            return
+        if _sign(sending.exchange) == _sign(seen):
+            self._same_alone.add(_sign(seen))
+            return
+        self.otherwise_alone.append(seen)
+        if seen.response is None or seen.response.status >= 500:
+            self._backoff.slow_down(sending)
 
     @property
     def are_mixed_up(self) -> bool:
@@ -66,10 +65,6 @@ class Company:
         seen = list(self.otherwise_alone) if self.are_mixed_up else []
         mine = [one for one in seen if one.operation == operation]
         return [one for one in mine if one.response and refusal_kind(one.response) is kind]
-
-    def _is_known(self, sign: _Sign) -> bool:
-        with self._guard:
-            return sign in self._same_alone
 
 
 def _is_doubtful(exchange: Exchange) -> bool:

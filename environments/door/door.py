@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Set
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -15,9 +15,9 @@ from itertools import count
 import requests
 
 from environments.door.attempt import WireSettings
+from environments.door.backoff import Backoff
 from environments.door.budget import Budget
 from environments.door.company import Company
-from environments.door.congestion import Congestion
 from environments.door.connections import Connections
 from environments.door.ending import CUT, STOPPED, Ending
 from environments.door.event_log import JournalError
@@ -27,10 +27,8 @@ from environments.door.in_flight import InFlight, Presence
 from environments.door.journal import Journal
 from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
-from environments.door.lockout import Lockout
-from environments.door.outgoing import Intent, NotSentError, Policy, Sending
+from environments.door.outgoing import Again, Decision, Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
-from environments.door.retry_policy import RetryPolicy
 from environments.door.token_monitor import TokenMonitor
 from environments.profiles.target import Target
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
@@ -70,28 +68,24 @@ class Door:
         if journal is not None:
             journal.ending = self.ending
         sleep = lambda seconds: self.ending.sleep(seconds)  # noqa: E731 - self-tests replace it
-        self.congestion = Congestion(self.in_flight.most, budget.wait_for_turn, sleep=sleep)
-        self.in_flight.window = lambda: self.congestion.window
-        self.liveness, self.retry_policy = Liveness(self.in_flight.alone), RetryPolicy(self.congestion, self.unsent)
-        self.company = Company(self.in_flight, self.congestion)
-        self.lockout = Lockout(token, self.exchange, lambda: self.congestion.departed)
+        self.backoff = Backoff(self.in_flight.most, budget.wait_for_turn, self.unsent, sleep=sleep)
+        self.in_flight.window = lambda: self.backoff.window
+        self.liveness, self.company = Liveness(self.in_flight.alone), Company(self.backoff)
         self.token_monitor = TokenMonitor(token, target.refresh, alone=self.in_flight.alone)
         wire = replace(wire, timer=partial(self.ending.timer, of=wire.timer))
         self._connections, self._numbers = Connections(wire, self.in_flight.most), count(1)
         self.ending.when_stopped(self.in_flight.wake)
-        self._before, self._around, self._after = self._policies()
+        self._before, self._around, self._decisions, self._after = self._policies()
 
-    def _policies(self) -> tuple[tuple[Policy, ...], ...]:
+    def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...], tuple[Policy, ...]]:
         """The policies in their order, each with the reason for its place."""
         once_before_anything_is_sent = (
             self.permission.check,  # First: a request that is not permitted costs nothing and reveals nothing.
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
-            self.retry_policy.spare_wrong_tokens,  # A wrong token that would keep the service locked is not sent.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
             self._be_alone,  # After its turn: who waits for a turn keeps nobody else from the wire.
-            self.lockout.outlast,  # Before the claim: a code that is kept back is not recorded as sent.
-            self.retry_policy.slow_executions,  # Before the claim too: a run that is stopped here has claimed nothing.
+            self.backoff.spare_codes,  # Before the claim: a code that is kept back, or waits, is not recorded as sent.
         )
         for_each_attempt = (
             self.ending.refuse,  # Again: the run may have ended while the request waited.
@@ -103,13 +97,16 @@ class Door:
         )
         until_the_answer_stands = (
             self.ending.refuse,  # First: a run that ends asks nothing more of an answer, and it may have cut this one.
-            self.retry_policy.repeat,  # Before the others: "come back later" says nothing about the token.
-            self.company.doubt,  # Before all who conclude: the answer to a request that is alone stands.
-            self.token_monitor.watch,  # Before liveness: an answer to an expired token says nothing about the target.
+            self.backoff.decide,  # Before the others: "come back later" says nothing about the token.
+            self.company.doubt,  # Before the token: the answer to a request that is alone stands.
+            self.token_monitor.watch,  # Last: it has the token fetched, and the request sent with another one.
+        )
+        once_it_stands = (
+            self.company.compare,  # First: it gives more room on the wire, or less, to what comes next.
             self.liveness.notice,  # After retries: only the final answer shows whether the target is up.
             self._tell,  # Last: a listener may ask for the request to be reproduced.
         )
-        return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands
+        return once_before_anything_is_sent, for_each_attempt, until_the_answer_stands, once_it_stands
 
     def exchange(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
         """Send one request and give the outcome; a failure is part of the exchange.
@@ -139,14 +136,29 @@ class Door:
                 for policy in self._before:
                     policy(sending)
                 self._attempt_once(sending)
-                with suppress(NotSentError):  # the run ends: the answer stands as it is
-                    for policy in self._after:
-                        policy(sending)
+                self._conclude(sending)
         except NotSentError as error:
             self._not_sent(sending, str(error), is_limit=error.is_limit)
         except JournalError as error:
             self._stop_executions(sending, str(error))
         return sending
+
+    def _conclude(self, sending: Sending) -> None:
+        """Send the request again as long as a policy wants it; then its answer stands, as where the run ends."""
+        try:
+            while again := self._decide(sending):
+                self.backoff.wait_out_pause()  # before the wire is cleared, and before a code is claimed again
+                with self.in_flight.alone() if again.alone else nullcontext():
+                    if not sending.send_again():
+                        break
+            for policy in self._after:
+                policy(sending)
+        except NotSentError:
+            return
+
+    def _decide(self, sending: Sending) -> Again | None:
+        """The first decision against the answer, if any."""
+        return next(filter(None, (decides(sending) for decides in self._decisions)), None)
 
     def _attempt_once(self, sending: Sending) -> None:
         for policy in self._around:
@@ -163,12 +175,12 @@ class Door:
         if sending.meeting:  # before a place is taken: who waits for another one keeps nobody else from the wire
             sending.meeting.wait()
         with self.in_flight.on_the_wire() as present:
-            self.congestion.wait_for_turn(sending)
+            self.backoff.wait_for_turn(sending)
             self.token_monitor.renew(sending)
             self.ending.refuse(sending)  # it may have ended while the request waited for its turn
-            with self.lockout.watching(sending), self.budget.transfer(sending):
+            with self.budget.transfer(sending):
                 self._send_and_record(sending, present)
-            self.congestion.notice(sending)
+            self.backoff.notice(sending)
 
     def _send_and_record(self, sending: Sending, present: Presence) -> None:
         number, started, sent = next(self._numbers), time.time(), sending.sent

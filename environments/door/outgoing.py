@@ -49,6 +49,13 @@ class Intent:
         return bool(self.valid and operation and operation.permission in MONEY)
 
 
+@dataclass(frozen=True)
+class Again:
+    """The decision of a policy to have the request sent once more, when every pause is over; `alone` on the wire."""
+
+    alone: bool = False
+
+
 @dataclass
 class Sending:
     """One request from the moment it is asked for until its answer stands.
@@ -57,7 +64,8 @@ class Sending:
     scheme. `meeting` is with a request that leaves at the same moment. `attempt` sends it once, by the policies around
     one attempt. It sets `departure`, which counts the requests in the order in which they left the process, and
     `exchange`. `doubted` is an answer that other requests on the wire may have caused, where another one stands by now.
-    `claimed`: room for an execution is taken, and it was not sent yet. `is_lost`: it was sent, and got no answer.
+    `put_off` and `lost` count the attempts that were repeated, as they were answered "later" or not at all. `claimed`:
+    room for an execution is taken, and it was not sent yet. `is_lost`: it was sent, and got no answer.
     `cleans_up`: it lists or deletes keys while the run has one to delete.
     `held` is closed when the answer stands.
     """
@@ -69,6 +77,8 @@ class Sending:
     with_token: bool = False
     departure: int = 0
     held: ExitStack = field(default_factory=ExitStack)
+    put_off: int = 0
+    lost: int = 0
     claimed: bool = False
     is_lost: bool = False
     cleans_up: bool = False
@@ -116,8 +126,10 @@ class Sending:
         self.request.headers["Authorization"] = str(self.request.headers["Authorization"]).replace(before, now)
 
 
-Policy = Callable[[Sending], None]
-"""One step of the door. It may wait, send, note, or raise NotSentError."""
+Policy = Callable[[Sending], object]
+"""One step of the door. It may wait, note, send something else, or raise NotSentError."""
+Decision = Callable[[Sending], Again | None]
+"""A step that decides whether the answer stands, as far as the step knows, or the request goes again."""
 
 
 def body_of(request: requests.PreparedRequest) -> bytes:

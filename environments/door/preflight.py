@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from environments.door.backoff import http_date
 from environments.door.client import Client
 from environments.door.request_texts import names
-from environments.door.retry_policy import http_date
 from environments.profiles.profile import Profile
 from spec.answers import RefusalKind, is_granted, refusal_kind, turns_away
 from spec.exchange import Exchange, Failure, FailureKind, Response

@@ -51,7 +51,7 @@ def _otherwise_alone(company: Company) -> Iterator[str]:
 def _faults_of_the_set_up(door: Door) -> Iterator[str]:
     yield from _token_refused_an_execution(door)
     yield from door.guard.notes
-    yield from door.lockout.notes
+    yield from door.backoff.notes
     yield from _kept_by_journal(door)
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_monitor.notes or _token_refused_at_last(mine)

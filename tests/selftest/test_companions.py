@@ -118,7 +118,7 @@ def test_what_was_granted_or_lost_is_not_sent_again(send, service, beside):
     beside._send_companion = lambda operation: None
     if send:
         service.answer = lambda connection, request: reset(connection)
-        beside._client.door.retry_policy.plan_wait = lambda *_, **__: None
+        beside._client.door._decisions = ()
     answers = beside.send_each_with_companions(
         "listAccounts", partial(beside._client.send, "listAccounts", **send), tries=TRIES
     )

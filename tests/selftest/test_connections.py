@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from environments.door.attempt import WireSettings
+from environments.door.backoff import Backoff
 from environments.door.connections import Connections
 from environments.door.deadline import _hang_up, _WatchedPool
-from environments.door.retry_policy import RetryPolicy
 from spec.exchange import Response
 from spec.rules import Outcome, judge
 from tests.harness.lanes import Lanes
@@ -204,7 +204,7 @@ def test_what_was_lost_is_sent_again_over_a_fresh_connection(number, service, tm
 @served_by(LosesWhatItKeeps)
 def test_what_was_lost_is_reproduced_over_a_fresh_connection(service, tmp_path, monkeypatch):
     """A request that is sent in place of one that was lost is not lost in the same way."""
-    monkeypatch.setattr(RetryPolicy, "plan_wait", lambda *_, **__: None)
+    monkeypatch.setattr(Backoff, "decide", lambda *_: None)
     a_run, reproduced = keeps(service, tmp_path, 2), []
     a_run.door.listeners.append(lambda sending: reproduced.append(sending.reproduce()))
     lost = a_run.client.send("getBalance", "a")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from environments.door.token_monitor import EXPIRED, TokenMonitor, TokenSign, TokenState
+from environments.door.token_monitor import EXPIRED
 from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.one_run import CODE, Run
 
 ORDER = (
-    "check", "refuse", "refuse_the_dead", "spare_wrong_tokens", "take_turn", "_be_alone", "outlast", "slow_executions",
+    "check", "refuse", "refuse_the_dead", "take_turn", "_be_alone", "spare_codes",
     "refuse", "refuse_transfer", "take_wrong_token", "take_request", "claim", "_attempt",
-    "refuse", "repeat", "doubt", "watch", "notice", "_tell",
+    "refuse", "decide", "doubt", "watch", "compare", "notice", "_tell",
 )  # fmt: skip
 
 
@@ -63,25 +63,3 @@ def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(servic
 def _stop(seconds):
     if seconds > 0:
         raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize(
-    ("signs", "state"),
-    [
-        ((), TokenState.UNTRIED),
-        ((TokenSign.LOST,), TokenState.UNTRIED),
-        ((TokenSign.ACCEPTED,), TokenState.ACCEPTED),
-        ((TokenSign.ACCEPTED, TokenSign.LOST), TokenState.EXPIRED),
-        ((TokenSign.GRANTED, TokenSign.ACCEPTED), TokenState.GRANTED),
-        ((TokenSign.GRANTED, TokenSign.LOST, TokenSign.ACCEPTED), TokenState.EXPIRED),
-        ((TokenSign.GRANTED, TokenSign.LOST, TokenSign.GRANTED), TokenState.GRANTED),
-    ],
-)
-def test_the_state_of_the_token_follows_from_what_answers_show(signs, state):
-    """What was never accepted cannot expire, and what is granted again had not expired."""
-    monitor = TokenMonitor(lambda: "token", lambda: False)
-    for sign in signs:
-        monitor._take(sign)
-
-    assert monitor.state is state
-    assert bool(monitor.notes) is (state is TokenState.EXPIRED)

@@ -175,7 +175,7 @@ def others_place(a_run, in_flight):
 
 @contextmanager
 def paused(a_run, in_flight):
-    a_run.door.congestion.pause(3600.0, 7200.0)
+    a_run.door.backoff._pause(300.0)
     yield
 
 
@@ -378,7 +378,7 @@ def test_an_answer_is_asked_nothing_more(tmp_path, monkeypatch):
         found = a_run.client.send("listAccounts", valid=True)
 
     assert (found.response.status, len(service.seen)) == (429, 1)
-    assert a_run.door.retry_policy.waited_s == 0
+    assert a_run.door.backoff.waited_s == 0
 
 
 def posts(service):

@@ -249,7 +249,7 @@ class _Sender:
             found.prepared.add(exchange.number)
         if is_offered:
             found.offered.add(exchange.number)
-            self._door.lockout.notes += [PERHAPS_SPENT.format(each.number) for each in found.perhaps_spent[:1]]
+            self._door.guard.notes += [PERHAPS_SPENT.format(each.number) for each in found.perhaps_spent[:1]]
 
     def _other(self) -> Exchange:
         """A request that an execution may meet: a read, or else a synthetic code with a wrong token."""

@@ -2,12 +2,11 @@
 
 import heapq
 import threading
-from collections import deque
 from itertools import count
 
 
 class VirtualTime:
-    """`now` is where the earliest sleep ends. It changes only when all threads sleep, or wait for a place."""
+    """`now` is where the earliest sleep ends. It changes only when all threads sleep."""
 
     def __init__(self):
         self.now = 0.0
@@ -34,8 +33,8 @@ class VirtualTime:
         for error in self._errors:
             raise error
 
-    def _line_up(self, seconds, woken=None):
-        woken = woken or threading.Event()
+    def _line_up(self, seconds):
+        woken = threading.Event()
         heapq.heappush(self._sleepers, (self.now + max(0.0, seconds), next(self._order), woken))
         return woken
 
@@ -52,23 +51,3 @@ class VirtualTime:
             self._errors.append(error)
         finally:
             self._wake_first()
-
-
-class Places:
-    """As many threads as `room()` says are here at once; the others wait in the order in which they came."""
-
-    def __init__(self, time, room):
-        self._time, self._room = time, room
-        self._taken, self._waiting = 0, deque()
-
-    def __enter__(self):
-        while self._taken >= self._room():
-            self._waiting.append(woken := threading.Event())
-            self._time._wake_first()
-            woken.wait()
-        self._taken += 1
-
-    def __exit__(self, *_):
-        self._taken -= 1
-        for _ in range(min(len(self._waiting), self._room() - self._taken)):
-            self._time._line_up(0.0, self._waiting.popleft())
