@@ -17,6 +17,7 @@ from environments.profiles.gaps import NO_CODE, SENT_BEFORE
 from environments.profiles.profile import Profile
 from spec.answers import ABOUT_THE_REQUEST, LATER, grants_protected_result, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange, Response
+from spec.rules import ROBUSTNESS
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.reach import Wants
@@ -29,6 +30,9 @@ PERHAPS_SPENT = (
     "wrong token"
 )
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
+_ROBUST = tuple(f"{_EXECUTE}.{what}" for what in ROBUSTNESS)
+SHOWN_BY_WRONG_TOKENS = (f"{_EXECUTE}.token.required", *_ROBUST)
+"""The requirements that codes with a wrong token are for."""
 
 
 @dataclass
@@ -120,10 +124,10 @@ class _Sender:
         """What the others are compared with is alone on the wire: that a service is busy tells no credential from
         another."""
         found, send = self.found, partial(self._client.send, _EXECUTE, synthetic())
-        if self._wants(_SCHEME, "executePix.refusal"):
+        if self._wants(_SCHEME, "executePix.refusal", *_ROBUST):
             found.unknown_without_a_token = send(credential=NO_HEADER, alone=True)
             found.unknown_unauthorized = send(credential=ANOTHER, alone=True)
-        if self._wants(_SCHEME):
+        if self._wants(_SCHEME, *_ROBUST):
             schemes = forms(self._profile, among=OTHER_SCHEMES)
             sends = (partial(send, credential=form.name) for form in schemes)
             found.other_schemes = self._beside.send_each_with_companions(_EXECUTE, *sends, tries=TRIES)
@@ -154,7 +158,7 @@ class _Sender:
 
     def _offered(self, ordinary: int) -> dict[int, tuple[str, ...]]:
         """The credentials that each code is offered with, by its place."""
-        if not self._wants("executePix.token.required"):
+        if not self._wants(*SHOWN_BY_WRONG_TOKENS):
             return {}
         names = to_try(self._profile, self._token)
         places = [each for each in range(1, ordinary) if not self._is_beside(each, ordinary)] or [0]

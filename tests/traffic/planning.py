@@ -15,6 +15,7 @@ from reports.plan import UNDOCUMENTED, Plan
 from spec.interface import READS, operations
 from spec.requirements import ledger
 from tests.harness.selection import requirements, uses
+from tests.traffic import executions, registrations
 from tests.traffic.classes import malformed
 from tests.traffic.endpoints import most_comparisons
 from tests.traffic.executions import SHOWN_BY_A_PAIR, most_executions
@@ -22,7 +23,7 @@ from tests.traffic.generation.phases import EXAMPLES, most_generated
 from tests.traffic.generation.settings import settings_of
 from tests.traffic.generation.world import executes_twice, most_in_sequences
 from tests.traffic.reach import Reach, permits, reach_of
-from tests.traffic.registrations import SHOWN_BY_WRONG_TOKENS, most_registrations
+from tests.traffic.registrations import most_registrations
 from tests.traffic.targeted_traffic import most_synthetic_keys, most_visits, valid_bodies
 
 _FOR_THE_TOKEN = 2
@@ -109,7 +110,7 @@ def _invalid(profile: Profile, reach: Reach, phases: Collection[tuple[str, str]]
 
 def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> tuple[str, ...]:
     """The operations that get wrong tokens."""
-    executes = spent not in (None, Spending()) and reach.wants("executePix.token.required")
+    executes = spent not in (None, Spending()) and reach.wants(*executions.SHOWN_BY_WRONG_TOKENS)
     registers = "registerPixKey" in reach.subjects and profile.accounts and profile.pix_keys
-    asked = {"executePix": executes, "registerPixKey": registers and reach.wants(*SHOWN_BY_WRONG_TOKENS)}
+    asked = {"executePix": executes, "registerPixKey": registers and reach.wants(*registrations.SHOWN_BY_WRONG_TOKENS)}
     return tuple(name for name, wanted in asked.items() if wanted) if profile.limits.wrong_tokens else ()

@@ -16,7 +16,7 @@ from environments.profiles.gaps import NOTHING_TO_REGISTER, deletes_keys
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
-from spec.rules import inconclusive
+from spec.rules import ROBUSTNESS, inconclusive
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
 from tests.traffic.random_keys import most_random, register_random, try_another_account
@@ -40,7 +40,8 @@ NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
 ROUNDS = 2
-SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal")
+_ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
+SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
 _LOOKS = 8
 """Number of list requests: before the first registration, before the first valid one, and at cleanup."""
@@ -73,7 +74,7 @@ def register_all(
             _register_to_delete(registrar, keys)
         else:
             names = to_try(profile, token) if wants(*SHOWN_BY_WRONG_TOKENS) else None
-            schemes = forms(profile, among=OTHER_SCHEMES) if wants("registerPixKey.token.scheme") else []
+            schemes = forms(profile, among=OTHER_SCHEMES) if wants("registerPixKey.token.scheme", *_ROBUST) else []
             _register(registrar, keys, names, [form.name for form in schemes], own=profile.is_sandbox)
         with client.door.in_flight.alone():
             for name, key in {key.type: key for key in reversed(keys)}.items():
