@@ -11,12 +11,12 @@ from typing import Any
 
 import yaml
 
-from environments.profiles.checked_yaml import SCHEMA
+from environments.profiles.checked_yaml import Document
 from environments.profiles.explained import SCHEMA_FILE, example
+from environments.profiles.kinds import PERMISSIONS
 from environments.profiles.loading import made_of, named, path_of
 from environments.profiles.profile import ENVIRONMENTS, ProfileError, shown
 
-PERMISSIONS: tuple[str, ...] = tuple(SCHEMA["properties"]["allow"]["items"]["enum"])
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--base-url": {"required": True, "metavar": "URL", "help": "address of the service, without /v1"},
     "--token-env": {"metavar": "NAME", "help": "environment variable with the access token; PIX_TOKEN by default"},
@@ -25,7 +25,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--account": {"metavar": "ID", "help": "an account that the token may see; may be repeated"},
     "--pix-key": {"metavar": "TYPE=KEY", "help": "a key of yours that may be registered, or RANDOM; may be repeated"},
     "--code": {"metavar": "CODE", "help": "the code of a prepared transfer; may be repeated"},
-    "--allow": {"choices": PERMISSIONS, "help": "a permission beside read; may be repeated; execute MOVES MONEY"},
+    "--allow": {"choices": [*PERMISSIONS], "help": "a permission beside read; may be repeated; execute MOVES MONEY"},
 }
 """What argparse keeps of each option. Everything else is switched on in the file."""
 REPEATED = ("--account", "--pix-key", "--code", "--allow")
@@ -49,7 +49,7 @@ def text_of_new(path: Path, options: Mapping[str, Any]) -> str:
     token = os.environ.get(said["auth"].get("token_env", ""), "").strip()
     if (token and token in str(options)) or _TOKEN.search(str(options)):
         raise ProfileError(f"{shown(path)}: an option looks like an access token; leave it out: a profile holds none")
-    made_of(yaml.safe_load(text), path)
+    made_of(Document(yaml.safe_load(text)), path)
     return text
 
 

@@ -1,7 +1,7 @@
 """Loads a profile: its file is found, read, checked and made into a ``Profile``. Nothing is sent.
 
-Whatever is wrong is a ``ProfileError`` of one line, before any request; also what no single key shows: keys that do not
-go together, addresses, files, placeholders.
+Whatever is wrong is a ``ProfileError``, before any request, with every problem in one line: file, line, key, what was
+expected and what to do.
 """
 
 from __future__ import annotations
@@ -9,109 +9,29 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import is_dataclass, replace
-from datetime import date
-from difflib import get_close_matches
+from dataclasses import fields, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from environments.profiles.checked_yaml import SCHEMA, problems_of_shape, read
+from pydantic import TypeAdapter, ValidationError
+
+from environments.profiles.addresses import check_address, check_proxy, in_one_form
+from environments.profiles.checked_yaml import Document, document
+from environments.profiles.problems import lines_of
 from environments.profiles.profile import (
     EMBEDDED,
     ENVIRONMENTS,
     RECORD,
-    Auth,
     Profile,
     ProfileError,
+    ProfileFile,
     Transactions,
-    address_problems,
-    host_of,
-    in_one_form,
-    is_loopback,
     shown,
 )
-from spec.interface import operations
-from spec.requirements import ledger
 
-_PLACEHOLDERS = ("account", "key", "type")
-
-
-def problems(profile: Profile) -> Iterator[str]:
-    """Each problem in one line, the most important first."""
-    if profile.base_url != EMBEDDED:
-        yield from (f"base_url: {problem}" for problem in base_url_problems(profile, profile.base_url))
-        if profile.auth == Auth():
-            yield "auth: missing; expected one of token_env, token_command and token_file"
-    if profile.sandbox is not None and not profile.is_sandbox:
-        yield f"sandbox: not the host of base_url; write {host_of(profile.base_url)}, or leave it out"
-    if profile.proxy:
-        yield from (f"proxy: {problem}" for problem in address_problems(profile.proxy, insecure=True, exact=True))
-        yield from _clear_text_problems(profile, profile.base_url)
-    yield from _missing_files(profile)
-    yield from _header_problems(profile)
-    yield from (f"known_failures: {problem}" for problem in _known_failure_problems(profile))
-    yield from _body_problems(profile)
-
-
-def base_url_problems(profile: Profile, base_url: str) -> Iterator[str]:
-    """What is wrong with an address of the service, by what the profile permits."""
-    return address_problems(base_url, insecure=profile.insecure, exact=profile.base_url_is_exact)
-
-
-def _clear_text_problems(profile: Profile, base_url: str) -> Iterator[str]:
-    """A proxy reads what goes to it over http://, token and codes, also where the target is this machine."""
-    if base_url.startswith("http:") and profile.proxy and not (profile.insecure or is_loopback(profile.proxy)):
-        yield "proxy: http:// shows the token to the proxy; use https://, or set insecure: true in the profile"
-
-
-def _missing_files(profile: Profile) -> Iterator[str]:
-    certificates = {f"tls.{name}": getattr(profile.tls, name) for name in ("ca_bundle", "client_cert", "client_key")}
-    for where, file in {"auth.token_file": profile.auth.token_file, **certificates}.items():
-        if file and not os.path.isfile(file):  # Path.is_file raises where a pasted token is too long a name
-            yield f"{where}: no such file; a path is relative to {shown(profile.path.absolute().parent)}"
-
-
-def _header_problems(profile: Profile) -> Iterator[str]:
-    """Names of headers have no letter case (RFC 9110 section 5.1)."""
-    names = [header.name.lower() for header in profile.headers]
-    if len(names) != len(set(names)):
-        yield "headers: one header is listed twice, in different letter case; remove one of the two"
-    if (profile.correlation_header or "").lower() in names:
-        yield "correlation_header: is in headers too; remove it there"
-
-
-def _known_failure_problems(profile: Profile) -> Iterator[str]:
-    for entry, times in Counter(entry.id for entry in profile.known_failures).items():
-        if entry not in ledger():
-            near = get_close_matches(entry, ledger(), 1)
-            yield f"{entry}: no such requirement" + (
-                f'; did you mean "{near[0]}"?' if near else "; spec/requirements.yaml lists them"
-            )
-        if times > 1:
-            yield f"{entry}: listed {times} times; keep one"
-
-
-def _body_problems(profile: Profile) -> Iterator[str]:
-    bodies = {f"requests.{operation}.json": body.json for operation, body in profile.requests.items()}
-    if prepare := profile.transactions.prepare:
-        bodies["transactions.prepare.json"] = prepare.json
-        permission = operations()[prepare.operation].permission
-        if permission not in profile.allow:
-            remedy = f"add {permission} to allow, or remove prepare"
-            yield f"transactions.prepare: {prepare.operation} is not permitted; {remedy}"
-    for where, body in bodies.items():
-        yield from (f"{where}: {problem}" for problem in _placeholder_problems(body))
-
-
-def _placeholder_problems(body: Any) -> Iterator[str]:
-    """``{acount}`` would go out as it is written. Braces around anything less alike are left alone."""
-    for word in re.findall(r"\{([A-Za-z_]{2,20})\}", json.dumps(body)):
-        near = get_close_matches(word.lower(), _PLACEHOLDERS, 1)
-        if near and word not in _PLACEHOLDERS:
-            yield f'unknown placeholder {{{word}}}; did you mean "{{{near[0]}}}"?'
+_FILE = TypeAdapter(ProfileFile)
+_KEYS = {key.name for key in fields(ProfileFile)}
+"""Without a value, such as where all below it is switched off, a key keeps its default."""
+_TOP = "expected keys such as base_url and auth at the top"
 
 
 def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None = None) -> Profile:
@@ -120,42 +40,37 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
     Raises ``ProfileError``.
     """
     path = path_of(environment, folder)
-    profile = made_of(read(path, folder), path)
+    profile = made_of(document(_text(path, folder), shown(path)), path)
     return profile if base_url is None else _redirected(profile, base_url)
 
 
-def made_of(data: Any, path: Path) -> Profile:
-    """The profile that holds these data. Raises ``ProfileError`` with every problem."""
-    found = problems_of_shape(data)
-    broken = {key for key, _ in found}
-    if "" not in broken:
-        profile = _profile(path, data, broken)
-        told = ((re.split(r"[.:]", problem)[0], problem) for problem in problems(profile))
-        found += ((key, problem) for key, problem in told if key not in broken)
-    if found:
-        raise _refusal(shown(path), [problem for _, problem in found])
-    return profile
+def made_of(read: Document, path: Path) -> Profile:
+    """The profile that a document holds. Raises ``ProfileError`` with every problem."""
+    name = shown(path)
+    if not isinstance(read.data, dict):
+        raise ProfileError(f"{name}: {'empty; ' * (read.data is None)}{_TOP}")
+    try:  # as JSON, which has no tuples, sets, dates and paths, so that even where it is strict pydantic makes them
+        data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
+        file = _FILE.validate_json(json.dumps(data), context=path.absolute().parent)
+    except ValidationError as error:
+        lines = [f"{name}{line}" for line in lines_of(error, read)]
+        more = f" ({len(lines) - 1} more in this file)" if lines[1:] else ""
+        raise ProfileError(lines[0] + more, lines) from None
+    return Profile(**vars(file), name=path.stem, path=path)
 
 
-def _profile(path: Path, data: Mapping[str, Any], broken: Collection[str]) -> Profile:
-    """The profile with what stands for its broken keys, so that the others are checked, too."""
-    whole = {key: value for key, value in data.items() if key not in broken}
-    whole = {key: value for key, value in _STANDS_FOR.items() if key in broken} | whole
-    whole |= {"name": path.stem, "path": path, "base_url": in_one_form(whole["base_url"]), "headers": _headers(whole)}
-    made: Profile = _made(Profile, whole, path.absolute().parent)
-    return made
-
-
-_STANDS_FOR: Mapping[str, Any] = {
-    "base_url": "https://a.test",
-    "allow": SCHEMA["properties"]["allow"]["items"]["enum"],
-}
-"""What other keys are checked beside, where it is broken itself."""
-
-
-def _refusal(name: str, lines: list[str]) -> ProfileError:
-    more = f" ({len(lines) - 1} more in this file)" if lines[1:] else ""
-    return ProfileError(f"{name}: {lines[0]}{more}", [f"{name}: {line}" for line in lines])
+def _text(path: Path, folder: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        files = [file for ending in ("yaml", "yml") for file in folder.glob(f"*.{ending}")]
+        names = sorted({file.stem for file in files if not file.name.endswith(RECORD)})
+        there = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
+        raise ProfileError(f"{shown(path)}: no such file; {there}") from None
+    except OSError as error:
+        raise ProfileError(f"{shown(path)}: cannot be read ({error.strerror}); expected a YAML file") from None
+    except UnicodeDecodeError as error:
+        raise ProfileError(f"{shown(path)}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
 
 
 def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
@@ -172,43 +87,20 @@ def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
 
 
 def named(path: Path) -> str:
-    """What names the profile at ``path`` on the command line: the opposite of ``path_of``."""
+    """The name of the profile at ``path`` on the command line: the opposite of ``path_of``."""
     return path.stem if path.absolute().parent == ENVIRONMENTS else shown(path)
-
-
-def _headers(data: Mapping[str, Any]) -> list[dict[str, str]]:
-    values = (data.get("headers") or {}).items()
-    return [{"name": name, **({"text": value} if isinstance(value, str) else value)} for name, value in values]
-
-
-def _made(kind: Any, value: Any, folder: Path) -> Any:
-    """A checked value as the type that a field of a profile has; what is null keeps its default."""
-    origin, (inner, *rest) = get_origin(kind), get_args(kind) or (None,)
-    if is_dataclass(kind):
-        fields = get_type_hints(kind)
-        said = {key: _made(fields[key], item, folder) for key, item in value.items() if item is not None}
-        return cast("type[Any]", kind)(**said)
-    if origin is UnionType:  # such as Path | None
-        return _made(inner, value, folder)
-    if origin is Mapping:
-        return {key: _made(rest[0], item, folder) for key, item in value.items()}
-    if origin in (tuple, frozenset):
-        return origin(_made(inner, item, folder) for item in value)
-    if kind is Path and isinstance(value, str):
-        return folder / os.path.expanduser(value)
-    return _CONVERSIONS.get(kind, lambda value: value)(value)
-
-
-_CONVERSIONS: Mapping[Any, Callable[[Any], Any]] = {int: int, float: float, date: date.fromisoformat}
-"""To JSON Schema, 5.0 is a whole number and 30 is a number like any other."""
 
 
 def _redirected(profile: Profile, base_url: str) -> Profile:
     """The profile with the address of ``--base-url``, which is no sandbox. What was made up for the embedded sandbox
     stays there."""
     address = in_one_form(base_url)
-    for problem in (*base_url_problems(profile, address), *_clear_text_problems(profile, address)):
-        raise ProfileError(f"--base-url: {problem}")
+    try:
+        check_address(address, insecure=profile.insecure, exact=profile.base_url_is_exact)
+        if profile.proxy:
+            check_proxy(profile.proxy, address, insecure=profile.insecure)
+    except ValueError as error:
+        raise ProfileError(f"--base-url: {error}") from None
     moved = replace(profile, base_url=address, sandbox=None)
     if profile.base_url != EMBEDDED:
         return moved

@@ -1,83 +1,69 @@
 """A profile: whom the suite asks, with what, and what it may do there.
 
-These are the types and defaults; ``profile.yaml`` beside this module says what each key means and may hold, and
-``loading`` makes the one from the other. What is secret or personal stays out of every ``repr``. The address of a
-target is ``embedded``, or http(s)://host[:port][/prefix].
+`ProfileFile` is the pydantic model of a profile's file. It is the only place that says what a key means and may hold:
+validation, the commented example, new profiles and the schema for editors come from it. The docstring below a field is
+its description. What is secret or personal stays out of every ``repr``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from environments.profiles.addresses import check_address, check_proxy, host_of, in_one_form
+from environments.profiles.kinds import (
+    BODIES,
+    PERMISSIONS,
+    TWICE,
+    File,
+    HeaderName,
+    Identifiers,
+    KeyType,
+    Level,
+    Permission,
+    Pointer,
+    Variable,
+    expected,
+    one_of,
+    refused_if,
+    shown_as,
+    written_as,
+)
+from environments.profiles.parts import (
+    Auth,
+    Header,
+    HeaderValue,
+    KnownFailure,
+    Limits,
+    PixKey,
+    Prepare,
+    RequestBody,
+    Tls,
+    Transactions,
+    headers_of,
+)
+from spec.interface import PREPARING, operations
+
+__all__ = [
+    "EMBEDDED", "ENVIRONMENTS", "FAIL", "RECORD", "Auth", "Header", "KnownFailure", "Limits", "PixKey", "Prepare",
+    "Profile", "ProfileError", "ProfileFile", "RequestBody", "Tls", "Transactions", "fill", "host_of", "identifiers",
+    "shown", "today",
+]  # fmt: skip
 
 ENVIRONMENTS = Path(__file__).parents[1]
 """The folder of the profiles that are named without a path."""
 EMBEDDED = "embedded"
+_ONE_SOURCE = "exactly one of token_env, token_command and token_file"
 FAIL = "fail"
 """What `drift` says where a run fails by it."""
 RECORD = ".observed.yaml"
 """How the file of a record ends: what was observed of an environment and accepted. It is no profile."""
-_SEGMENT = r"/(?!\.\.?(/|$))[A-Za-z0-9._~!$&'()*+,;=:-]+"
-_ADDRESS = re.compile(rf"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?({_SEGMENT})*/?")
-
-
-def is_loopback(base_url: str) -> bool:
-    """Whether requests to the address stay on this machine: embedded, localhost, 127.0.0.0/8 or ::1."""
-    host = host_of(base_url)
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return base_url == EMBEDDED or host == "localhost"
-
-
-def host_of(base_url: str) -> str:
-    """The host of an address, in lower case; empty where it has none."""
-    return urlsplit(base_url).hostname or ""
-
-
-def in_one_form(text: str) -> str:
-    """The address as requests are sent to it: scheme and host in lower case (RFC 3986 section 6.2.2.1), no slash at the
-    end."""
-    origin = re.match(r"[A-Za-z]+://[^/]*", text)
-    return (text[: origin.end()].lower() + text[origin.end() :] if origin else text).removesuffix("/")
-
-
-def address_problems(text: str, *, insecure: bool, exact: bool) -> Iterator[str]:
-    """What is wrong with an address. ``insecure`` permits http:// to other machines, ``exact`` a path that ends in /v1.
-
-    A message repeats an address only if it holds no more than host, port and path, as the reports show it.
-    """
-    if "@" in text:
-        yield "an address with a user name or password; secrets are named, never written: leave them out"
-    elif set(text) & set("?#"):
-        yield "an address with a query or a fragment; leave out what follows ? or #"
-    elif not exact and (shorter := _without_version(text)):
-        remedy = f"write {shorter}, or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
-        yield f"ends in /v1, and every path of the interface starts with /v1 already: {remedy}"
-    elif not _ADDRESS.fullmatch(text) or not _has_a_port_number(text):
-        yield "not an address; expected http(s)://host[:port][/prefix]"
-    elif text.startswith("http:") and not insecure and not is_loopback(text):
-        yield "http:// sends the token in clear text; use https://, or set insecure: true in the profile"
-
-
-def _without_version(text: str) -> str:
-    """The address without the /v1 at its end, in any letter case; empty where there is none, or no address is left."""
-    shorter = re.sub(r"(?i)(/+v1)+/*$", "", text)
-    return in_one_form(shorter) if shorter != text and _ADDRESS.fullmatch(shorter) else ""
-
-
-def _has_a_port_number(text: str) -> bool:
-    """Whether the port is absent or from 1 to 65535, and an IPv6 address is valid."""
-    try:
-        return urlsplit(text).port != 0
-    except ValueError:
-        return False
 
 
 class ProfileError(Exception):
@@ -95,136 +81,172 @@ def _in_one_line(message: str) -> str:
     return "".join(c if c.isprintable() else " " for c in message)
 
 
-@dataclass(frozen=True)
-class Auth:
-    """One of the three; none of them for the embedded sandbox."""
-
-    token_env: str | None = None
-    token_command: tuple[str, ...] = field(default=(), repr=False)
-    token_file: Path | None = None
-
-
-@dataclass(frozen=True)
-class Header:
-    """A fixed header. Its value is ``text``, or that of the environment variable ``env``."""
-
-    name: str
-    text: str | None = field(default=None, repr=False)
-    env: str | None = None
-
-
-@dataclass(frozen=True)
-class Tls:
-    """Absolute paths of PEM files."""
-
-    ca_bundle: Path | None = None
-    client_cert: Path | None = None
-    client_key: Path | None = None
-    client_key_passphrase_env: str | None = None
-
-
-@dataclass(frozen=True)
-class PixKey:
-    """A key that may be registered. A RANDOM one may be empty; a ``disposable`` one may be deleted by the run."""
-
-    type: str
-    key: str = field(repr=False)
-    disposable: bool = False
-
-
-@dataclass(frozen=True)
-class Prepare:
-    """How to prepare ``count`` transfers."""
-
-    operation: str
-    json: Any = field(repr=False)
-    code_at: str
-    count: int = 1
-
-
-@dataclass(frozen=True)
-class Transactions:
-    """Codes to execute, and how to prepare more."""
-
-    codes: tuple[str, ...] = field(default=(), repr=False)
-    prepare: Prepare | None = None
-
-
-@dataclass(frozen=True)
-class RequestBody:
-    """A body, in whose strings ``fill`` replaces ``{account}``, ``{key}`` and ``{type}``."""
-
-    json: Any = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The most that a whole run may do: ``rate`` in requests a second, ``parallel`` in requests on the wire at once,
-    ``duration`` and ``timeout`` in seconds, ``wrong_tokens`` for each of the two documented operations."""
-
-    executions: int = 5
-    transfers: int = 20
-    wrong_tokens: int = 20
-    requests: int = 2000
-    duration: float = 900.0
-    rate: float | None = None
-    parallel: int = 8
-    timeout: float = 30.0
-    response_bytes: int = 5_000_000
-    examples: int | None = None
-
-
-@dataclass(frozen=True)
-class KnownFailure:
-    """A requirement that is known to fail, up to and including the day ``until``."""
-
-    id: str
-    reason: str
-    until: date | None = None
-    strict: bool = False
-
-    def is_past(self, day: date) -> bool:
-        """Whether its last day is over on that day."""
-        return self.until is not None and day > self.until
-
-
 def today() -> date:
     """The day of the run, in UTC."""
     return datetime.now(UTC).date()
 
 
-@dataclass(frozen=True)
-class Profile:
-    """One environment. Paths are absolute, except ``path``: the file as it was named. ``redirected`` says what
-    ``--base-url`` left out of it; empty where that left it whole."""
+_CONFIG = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+
+
+@pydantic_dataclass(frozen=True, kw_only=True, config=_CONFIG)
+class ProfileFile:
+    """A profile: one service, what the suite may do there, and with what.
+    `python -m environments.profiles` makes staging.example.yaml from it.
+
+    1. `python -m environments new staging --base-url=https://…` writes this file as environments/staging.yaml.
+    2. export PIX_TOKEN=…
+    3. `python -m environments check staging` tells what is wrong with it.
+    4. pytest --environment=staging
+
+    A run only reads, unless more of `allow` is switched on. A line that begins with # and no space is switched off:
+    remove the # to use it. A misspelled or missing key is named in one line before anything is sent. Secrets are named
+    here, never written. Put digits in quotes: without them YAML reads 0001 as a number, and NO as false.
+    """
+
+    base_url_is_exact: Annotated[bool, shown_as(True)] = False
+    """Permits an address that ends in /v1, for a service whose paths start with /v1/v1."""
+    insecure: Annotated[bool, shown_as(True)] = False
+    """Permits http:// to another machine. The token can be read on the way."""
+    base_url: Annotated[str, expected("an address such as https://staging.example.test, or embedded")]
+    """Where the service is, without /v1: every path of the interface begins with it already. An address that ends in
+    /v1 is refused. http:// is refused for any other machine than this one: anybody on the way can read the token."""
+    sandbox: Annotated[str | None, shown_as("staging.example.test")] = None
+    """The host of base_url again, where nothing is worth anything: no money, no person, no key. Then a run makes up
+    numbers as keys, deletes what it registered, executes a transfer twice and two at the same time, and keeps no
+    journal. A loopback address alone is no sandbox: it may lead to staging. `base_url: embedded` is one."""
+    auth: Annotated[Auth, Field(validate_default=True), expected(_ONE_SOURCE)] = field(default_factory=Auth)
+    """Where the access token comes from: exactly one of these three. The token stands alone, without "Bearer"."""
+    allow: Annotated[frozenset[Permission], Field(min_length=1), shown_as(["read"])] = frozenset({"read"})
+    """What the suite may send. It goes by operation, never by method: a GET executes a transfer.
+    What is not permitted is listed in the report as out of scope, and nothing is sent for it."""
+    accounts: Annotated[Identifiers, shown_as(["ac-0001-77"])] = field(default=(), repr=False)
+    """Accounts that the token may see, as they stand in the path. Without one, requirements about balance, entries and
+    keys are not exercised."""
+    pix_keys: Annotated[
+        tuple[PixKey, ...],
+        shown_as([{"type": "RANDOM", "key": ""}, {"type": "EMAIL", "key": "qa@example.com", "disposable": True}]),
+    ] = field(default=(), repr=False)
+    """Keys that you own and that may be registered: PHONE, EMAIL, RANDOM, CNPJ, CPF. For RANDOM the service makes it.
+    A key stays registered, and is listed, unless it is disposable: then the run deletes it, where no list showed it
+    before the run."""
+    key_at: Annotated[Pointer | None, shown_as("/data/keys/*/key")] = None
+    """Where the answer of listPixKeys has the keys, as a JSON pointer; * stands for every item. Without it, a key is in
+    the list if one of its texts is the key."""
+    not_for_this_account: Annotated[frozenset[KeyType], shown_as(["CNPJ"])] = frozenset()
+    """Key types that the first of the accounts may not have, as a person has no CNPJ. They are out of scope."""
+    transactions: Transactions = field(default_factory=Transactions)
+    """Codes of transfers to execute. One is enough for a whole run; with more, more key types are seen.
+    A code is executed once and never again, by no later run either: the journal remembers it."""
+    requests: Annotated[
+        Mapping[str, RequestBody],
+        written_as(dict[Annotated[str, one_of("deletePixKey", *PREPARING)], RequestBody]),
+        shown_as(BODIES),
+    ] = field(default_factory=dict)
+    """Bodies of the operations whose shape the interface document does not show, as your service wants them.
+    {account}, {key} and {type} in their texts are filled in from the lists above."""
+    headers: Annotated[
+        tuple[Header, ...],
+        written_as(Annotated[dict[HeaderName, HeaderValue], AfterValidator(headers_of)]),
+        shown_as({"X-Tenant": "qa", "X-Api-Key": {"env": "PIX_API_KEY"}}),
+    ] = ()
+    """Headers that a gateway asks for, beside Authorization. A secret one comes from the environment."""
+    correlation_header: Annotated[HeaderName | None, shown_as("X-Request-Id")] = None
+    """A header with a fresh id for each request. The report shows it, so that the bank finds it in its logs."""
+    tls: Tls = field(default_factory=Tls)
+    """Certificates (PEM files, relative to the folder of this file)."""
+    proxy: Annotated[str | None, shown_as("http://proxy.example.test:3128")] = None
+    """A proxy is used only if it is named here: proxy variables and .netrc of the machine are not read."""
+    journal: Annotated[File | None, shown_as("/var/lib/pix-conformance/staging.journal")] = None
+    """The file that remembers the codes that were sent, as digests, and beside it the registered keys. Without it, one
+    file for each user of a machine, under $XDG_STATE_HOME/pix-conformance. Name a place that lasts, where CI starts
+    from nothing on each run."""
+    journal_key_env: Annotated[Variable | None, shown_as("PIX_JOURNAL_KEY")] = None
+    """The environment variable with the key of the journal's digests, for pipelines; else the key is a file beside the
+    journal."""
+    limits: Limits = field(default_factory=Limits)
+    """The most that a run may do. These are the defaults."""
+    fail_on: Annotated[frozenset[Level], Field(min_length=1), shown_as(["documented", "robustness"])] = frozenset(
+        {"documented", "robustness"}
+    )
+    """Levels that fail a run, of: documented, implied, example, robustness. What the interface document does not show
+    never fails."""
+    min_coverage: Annotated[float | None, Field(ge=0, le=1), shown_as(0.9)] = None
+    """The share of the selected testable requirements at failing levels, from 0 to 1, that a run must have tested. A
+    run below it is incomplete (exit 6), so that a line that is lost in `allow` is noticed."""
+    drift: Annotated[str, one_of("warn", FAIL), shown_as(FAIL)] = "warn"
+    """What drift is: behaviour that the interface document does not show, and that is not what the record says which
+    pytest --accept wrote beside this file. By default it is a warning; with fail, it fails the run (exit 1)."""
+    language: Annotated[str, one_of("en", "pt-BR"), shown_as("pt-BR")] = "en"
+    """The language of report.html: en (English) or pt-BR (Brazilian Portuguese). The terminal and the files for
+    programs are in English. --report-language=pt-BR overrides it."""
+    known_failures: Annotated[
+        tuple[KnownFailure, ...],
+        refused_if(lambda entries: len(entries) > len({entry.id for entry in entries}), TWICE),
+        shown_as([{"id": "executePix.digit.type", "reason": "fixed in 2.4", "until": "2027-01-31"}]),
+    ] = ()
+    """Requirements that are known to fail. They are reported, but do not fail the run up to the day `until`.
+    One that holds again is a warning that names the entry to delete; with `strict: true` it fails the run."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, text: str, info: ValidationInfo) -> str:
+        """By what the keys before it permit."""
+        address, permits = in_one_form(text), info.data
+        if address != EMBEDDED:
+            exact = permits.get("base_url_is_exact", True)
+            check_address(address, insecure=permits.get("insecure", True), exact=exact)
+        return address
+
+    @field_validator("sandbox")
+    @classmethod
+    def _is_the_host(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
+        base_url = info.data.get("base_url", EMBEDDED)
+        if sandbox is not None and base_url != EMBEDDED and sandbox.lower() != host_of(base_url):
+            raise ValueError(f"not the host of base_url; write {host_of(base_url)}, or leave it out")
+        return sandbox
+
+    @field_validator("auth")
+    @classmethod
+    def _has_one_source(cls, auth: Auth, info: ValidationInfo) -> Auth:
+        """None is enough for the embedded sandbox."""
+        sources = sum(map(bool, vars(auth).values()))
+        if sources > 1 or (not sources and info.data.get("base_url", EMBEDDED) != EMBEDDED):
+            raise ValueError
+        return auth
+
+    @field_validator("transactions")
+    @classmethod
+    def _are_permitted(cls, transactions: Transactions, info: ValidationInfo) -> Transactions:
+        operation = transactions.prepare.operation if transactions.prepare else ""
+        if operation and (needed := operations()[operation].permission) not in info.data.get("allow", PERMISSIONS):
+            raise ValueError(f"{operation} is not permitted; add {needed} to allow, or remove prepare")
+        return transactions
+
+    @field_validator("correlation_header")
+    @classmethod
+    def _is_no_other_header(cls, name: str | None, info: ValidationInfo) -> str | None:
+        if (name or "").lower() in [header.name.lower() for header in info.data.get("headers", ())]:
+            raise ValueError("is in headers too; remove it there")
+        return name
+
+    @field_validator("proxy")
+    @classmethod
+    def _reads_no_token(cls, proxy: str | None, info: ValidationInfo) -> str | None:
+        if proxy:
+            check_proxy(proxy, info.data.get("base_url", ""), insecure=info.data.get("insecure", True))
+        return proxy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile(ProfileFile):
+    """One environment: its file as the command line changed it. Paths are absolute, except ``path``."""
 
     name: str
     path: Path
-    base_url: str
-    sandbox: str | None = None
-    auth: Auth = field(default_factory=Auth)
-    headers: tuple[Header, ...] = ()
-    correlation_header: str | None = None
-    tls: Tls = field(default_factory=Tls)
-    proxy: str | None = None
-    insecure: bool = False
-    base_url_is_exact: bool = False
-    journal: Path | None = None
-    journal_key_env: str | None = None
-    allow: frozenset[str] = frozenset({"read"})
-    accounts: tuple[str, ...] = field(default=(), repr=False)
-    pix_keys: tuple[PixKey, ...] = field(default=(), repr=False)
-    key_at: str | None = None
-    not_for_this_account: frozenset[str] = frozenset()
-    transactions: Transactions = field(default_factory=Transactions)
-    requests: Mapping[str, RequestBody] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
-    fail_on: frozenset[str] = frozenset({"documented", "robustness"})
-    min_coverage: float | None = None
-    drift: str = "warn"
-    language: str = "en"
-    known_failures: tuple[KnownFailure, ...] = ()
+    """The file as it was named."""
     redirected: str = ""
+    """What ``--base-url`` left out of it; empty where that left it whole."""
 
     @property
     def is_sandbox(self) -> bool:
@@ -260,7 +282,7 @@ def shown(path: Path) -> str:
 
 
 def identifiers(bodies: Iterable[Any]) -> Iterator[str]:
-    """What looks like an account, a key or a document in JSON values: texts with "@", or with at least five digits."""
+    """Texts in JSON values that look like an account, a key or a document: with "@", or with at least five digits."""
     for body in bodies:
         if isinstance(body, dict):
             yield from identifiers(body.values())

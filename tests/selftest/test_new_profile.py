@@ -10,8 +10,8 @@ import yaml
 
 from environments.__main__ import main
 from environments.commands.new_profile import OPTIONS, next_steps
-from environments.profiles.checked_yaml import SCHEMA
 from environments.profiles.explained import editor_schema, example
+from environments.profiles.kinds import PERMISSIONS
 from environments.profiles.loading import load
 from environments.profiles.profile import PixKey
 from environments.sandbox import Server, Service
@@ -21,7 +21,7 @@ JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJxYSJ9.c2lnbmF0dXJlLW9mLXF
 ADDRESS = "--base-url=https://bank.example"
 EVERYTHING = [
     ADDRESS, "--account=ac-0001", "--account=0002", "--pix-key=EMAIL=qa@pix-conformance.example", "--pix-key=RANDOM",
-    "--code=TX0001B", *(f"--allow={name}" for name in SCHEMA["properties"]["allow"]["items"]["enum"]),
+    "--code=TX0001B", *(f"--allow={name}" for name in PERMISSIONS),
 ]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ class TestTheFile:
             ],
         )
         profile = load(str(path), folder=path.parent)
-        assert profile.allow == set(SCHEMA["properties"]["allow"]["items"]["enum"])
+        assert profile.allow == set(PERMISSIONS)
         assert profile.accounts == ("ac-0001", "0002")
         assert profile.pix_keys == (PixKey("EMAIL", "qa@pix-conformance.example"), PixKey("RANDOM", ""))
         assert profile.transactions.codes == ("TX0001B",)
@@ -68,7 +68,7 @@ class TestTheFile:
         written = path.read_text("utf-8").splitlines()
         differing = [line for line, other in zip(written, example().splitlines(), strict=True) if line != other]
 
-        assert differing[1:] == ["base_url: 'https://bank.example'"]
+        assert differing[1:] == ["base_url: https://bank.example"]
         assert load(str(path), folder=path.parent).allow == {"read"}
 
     def test_what_stands_beside_an_option_is_switched_off(self, new, path):
@@ -141,9 +141,9 @@ class TestRefusals:
             (
                 ["--base-url=http://bank.example", "--pix-key=CFP=1"],
                 [
-                    'error: PATH: pix_keys[0].type: unknown value; did you mean "CPF"?',
                     "error: PATH: base_url: http:// sends the token in clear text; use https://, or set insecure: true in "
                     "the profile",
+                    'error: PATH: pix_keys[0].type: unknown value; did you mean "CPF"?',
                 ],
             ),
             (

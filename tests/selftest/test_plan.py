@@ -207,7 +207,7 @@ def test_a_journal_that_cannot_be_read_stops_every_execution(tmp_path):
 def test_codes_that_were_sent_before_take_no_room():
     """limits.executions is for the others, in the order of the profile, and then for transfers to prepare."""
     prepare = Prepare("transferInternal", {}, "/data/code", count=4)
-    profile = Profile("staging", Path("staging.yaml"), "", limits=Limits(executions=3))
+    profile = Profile(name="staging", path=Path("staging.yaml"), base_url="", limits=Limits(executions=3))
     full = replace(profile, transactions=Transactions(("A", "B", "C", "D", "E"), prepare))
     roomy = replace(profile, transactions=Transactions(("A", "B"), prepare))
 

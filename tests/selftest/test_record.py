@@ -124,9 +124,9 @@ BAD = {
     "empty": ("", "not a record of what was observed"),
     "a list": ("- planted", "not a record of what was observed"),
     "not UTF-8": (b"\xff\xfe", "not UTF-8 at byte 1"),
-    "not YAML": ("a: [planted", "line 1: "),
-    "an alias": (LAUGHS, "line 2: an alias; write it out"),
-    "a key twice": (TEXT + "format: 1\n", "line 34: duplicate key format"),
+    "not YAML": ("a: [planted", ":1: "),
+    "an alias": (LAUGHS, ":2: an alias; write it out"),
+    "a key twice": (TEXT + "format: 1\n", ":34: duplicate key format"),
     "no format": (TEXT.replace("format: 1\n", ""), "format: expected 1, which this version of the suite reads"),
     "a later format": (planted(format=2), "format: expected 1, which this version of the suite reads"),
     "another format": (planted(format=True), "format: expected 1, which this version of the suite reads"),
@@ -162,7 +162,7 @@ def test_what_is_no_record_is_one_line(content, why, file):
         read_record(path)
     said = str(error.value)
 
-    assert said.startswith(f"{path}: ")
+    assert said.startswith(f"{path}:")
     assert said.endswith("; restore the file, or delete it and run pytest --accept")
     assert why in said
     assert ("\n" in said, "planted" in said) == (False, False)
