@@ -1,23 +1,90 @@
 """Findings: the requirements that fail or warn, grouped by cause. Pure: requirements of conformance.json in, findings
 out.
 
-Two deviations have one cause where one makes the other happen (`FOLLOWS`), or where they are alike (`alike`).
-Two fields of an answer that are wrong are two causes: nothing shows that one of them explains the other.
+Two deviations have one cause where one makes the other happen (`FOLLOWS`), or where they have the same codes and
+parameters in members of one object, or in several operations. Two fields that are wrong are two causes: nothing shows
+that one of them explains the other.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from reports.deviations import Deviation, groups_of, seen_together
 from reports.verdicts import Entry, Verdict
+from reports.wording import grouped
+from spec.findings import Finding
 from spec.interface import operations
+from spec.messages import Message, Text, joined, say
+from spec.requirements import LEVELS
+from spec.rules import ROBUSTNESS
 
 MOST_SAID = 6
-_SHOWN_BY_A_CLASS = re.compile(r"(?P<shown_by>(?!expected ).+?): (?P<sentence>expected .+)", re.DOTALL)
-"""What generated traffic found with a class of requests: `pixKey, null: expected no server error, got status 500`."""
+_MANY = 3
+"""This many fields, key types or endpoints that are broken alike have one cause; fewer have one cause each."""
+_OF_ANY_OPERATION = ("status", "fields.extra", "json", "envelope")
+"""What every operation has, by the id without its operation, or the first part of that."""
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A requirement that fails or warns. `inputs` are the classes of the requests that show it."""
+
+    requirement: Entry
+    inputs: frozenset[str]
+
+    @cached_property
+    def id(self) -> str:
+        return str(self.requirement["id"])
+
+    @property
+    def operation(self) -> str:
+        return self.id.partition(".")[0]
+
+    @property
+    def what(self) -> str:
+        """The id without its operation."""
+        return self.id.partition(".")[2]
+
+    @property
+    def member(self) -> str:
+        """What the requirement is about: `digit`, `envelope.code`, `pixKeyType`."""
+        return self.what.rpartition(".")[0]
+
+    @property
+    def aspect(self) -> str:
+        """What is said of it: `present`, `type`, `status`."""
+        return self.what.rpartition(".")[2]
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        return tuple(self.requirement["found"])
+
+    @cached_property
+    def exchanges(self) -> frozenset[int]:
+        return frozenset(self.requirement["exchanges"])
+
+    @property
+    def weight(self) -> tuple[bool, int]:
+        """What leads comes first: failures, then the level."""
+        return self.requirement["verdict"] != Verdict.FAIL, LEVELS.index(self.requirement["level"])
+
+    @cached_property
+    def way(self) -> tuple[object, ...]:
+        """Where and how it is broken: the same for deviations that have one cause."""
+        how = frozenset(_way(each) for each in self.found)
+        if not how:
+            return (self.id,)
+        if self.what == "exists":
+            return self.what, how
+        family = next((one for one in _OF_ANY_OPERATION if one in (self.what, self.what.partition(".")[0])), "")
+        if family:
+            return self.what if family == "json" else family, how
+        if self.aspect in ("present", "type", "spelling") or self.member == "pixKeyType":
+            return self.operation, self.member == "pixKeyType", how
+        return (self.id,)
 
 
 def findings(requirements: Iterable[Entry], inputs: Mapping[int, str]) -> list[dict[str, Any]]:
@@ -42,14 +109,38 @@ def _deviation(requirement: Entry, inputs: Mapping[int, str]) -> Deviation:
     return Deviation(requirement, frozenset(filter(None, labels)))
 
 
+def _way(found: Finding) -> tuple[object, ...]:
+    """Its code and parameters, without the name of the member and the place in a text."""
+    told = {name: value for name, value in found.parameters if name not in ("name", "types", "written")}
+    return found.code, *(value.template if isinstance(value, Message) else value for value in told.values())
+
+
 def _grouped(deviations: list[Deviation]) -> Iterator[tuple[list[Deviation], list[Deviation]]]:
     """The deviations of each cause, the leading one first, and those that follow from them."""
     parents = {child.id: parent for child in deviations if (parent := _parent(child, deviations))}
     roots = [deviation for deviation in deviations if deviation.id not in parents]
-    for group in groups_of(roots):
+    for group in _alike(roots):
         group.sort(key=lambda deviation: deviation.weight)
         ids = {deviation.id for deviation in group}
         yield group, [child for child in deviations if child.id in parents and _root(child, parents).id in ids]
+
+
+def _alike(roots: list[Deviation]) -> Iterator[list[Deviation]]:
+    """The deviations that are broken in one way. A few fields, key types or endpoints are one cause each."""
+    for way, group in grouped((one for one in roots if one.what not in ROBUSTNESS), lambda one: one.way).items():
+        is_one = way[0] in _OF_ANY_OPERATION or len(group) >= _MANY
+        yield from [group] if is_one else [[one] for one in group]
+    crashes: list[list[Deviation]] = []
+    for one in (one for one in roots if one.what in ROBUSTNESS):
+        same = next((group for group in crashes if _on_the_same_requests(one, group[0])), None)
+        crashes += [[one]] if same is None else []
+        (same or []).append(one)
+    yield from crashes
+
+
+def _on_the_same_requests(one: Deviation, other: Deviation) -> bool:
+    both = one.inputs | other.inputs
+    return one.what == other.what and bool(both) and 2 * len(one.inputs & other.inputs) >= len(both)
 
 
 def _root(child: Deviation, parents: Mapping[str, Deviation]) -> Deviation:
@@ -73,27 +164,26 @@ def _finding(group: list[Deviation], follows: list[Deviation]) -> dict[str, Any]
     }
 
 
-def said(group: Iterable[Deviation]) -> str:
-    """What was found, each sentence of it once, with the classes of requests that it was found with."""
-    pieces = list(dict.fromkeys(piece for deviation in group for piece in deviation.pieces))
-    pieces = [piece for piece in pieces if not any(other.endswith(f": {piece}") for other in pieces)]
-    found: dict[str, list[str]] = {}
-    for piece in pieces:
-        told = _SHOWN_BY_A_CLASS.fullmatch(piece)
-        found.setdefault(told["sentence"] if told else piece, []).extend([told["shown_by"]] if told else [])
-    return _few([_with_its_classes(sentence, classes) for sentence, classes in found.items()])
+def said(group: Iterable[Deviation]) -> Text:
+    """What was found, each statement of it once, with the classes of requests that it was found with."""
+    every = [each for deviation in group for each in deviation.found]
+    if not every:
+        return joined(deviation.requirement["message"] for deviation in group)
+    classes = {each.statement: list[Text]() for each in every}
+    for each in every:
+        classes[each.statement] += [each.shown_by] if each.shown_by else []
+    return _few([_with_its_classes(statement, shown_by) for statement, shown_by in classes.items()])
 
 
-def _with_its_classes(sentence: str, shown_by: list[str]) -> str:
-    if len(shown_by) < 2:
-        return "".join(f"{one}: " for one in shown_by) + sentence
-    classes = _few(shown_by)
-    return f"{sentence}, shown by: {classes}"
+def _with_its_classes(statement: Text, shown_by: list[Text]) -> Text:
+    if len(shown_by) > 1:
+        return say("{finding}, shown by: {classes}", finding=statement, classes=_few(shown_by))
+    return say("{shown_by}: {finding}", shown_by=shown_by[0], finding=statement) if shown_by else statement
 
 
-def _few(texts: list[str]) -> str:
-    more = [f"and {len(texts) - MOST_SAID} more"] if len(texts) > MOST_SAID else []
-    return "; ".join([*texts[:MOST_SAID], *more])
+def _few(texts: list[Text]) -> Text:
+    more = [say("and {n} more", n=len(texts) - MOST_SAID)] if len(texts) > MOST_SAID else []
+    return joined([*texts[:MOST_SAID], *more])
 
 
 # -- what follows from what ---------------------------------------------------------------------------------------
@@ -104,7 +194,7 @@ Follows = Callable[[Deviation, Deviation], bool]
 
 def _no_body(child: Deviation, parent: Deviation) -> bool:
     """An answer with a status that has no body is not JSON."""
-    bodiless = any(piece.endswith(("got 204", "got 205")) for piece in parent.pieces)
+    bodiless = any(("status", status) in each.parameters for each in parent.found for status in (204, 205))
     return child.what == "json" and parent.what == "status" and bodiless
 
 
@@ -145,8 +235,8 @@ def _any_key_type(child: Deviation, parent: Deviation) -> bool:
     """A service that accepts any key type, or wants lower-case letters, accepts those and EVP."""
     if parent.what == "pixKeyType.undocumented":
         return child.what in ("pixKeyType.letterCase", "pixKeyType.EVP")
-    wanted = parent.member == "pixKeyType" and any("lower-case" in piece for piece in parent.pieces)
-    return child.what == "pixKeyType.letterCase" and wanted
+    needs_more = parent.member == "pixKeyType" and any(each.code == "key-needs-more" for each in parent.found)
+    return child.what == "pixKeyType.letterCase" and needs_more
 
 
 FOLLOWS: tuple[tuple[Follows, bool], ...] = (
@@ -172,4 +262,9 @@ def _follows(child: Deviation, parent: Deviation) -> bool:
         return child.what == "exists"
     if child.operation != parent.operation:
         return False
-    return any(rule(child, parent) and (seen_together(child, parent) or not same) for rule, same in FOLLOWS)
+    return any(rule(child, parent) and (_seen_together(child, parent) or not same) for rule, same in FOLLOWS)
+
+
+def _seen_together(one: Deviation, other: Deviation) -> bool:
+    """Seen in the same answers, or in none that is known."""
+    return bool(one.exchanges & other.exchanges) or not (one.exchanges or other.exchanges)

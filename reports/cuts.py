@@ -46,10 +46,10 @@ class Cuts:
         if result.verdict != Verdict.NOT_EXERCISED:
             return result
         if self.ended_by:
-            return replace(result, message=self.ended_by)
+            return replace(result, why=self.ended_by)
         for why, names in self.unsent.items():
-            if why in result.message or (requirement.operation in {*names, None} and _says_nothing(result.message)):
-                return replace(result, message=why)
+            if why in str(result.why) or (requirement.operation in {*names, None} and _says_nothing(str(result.why))):
+                return replace(result, why=why)
         return result
 
 

@@ -208,7 +208,7 @@ class Run:
     def _told(self, result: RequirementResult) -> RequirementResult:
         """The result; what was observed is said from all that was seen, in whichever test."""
         seen = self.behaviour.get(result.id)
-        return replace(result, message=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
+        return replace(result, why=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
 
     def _untested(self, requirement: Requirement) -> RequirementResult:
         """The result of a requirement for which nothing was found: the weakest verdict that is true, and why."""

@@ -96,7 +96,7 @@ def explained(
 ) -> Explained:
     """The failing requirements of one test, redacted, each with `most` exchanges at most as `show` gives them."""
     return [
-        [result.id, redact(result.message), redact("\n".join(_lines(result, exchanges, show, most)))]
+        [result.id, redact(str(result.message)), redact("\n".join(_lines(result, exchanges, show, most)))]
         for result in failing
     ]
 

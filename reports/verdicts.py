@@ -11,11 +11,14 @@ from typing import Any
 
 from environments.profiles.profile import KnownFailure
 from reports.wording import by_level, grouped
+from spec.findings import Finding, merged_findings
+from spec.messages import Text, joined, say
 from spec.requirements import LEVELS, Requirement
-from spec.rules import joined
 
 NOTHING_TESTED = "nothing was tested"
 JOURNAL_TROUBLE = "the journal could not be used, which stopped executions"
+MOST_SAID = 12
+"""Findings of one requirement; those of generated traffic may be many."""
 UNWRITTEN = "a part of the report cannot be written"
 Entry = Mapping[str, Any]
 """A requirement or a finding of conformance.json."""
@@ -69,15 +72,21 @@ ON_THE_SERVICE = (
 
 @dataclass(frozen=True)
 class RequirementResult:
-    """What one test, or the whole run, found for one requirement. `message` is a `Contrast` where the judgement tells
-    what was expected from what was got. `exchanges` are numbers of evidence, `known` is the reason of the profile for a
-    failure that it lists."""
+    """What one test, or the whole run, found for one requirement: findings, or why there are none."""
 
     id: str
     verdict: Verdict
-    message: str = ""
-    exchanges: tuple[int, ...] = ()
-    known: str = ""
+    why: Text = ""
+    exchanges: tuple[int, ...] = ()  # numbers of evidence
+    known: str = ""  # the reason of the profile for a failure that it lists
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def message(self) -> Text:
+        """What was found, or why nothing was."""
+        found = list(dict.fromkeys(each.in_full for each in self.findings))
+        more = [say("{n} more", n=len(found) - MOST_SAID)] if len(found) > MOST_SAID else []
+        return joined([*found[:MOST_SAID], *more]) or self.why
 
     @property
     def fails(self) -> bool:
@@ -233,6 +242,9 @@ def with_known_failures(
     return marked, notes
 
 
+_PASSES = say("known_failures lists it, and it passes; delete the entry")
+
+
 def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, str]:
     """The result of a requirement that is listed, and what is wrong with the entry.
 
@@ -245,15 +257,17 @@ def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tu
         return replace(result, known=entry.reason), ""
     if result.verdict != Verdict.PASS:
         return result, ""
-    message = "known_failures lists it, and it passes; delete the entry"
     if entry.strict:
-        strict = replace(result, verdict=Verdict.FAIL, message=f"strict: {message}", exchanges=())
+        strict = replace(result, verdict=Verdict.FAIL, why=say("strict: {reason}", reason=_PASSES), exchanges=())
         return strict, "passes; delete the entry"
-    return replace(result, message=message), "passes; delete the entry"
+    return replace(result, why=_PASSES), "passes; delete the entry"
 
 
 def _strongest(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:
     verdict = next(verdict for verdict in Verdict if any(result.verdict == verdict for result in results))
     same = [result for result in results if result.verdict == verdict]
     numbers = dict.fromkeys(number for result in same for number in result.exchanges)
-    return RequirementResult(requirement_id, verdict, joined(result.message for result in same), tuple(numbers))
+    found = merged_findings(each for result in same for each in result.findings)
+    return RequirementResult(
+        requirement_id, verdict, joined(result.why for result in same), tuple(numbers), findings=found
+    )

@@ -110,6 +110,11 @@ def leaves_of(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]
         yield from leaves_of(part, (*path, name))
 
 
+def pointer(*path: str | int) -> str:
+    """The JSON pointer that leads there (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
 def parts_of_pointer(pointer: str) -> list[str]:
     """The names and places of a JSON pointer (RFC 6901)."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]

@@ -18,12 +18,13 @@ from reports.moments import written
 from reports.observations.behaviour import data_of_behaviour, in_words
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
-from reports.verdicts import RequirementResult, Verdict, counts, coverage
+from reports.verdicts import RequirementResult, counts, coverage
+from spec.findings import Finding
+from spec.messages import Text, joined
 from spec.requirements import Requirement
-from spec.rules import Contrast
 
 FILE = "conformance.json"
-FORMAT = "1.2"
+FORMAT = "1.3"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 Document = dict[str, Any]
 
@@ -36,7 +37,17 @@ def document_of(run: Run) -> Document:
 
 def as_json(document: Document) -> str:
     """The text of conformance.json."""
-    return json.dumps(document, indent=1) + "\n"
+    return json.dumps(document, indent=1, default=_plain) + "\n"
+
+
+def _plain(value: object) -> object:
+    """A finding or a message as JSON."""
+    if not isinstance(value, Finding):
+        return str(value)
+    parameters = {name: part if isinstance(part, int) else str(part) for name, part in value.parameters}
+    told = {"code": value.code, "parameters": parameters, "pointers": value.pointers, "alone": value.alone}
+    shown_by = {"shown_by": str(value.shown_by), "times": value.times} if value.times else {}
+    return {**told, "exchanges": value.exchanges, **shown_by}
 
 
 def _set_up(run: Run) -> Document:
@@ -135,7 +146,8 @@ def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s:
         "operation": requirement.operation,
         "text": requirement.text,
         "verdict": result.verdict,
-        "message": str(result.message),
+        "message": result.message,
+        "found": list(result.findings),
         **_told_apart(result),
         "exchanges": list(result.exchanges),
         "elapsed_s": round(elapsed_s, 3),
@@ -143,11 +155,12 @@ def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s:
     }
 
 
-def _told_apart(result: RequirementResult) -> dict[str, str]:
-    """What was expected and what was got, where the judgement tells them apart."""
-    if result.verdict not in (Verdict.FAIL, Verdict.WARN) or not isinstance(result.message, Contrast):
+def _told_apart(result: RequirementResult) -> dict[str, Text]:
+    """What was expected and what was got."""
+    if not result.findings:
         return {}
-    return {"expected": result.message.expected, "got": result.message.got}
+    expected, got = ([getattr(each, part) for each in result.findings] for part in ("expected", "got"))
+    return {"expected": joined(expected), "got": joined(got)}
 
 
 def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:

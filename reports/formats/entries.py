@@ -24,7 +24,7 @@ def explanation(entry: Entry, reproduce: str) -> str:
 
 
 def _lines(entry: Entry, reproduce: str) -> Iterator[str]:
-    yield entry["message"]
+    yield str(entry["message"])
     if "expected" in entry:
         yield f"expected: {entry['expected']}"
         yield f"got: {entry['got']}"

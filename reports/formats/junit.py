@@ -75,7 +75,7 @@ def _case(name: str, group: str, elapsed_s: float, told: Mapping[str, str]) -> T
 
 def _take(case: TestCase, entry: Entry, reproduce: str, observed: Iterable[str]) -> None:
     """Give a case the result of its requirement."""
-    verdict, message = entry["verdict"], entry["message"]
+    verdict, message = entry["verdict"], str(entry["message"])
     if fails(entry):
         _conclude(case, Failure(printable(message), entry["level"]), explanation(entry, reproduce))
     elif verdict == Verdict.FAIL:

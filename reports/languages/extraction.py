@@ -17,6 +17,8 @@ from jinja2.ext import babel_extract
 
 from reports.explaining.fixes import FIXES, fixes
 from reports.languages.language import LOCALE
+from spec.findings import TEMPLATES as TEMPLATES_OF_FINDINGS
+from spec.findings import templates
 from spec.requirements import LEDGER, ledger
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +62,7 @@ class Said:
 def everything_said() -> Iterator[Said]:
     """Everything that needs an entry."""
     yield from _of_the_ledger()
+    yield from _of_the_findings()
     yield from _of_the_fixes()
     yield from _of_the_tests()
     yield from _of_the_templates()
@@ -79,6 +82,11 @@ def _of_the_ledger() -> Iterator[Said]:
     for requirement in ledger().values():
         for text in (requirement.text, requirement.section, requirement.untestable):
             yield Said(f"{place}: {requirement.id}", text)
+
+
+def _of_the_findings() -> Iterator[Said]:
+    for code, texts in templates().items():
+        yield from (Said(f"{TEMPLATES_OF_FINDINGS.name}: {code}", text) for part, text in texts.items() if part != "at")
 
 
 def _of_the_fixes() -> Iterator[Said]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from reports.languages.language import ENGLISH, Language
 from reports.observations.behaviour import Answer, Value, value_of
+from spec.messages import Text
 
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements of which values of the service are observed: they are in no language of ours."""
@@ -51,8 +52,9 @@ class Speaker:
     def __init__(self, language: Language) -> None:
         self.language = language
 
-    def said(self, text: str) -> str:
+    def said(self, text: Text) -> str:
         """A sentence of the suite, as text of the page."""
+        text = str(text)
         found = self.language.sentence(text)
         return _in_english(text) if found is None else found
 

@@ -7,7 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
-from spec.rules import Contrast
+from spec.findings import Finding
+from spec.messages import Message
 
 OUR_OWN = frozenset(("id", "number", "numbers", "operation", "credential", "input", "method", "part", "cut", "verdict"))
 """Members that hold words of the suite alone. What refers to another place by a name must not change."""
@@ -23,7 +24,7 @@ def redact_again(data: _Data, again: Callable[[str], str]) -> _Data:
 
 
 def _redacted(data: Any, again: Callable[[str], str]) -> Any:
-    if isinstance(data, Contrast):
+    if isinstance(data, Message | Finding):
         return data.map(again)
     if isinstance(data, str) and not isinstance(data, Enum):
         return again(data)

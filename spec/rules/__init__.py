@@ -5,39 +5,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spec.exchange import Exchange
+from spec.findings import Judgement, deviates, holds, inconclusive
+from spec.messages import say
 from spec.rules import envelope, execution, fields, registration, robustness
 from spec.rules.robustness import ROBUSTNESS
-from spec.rules.table import (
-    RULES,
-    Contrast,
-    InconclusiveError,
-    Judgement,
-    Outcome,
-    deviates,
-    got,
-    holds,
-    inconclusive,
-    joined,
-    remarked,
-    reworded,
-)
+from spec.rules.table import RULES, InconclusiveError
 
-__all__ = [
-    "ROBUSTNESS",
-    "RULES",
-    "Contrast",
-    "Judgement",
-    "Outcome",
-    "deviates",
-    "got",
-    "holds",
-    "inconclusive",
-    "joined",
-    "judge",
-    "remarked",
-    "reworded",
-]
+__all__ = ["ROBUSTNESS", "RULES", "judge"]
 _MODULES = (envelope, execution, fields, registration, robustness)
 """Imported for their rules."""
 
@@ -46,9 +23,9 @@ def judge(requirement_id: str, exchange: Exchange) -> Judgement:
     """Judge one exchange for one requirement. KeyError where no rule answers for it."""
     rule = RULES[requirement_id]
     if exchange.operation != requirement_id.split(".")[0]:
-        return inconclusive("another operation", exchange)
+        return inconclusive(say("another operation"), exchange)
     try:
-        deviation = rule(exchange)
-    except InconclusiveError as reason:
-        return inconclusive(str(reason), exchange)
-    return deviates(deviation, exchange) if deviation else holds(exchange)
+        found = rule(exchange)
+    except InconclusiveError as error:
+        return inconclusive(error.why, exchange)
+    return deviates(replace(found, requirement=requirement_id), exchange) if found else holds(exchange)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 
 from spec.answers import find
 from spec.exchange import Exchange
+from spec.findings import Finding, finding
 from spec.interface import Field
 from spec.json_text import is_integer, is_number
-from spec.rules.table import Contrast, Place, field_rule, member_in, missing, type_of
+from spec.messages import say
+from spec.rules.table import Place, field_rule, member_in, pointer_to, type_of
 
 _IS: Mapping[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
@@ -28,9 +30,11 @@ _IS: Mapping[str, Callable[[object], bool]] = {
     registerPixKey.Success.present registerPixKey.Message.present registerPixKey.Key.present
     registerPixKey.DocumentNumber.present deletePixKey.envelope.code.present deletePixKey.envelope.data.present
 """)
-def is_present(place: Place, field: Field, exchange: Exchange) -> str:
+def is_present(place: Place, field: Field, exchange: Exchange) -> Finding | None:
     """The {result} has the field {field}."""
-    return "" if find(place(exchange), field.name) else missing(field.name)
+    if find(place(exchange), field.name):
+        return None
+    return finding("missing", pointer_to(place, field.name, exchange), name=field.name)
 
 
 @field_rule("""
@@ -42,12 +46,13 @@ def is_present(place: Place, field: Field, exchange: Exchange) -> str:
     registerPixKey.Message.type registerPixKey.Key.type registerPixKey.DocumentNumber.type
     deletePixKey.envelope.code.type deletePixKey.envelope.data.type
 """)
-def has_its_type(place: Place, field: Field, exchange: Exchange) -> str:
+def has_its_type(place: Place, field: Field, exchange: Exchange) -> Finding | None:
     """The field {field} is {type}."""
     value = member_in(place(exchange), field.name)[1]
     if any(_IS[name](value) for name in field.types):
-        return ""
-    return Contrast(f"{field.name} of type {' or '.join(field.types)}", type_of(value))
+        return None
+    types = say("{one} or {other}", one=field.types[0], other=field.types[1]) if field.types[1:] else field.types[0]
+    return finding("type", pointer_to(place, field.name, exchange), name=field.name, types=types, type=type_of(value))
 
 
 @field_rule("""
@@ -60,7 +65,9 @@ def has_its_type(place: Place, field: Field, exchange: Exchange) -> str:
     registerPixKey.Key.spelling registerPixKey.DocumentNumber.spelling deletePixKey.envelope.code.spelling
     deletePixKey.envelope.data.spelling
 """)
-def is_spelled_as_documented(place: Place, field: Field, exchange: Exchange) -> str:
+def is_spelled_as_documented(place: Place, field: Field, exchange: Exchange) -> Finding | None:
     """The name of the field {field} is spelled exactly as documented."""
     written = member_in(place(exchange), field.name)[0]
-    return "" if written == field.name else Contrast(f"the name {field.name}", written)
+    if written == field.name:
+        return None
+    return finding("spelling", pointer_to(place, field.name, exchange), name=field.name, written=written)

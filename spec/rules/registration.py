@@ -6,60 +6,64 @@ import re
 
 from spec.answers import find
 from spec.exchange import Exchange
+from spec.findings import Finding, finding
 from spec.interface import operations
 from spec.json_text import read_json
-from spec.rules.table import Contrast, InconclusiveError, data_in, first_names, rule, text_in, type_of
+from spec.messages import Text
+from spec.rules.table import InconclusiveError, data_in, first_names, pointer_to, rule, text_in, type_of
 
 _BOOLEANS = ("true", "false")
 
 
 @rule("registerPixKey.Success.text")
-def success_is_true_or_false(exchange: Exchange) -> str:
+def success_is_true_or_false(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is the text true or the text false."""
     is_boolean = text_in(exchange, "Success").lower() in _BOOLEANS
-    return "" if is_boolean else Contrast("Success to be the text true or false", "another text")
+    return None if is_boolean else _of("Success", "no-boolean-text", exchange)
 
 
 @rule("registerPixKey.Success.letterCase")
-def success_is_in_lower_case(exchange: Exchange) -> str:
+def success_is_in_lower_case(exchange: Exchange) -> Finding | None:
     """The field Success of the key registration result is written in lower-case letters."""
     success = text_in(exchange, "Success")
     if success.lower() not in _BOOLEANS:
         raise InconclusiveError("Success is neither the text true nor the text false")
-    return "" if success in _BOOLEANS else Contrast("Success in lower-case letters", "capitals")
+    return None if success in _BOOLEANS else _of("Success", "capitals", exchange)
 
 
 @rule("registerPixKey.Success.example")
-def success_of_the_example(exchange: Exchange) -> str:
+def success_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Success of the key registration result: the text true."""
-    return "" if text_in(exchange, "Success").lower() == "true" else Contrast("Success true", "another text")
+    is_true = text_in(exchange, "Success").lower() == "true"
+    return None if is_true else _of("Success", "success-not-true", exchange)
 
 
 @rule("registerPixKey.fields.upperCase")
-def names_start_with_a_capital(exchange: Exchange) -> str:
+def names_start_with_a_capital(exchange: Exchange) -> Finding | None:
     """The name of each documented field of the key registration result starts with an upper-case letter."""
     data = data_in(exchange)
     found = [member[0] for field in operations()["registerPixKey"].result if (member := find(data, field.name))]
     if not found:
         raise InconclusiveError("no documented field")
     lower = [name for name in found if not name[:1].isupper()]
-    return Contrast("names that start with an upper-case letter", first_names(lower)) if lower else ""
+    pointers = [pointer_to(data_in, name, exchange) for name in lower]
+    return finding("lower-case-names", *pointers, names=first_names(lower)) if lower else None
 
 
 @rule("registerPixKey.Key.matches")
-def key_is_the_key_that_was_sent(exchange: Exchange) -> str:
+def key_is_the_key_that_was_sent(exchange: Exchange) -> Finding | None:
     """The field Key of the key registration result is the key that was sent, or null."""
     received, body = data_in(exchange).get("Key", ""), read_json(exchange.request.body).value
     sent = body.get("pixKey") if isinstance(body, dict) and body.get("pixKeyType") != "RANDOM" else ""
     if received is None:
-        return ""
+        return None
     if not (isinstance(sent, str) and isinstance(received, str) and _plain(sent) and _plain(received)):
         raise InconclusiveError("no result with the key as it was sent")
     if _is_named(sent, received):
-        return ""
+        return None
     if _HIDDEN.search(received):
         raise InconclusiveError("the key may be hidden in part")
-    return Contrast("Key to be the key that was sent", "another one")
+    return _of("Key", "other-key", exchange)
 
 
 _HIDDEN = re.compile(r"[*•●#…?]+|x{3,}|\.{2,}|_{2,}|-{2,}", re.IGNORECASE)
@@ -77,9 +81,15 @@ def _plain(text: str) -> str:
 
 
 @rule("registerPixKey.Key.example")
-def key_of_the_example(exchange: Exchange) -> str:
+def key_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field Key of a RANDOM key registration: null."""
     data = data_in(exchange)
     if "Key" not in data or b'"RANDOM"' not in exchange.request.body:
         raise InconclusiveError("no result for a RANDOM key")
-    return "" if data["Key"] is None else Contrast("Key to be null for a RANDOM key", type_of(data["Key"]))
+    found = data["Key"]
+    return None if found is None else _of("Key", "key-not-null", exchange, type=type_of(found))
+
+
+def _of(field: str, code: str, exchange: Exchange, **parameters: Text) -> Finding:
+    """A finding on a field of the result."""
+    return finding(code, pointer_to(data_in, field, exchange), **parameters)

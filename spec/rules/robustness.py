@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from spec.answers import RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
+from spec.findings import Finding, finding
+from spec.json_text import leaves_of, pointer
+from spec.messages import Message, say
 from spec.rules.stack_traces import shows_a_trace
-from spec.rules.table import Contrast, InconclusiveError, rule
+from spec.rules.table import InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
 """The requirements of every operation that all of its exchanges answer for."""
@@ -17,13 +20,13 @@ _STANDARD_METHODS = {"GET", "POST", "DELETE"}
     listAccounts.serverError getBalance.serverError listEntries.serverError createPix.serverError
     transferExternal.serverError transferInternal.serverError transferP2p.serverError
 """)
-def no_server_error(exchange: Exchange) -> str:
+def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
     kind, standard = refusal_kind(response), exchange.request.method in _STANDARD_METHODS
     if kind is RefusalKind.SERVER_ERROR or (kind is RefusalKind.NOT_IMPLEMENTED and standard):
-        return Contrast(f"no server error for {_sent(exchange)}", f"status {response.status}")
-    return ""
+        return finding("server-error", request=_sent(exchange), status=response.status)
+    return None
 
 
 @rule("""
@@ -31,10 +34,12 @@ def no_server_error(exchange: Exchange) -> str:
     listAccounts.stackTrace getBalance.stackTrace listEntries.stackTrace createPix.stackTrace
     transferExternal.stackTrace transferInternal.stackTrace transferP2p.stackTrace
 """)
-def no_stack_trace(exchange: Exchange) -> str:
+def no_stack_trace(exchange: Exchange) -> Finding | None:
     """No response of {operation} contains a stack trace or a debug page."""
-    shown = shows_a_trace(_response_in(exchange))
-    return Contrast(f"no stack trace or debug page for {_sent(exchange)}", "one") if shown else ""
+    response = _response_in(exchange)
+    if not shows_a_trace(response):
+        return None
+    return finding("stack-trace", *_traces(response), request=_sent(exchange))
 
 
 @rule("""
@@ -42,21 +47,29 @@ def no_stack_trace(exchange: Exchange) -> str:
     listAccounts.connection getBalance.connection listEntries.connection createPix.connection
     transferExternal.connection transferInternal.connection transferP2p.connection
 """)
-def no_dropped_connection(exchange: Exchange) -> str:
+def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure
     if failure and failure.kind is FailureKind.DROPPED and not failure.kept:
-        return Contrast(f"a response to {_sent(exchange)}", "a dropped connection")
+        return finding("dropped", request=_sent(exchange))
     _response_in(exchange)
-    return ""
+    return None
+
+
+def _traces(response: Response) -> list[str]:
+    """JSON pointers to the texts of a body that show a trace; to the whole body where it is no JSON."""
+    leaves = leaves_of(response.json.value) if response.json.readable else ()
+    texts = ((path, leaf) for path, leaf in leaves if isinstance(leaf, str))
+    shown = (path for path, leaf in texts if shows_a_trace(Response(200, (), leaf.encode("utf-8", "replace"))))
+    return [pointer(*path) for path in shown] or [""]
 
 
 def _response_in(exchange: Exchange) -> Response:
     if exchange.response is None:
-        raise InconclusiveError(f"no answer: {exchange.summary}")
+        raise InconclusiveError(say("no answer: {answer}", answer=exchange.summary))
     return exchange.response
 
 
-def _sent(exchange: Exchange) -> str:
-    kind = "a valid request" if exchange.expects_success else "an invalid request"
-    return f"{kind} ({exchange.request.method})"
+def _sent(exchange: Exchange) -> Message:
+    kind = say("a valid request") if exchange.expects_success else say("an invalid request")
+    return say("{request} ({method})", request=kind, method=exchange.request.method)

@@ -53,7 +53,7 @@ def test_the_type_that_is_shown_is_seen(execution_answers):
 @requirement("executePix.token.required")
 def test_without_a_valid_token_nothing_is_executed(executions, execution_answers):
     """A request without a valid token does not get an execution result."""
-    judgement = none_granted(executions.refusals, "executed with {credentials}")
+    judgement = none_granted(executions.refusals, "executed")
     supplied(executions.refusals, "no request without a valid token was sent")
     supplied(judgement.deviates or not executions.perhaps_spent, "a code was perhaps spent by a wrong token")
     remark(tried(executions.refusals))

@@ -90,7 +90,7 @@ def test_without_a_valid_token_no_key_is_registered(registrations):
     refusals = registrations.tried[Attempted.WITHOUT_A_TOKEN]
     remark(tried(refusals))
 
-    assert_found(none_granted(refusals, "registered with {credentials}"))
+    assert_found(none_granted(refusals, "registered"))
 
 
 @judged_last
@@ -107,7 +107,7 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
     tried = registrations.tried[Attempted.OTHER_SCHEME]
     supplied(tried, deletions_needed(profile))
 
-    assert_found(none_granted(tried, "accepted: {credentials}"))
+    assert_found(none_granted(tried, "scheme-accepted"))
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,13 @@ def test_documented_key_type_is_accepted(key_type, registrations):
 @requirement("registerPixKey.pixKeyType.undocumented")
 def test_undocumented_key_type_is_not_registered(registrations):
     """A key type that is not documented is not registered with Success true."""
-    assert_found(
-        none_granted(registrations.tried[Attempted.UNDOCUMENTED_TYPE], "a key of an undocumented type is registered")
-    )
+    assert_found(none_granted(registrations.tried[Attempted.UNDOCUMENTED_TYPE], "undocumented-type"))
 
 
 @requirement("registerPixKey.pixKeyType.EVP")
 def test_another_name_of_random_is_not_registered(registrations):
     """EVP, the Central Bank's own name for RANDOM, is no key type of the interface document."""
-    assert_found(none_granted(registrations.tried[Attempted.OTHER_NAME], "a key of the type EVP is registered"))
+    assert_found(none_granted(registrations.tried[Attempted.OTHER_NAME], "type-EVP"))
 
 
 @requirement("registerPixKey.pixKeyType.letterCase")
@@ -144,7 +142,7 @@ def test_key_type_in_lower_case(registrations, profile):
     tried = registrations.tried[Attempted.LOWER_CASE]
     supplied(tried, deletions_needed(profile))
 
-    assert_found(none_granted(tried, "a type in lower-case letters is registered"))
+    assert_found(none_granted(tried, "type-lower-case"))
 
 
 @pytest.mark.parametrize(

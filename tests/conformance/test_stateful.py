@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from spec.messages import joined, say
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.harness.session import Session
 from tests.traffic.answered import by_situation
 from tests.traffic.generation.world import World
 
+_NOT_FOLLOWED = say("no transfer was executed between two readings of a balance")
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 
@@ -24,7 +26,8 @@ def test_second_execution(world: World):
 @requirement("listPixKeys.shape")
 def test_keys_come_and_go(world: World):
     """A registered key is listed or not, and a deleted one is gone or not."""
-    supplied(world.listings, f"no key was registered and listed{world.reach.left_out('registerPixKey')}")
+    left_out = world.reach.left_out("registerPixKey")
+    supplied(world.listings, joined((say("no key was registered and listed"), left_out)))
 
     observe(by_situation(world.listings), *world.listings.values())
 
@@ -33,7 +36,7 @@ def test_keys_come_and_go(world: World):
 def test_balance_follows(world: World):
     """The balance follows an execution, or does not."""
     left_out = world.reach.left_out("executePix")
-    supplied(world.followed, f"no transfer was executed between two readings of a balance{left_out}")
+    supplied(world.followed, joined((_NOT_FOLLOWED, left_out)))
 
     observe(by_situation(world.followed), *world.followed.values())
 

@@ -21,8 +21,8 @@ from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import is_refusal
 from spec.exchange import LARGE, Exchange
+from spec.messages import changed
 from spec.requirements import ledger
-from spec.rules import Contrast
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
 from tests.harness.reproduction import Reproduction, robustness_of
@@ -94,8 +94,10 @@ class Collector:
         )
 
     def _redacted(self, result: RequirementResult) -> RequirementResult:
-        redact, message = self.redactor.text, result.message
-        return replace(result, message=message.map(redact) if isinstance(message, Contrast) else redact(message))
+        redact = self.redactor.text
+        return replace(
+            result, why=changed(result.why, redact), findings=tuple(each.map(redact) for each in result.findings)
+        )
 
     def explained(self, recording: Recording) -> Explained:
         """Why a test failed, for people."""
@@ -162,11 +164,12 @@ class Collector:
         for requirement_id in robustness_of(exchange.operation):
             judgement = self.reproduction.judge(requirement_id, exchange)
             if judgement.holds:
-                cited = (exchange.number,) if judgement.message else ()
-                yield RequirementResult(requirement_id, Verdict.PASS, judgement.message, cited)
+                cited = (exchange.number,) if judgement.why else ()
+                yield RequirementResult(requirement_id, Verdict.PASS, judgement.why, cited)
             elif judgement.deviates:
                 verdict = deviation(ledger()[requirement_id].level, self._profile.fail_on)
-                yield RequirementResult(requirement_id, verdict, judgement.message, (exchange.number,))
+                found = judgement.findings
+                yield RequirementResult(requirement_id, verdict, exchanges=(exchange.number,), findings=found)
 
 
 def _is_unexpected(exchange: Exchange) -> bool:

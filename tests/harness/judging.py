@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -13,8 +13,10 @@ from reports.handover import Observation
 from reports.observations.behaviour import Phrase, Value
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
+from spec.findings import Finding, Judgement, Outcome
+from spec.messages import Text, joined, say
 from spec.requirements import Requirement, ledger
-from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, joined, remarked
+from spec.rules import ROBUSTNESS, RULES
 from tests.harness.reproduction import Reproduction
 
 
@@ -46,23 +48,36 @@ def each(operations: Iterable[str], what: str) -> list[object]:
 
 
 class NotExercised(Skipped):
-    """The requirement is in scope, but something was missing. The text says what to supply."""
+    """The requirement is in scope, but something was missing. `why` says what to supply."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why or "no answer that could show it")
+    def __init__(self, why: Text) -> None:
+        self.why = why or say("no answer that could show it")
+        super().__init__(str(self.why))
 
 
 class OutOfScope(Skipped):
-    """The profile does not permit what the requirement needs. The text says which permission would."""
+    """The profile does not permit what the requirement needs. `why` says which permission would."""
+
+    def __init__(self, why: Text) -> None:
+        self.why = why
+        super().__init__(str(why))
 
 
-def supplied(what: object, missing: str) -> None:
+class DeviationError(AssertionError):
+    """The requirement of the running test is not met."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__(str(joined(each.statement for each in findings)))
+
+
+def supplied(what: object, missing: Text) -> None:
     """Raises NotExercised where there is nothing; `missing` says what to supply."""
     if not what:
         raise NotExercised(missing)
 
 
-def require_permission(permitted: object, missing: str) -> None:
+def require_permission(permitted: object, missing: Text) -> None:
     """Raises OutOfScope where the profile does not permit it; `missing` says which permission would."""
     if not permitted:
         raise OutOfScope(missing)
@@ -81,7 +96,8 @@ class Recording:
     requirement: Requirement
     reproduction: Reproduction = field(default_factory=Reproduction)
     verdict: Verdict = Verdict.PASS
-    message: str = ""
+    why: Text = ""
+    findings: tuple[Finding, ...] = ()
     error: str = ""
     exchanges: list[int] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
@@ -91,7 +107,9 @@ class Recording:
     @property
     def results(self) -> tuple[RequirementResult, ...]:
         """Every result, that of the test's own requirement first."""
-        own = RequirementResult(self.requirement.id, self.verdict, self.message, tuple(self.exchanges))
+        own = RequirementResult(
+            self.requirement.id, self.verdict, self.why, tuple(self.exchanges), findings=self.findings
+        )
         return own, *self.others
 
     @property
@@ -113,15 +131,16 @@ def cite(*exchanges: Exchange) -> None:
     current.get().exchanges += [exchange.number for exchange in exchanges if exchange.number]
 
 
-def warn(message: str) -> None:
+def warn(found: Finding, *exchanges: Exchange) -> None:
     """Give the requirement of the running test a warning."""
+    cite(*exchanges)
     recording = current.get()
-    recording.verdict, recording.message = Verdict.WARN, message
+    recording.verdict, recording.findings = Verdict.WARN, (found,)
 
 
-def remark(message: str) -> None:
+def remark(text: Text) -> None:
     """Say something about the requirement of the running test that leaves its verdict as it is."""
-    current.get().message = message
+    current.get().why = text
 
 
 Seen = Mapping[str, Iterable[Value | str]]
@@ -150,14 +169,14 @@ def assert_holds(*exchanges: Exchange) -> None:
     for judgement in deviating:
         cite(*judgement.exchanges)
     if deviating:
-        raise AssertionError(joined(judgement.message for judgement in deviating))
+        raise DeviationError([each for judgement in deviating for each in judgement.findings])
 
     holding = [judgement for judgement in judged if judgement.holds]
     for judgement in holding[:3]:
         cite(*judgement.exchanges)
     if not holding:
-        reasons = dict.fromkeys(judgement.message for judgement in judged)
-        raise NotExercised("; ".join(list(reasons)[:3]))
+        reasons = dict.fromkeys(judgement.why for judgement in judged)
+        raise NotExercised(joined(list(reasons)[:3]))
 
 
 def assert_requirements(results: Iterable[RequirementResult], *, judged: Collection[int]) -> None:
@@ -168,18 +187,18 @@ def assert_requirements(results: Iterable[RequirementResult], *, judged: Collect
     own = by_id.pop(recording.requirement.id, None)
     recording.others += by_id.values()
     if own is not None:
-        recording.verdict, recording.message, recording.exchanges = own.verdict, own.message, list(own.exchanges)
+        recording.verdict, recording.findings, recording.exchanges = own.verdict, own.findings, list(own.exchanges)
     if recording.failing:
-        raise RequirementsFailError("; ".join(result.message for result in recording.failing))
+        raise RequirementsFailError(str(joined(result.message for result in recording.failing)))
     if own is None:
-        raise NotExercised("no answer to judge")
+        raise NotExercised(say("no answer to judge"))
 
 
 def assert_found(judgement: Judgement) -> None:
     """The judgement holds. An inconclusive one leaves the requirement of the running test unexercised."""
     cite(*judgement.exchanges)
     if judgement.outcome is Outcome.INCONCLUSIVE:
-        raise NotExercised(judgement.message)
+        raise NotExercised(judgement.why)
 
     if judgement.deviates:
-        raise AssertionError(remarked(judgement.message, current.get().reproduction.remark(judgement.exchanges)))
+        raise DeviationError(current.get().reproduction.marked(judgement).findings)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
@@ -14,9 +14,10 @@ from environments.door.authorization import VALID
 from environments.door.outgoing import Sending
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
-from spec.rules import ROBUSTNESS, RULES, Judgement, Outcome, judge, remarked
+from spec.findings import Judgement, Outcome, holds
+from spec.messages import say
+from spec.rules import ROBUSTNESS, RULES, judge
 
-IN_COMPANY = " (only with other requests in flight)"
 _CONNECTION = "connection"
 
 
@@ -31,7 +32,7 @@ class Reproduction:
     A robustness requirement is broken where a deviation was seen twice; what cannot be sent again, as it may have moved
     money or a limit is reached, counts at once where it was answered. A service may drop connections while it is under load, and count one as
     open that was closed just now: a drop counts where it was seen alone, and alone again at once. Every other deviation
-    counts at once; `judge` and `remark` say where it shows in company only.
+    counts at once; `judge` and `marked` say where it shows in company only.
     """
 
     def __init__(self, alone: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
@@ -72,15 +73,15 @@ class Reproduction:
         is_robustness = requirement_id in robustness_of(exchange.operation)
         with self._guard:
             if is_robustness and exchange.number not in self._reproduced:
-                return Judgement(Outcome.HOLDS, f"seen once and not again: {judgement.message}")
+                return holds(why=say("seen once and not again: {finding}", finding=judgement.message))
         in_company = self._shows_in_company(requirement_id, exchange, is_robustness=is_robustness)
-        return replace(judgement, message=remarked(judgement.message, IN_COMPANY * in_company))
+        return _in_company(judgement) if in_company else judgement
 
-    def remark(self, exchanges: Iterable[Exchange]) -> str:
-        """What to add where requests with a bad credential were granted in company only; else empty."""
-        granted = [seen for seen in exchanges if seen.credential != VALID and grants_protected_result(seen)]
+    def marked(self, judgement: Judgement) -> Judgement:
+        """The judgement; it says so where requests with a bad credential were granted in company only."""
+        granted = [seen for seen in judgement.exchanges if seen.credential != VALID and grants_protected_result(seen)]
         in_company = granted and all(self._shows_in_company(_granted(seen), seen) for seen in granted)
-        return IN_COMPANY if in_company else ""
+        return _in_company(judgement) if in_company else judgement
 
     def _shows_in_company(self, what: str, exchange: Exchange, *, is_robustness: bool = False) -> bool:
         """Whether it was seen in company, and not alone. A server error may stay away alone; all else has to hold."""
@@ -102,6 +103,10 @@ class Reproduction:
                 if counts_at_once or (len(seen) > 1 and not may_be_load):
                     self._reproduced |= seen
         return bool(broken)
+
+
+def _in_company(judgement: Judgement) -> Judgement:
+    return replace(judgement, findings=tuple(replace(each, alone=False) for each in judgement.findings))
 
 
 def _dropped_alone(exchange: Exchange) -> list[str]:

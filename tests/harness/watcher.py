@@ -15,7 +15,6 @@ from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
 from reports.wording import listed
 from spec.requirements import Requirement, ledger
-from spec.rules import Contrast
 from tests.harness.collector import Collector
 from tests.harness.judging import NotExercised, OutOfScope, Recording, RequirementsFailError, current
 
@@ -76,7 +75,7 @@ class Watcher:
         except AssertionError as error:
             if recording is None:
                 raise
-            recording.message = _message_of(error)
+            recording.findings, recording.why = getattr(error, "findings", ()), _text_of(error)
             recording.verdict = deviation(recording.requirement.level, self._profile.fail_on)
             if recording.verdict == Verdict.FAIL:
                 self._xfail_if_known(recording)
@@ -122,16 +121,14 @@ class Watcher:
             return
         error = call.excinfo.value
         if isinstance(error, OutOfScope):
-            recording.verdict, recording.message = Verdict.OUT_OF_SCOPE, str(error)
+            recording.verdict, recording.why = Verdict.OUT_OF_SCOPE, error.why
         elif isinstance(error, pytest.skip.Exception):
-            recording.verdict, recording.message = Verdict.NOT_EXERCISED, str(error)
+            recording.verdict, recording.why = Verdict.NOT_EXERCISED, getattr(error, "why", str(error))
         elif not recording.failing:
             recording.error = f"{call.when}: {type(error).__name__}: {error}"
-            recording.verdict, recording.message = Verdict.NOT_EXERCISED, recording.error
+            recording.verdict, recording.why = Verdict.NOT_EXERCISED, recording.error
 
 
-def _message_of(error: AssertionError) -> str:
-    """The message of an assertion without what pytest adds to it."""
-    if error.args and isinstance(error.args[0], Contrast):
-        return error.args[0]
+def _text_of(error: AssertionError) -> str:
+    """The text of an assertion without what pytest adds to it."""
     return str(error).split("\nassert ")[0].strip()

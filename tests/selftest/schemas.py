@@ -6,6 +6,8 @@ from pathlib import Path
 
 import jsonschema_rs
 
+from reports.formats.conformance_json import as_json
+
 ROOT = Path(__file__).parents[2]
 CONFORMANCE = ROOT / "reports" / "conformance.schema.json"
 
@@ -17,5 +19,5 @@ def validator_of(schema: Path) -> jsonschema_rs.Draft202012Validator:
 
 def problems(document, schema: Path = CONFORMANCE) -> list[str]:
     """What is wrong with a document, and where."""
-    found = validator_of(schema).iter_errors(document)
+    found = validator_of(schema).iter_errors(json.loads(as_json(document)))
     return [f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}" for error in found]

@@ -19,6 +19,8 @@ from reports.observations.behaviour import Phrase
 from reports.run import Run
 from reports.terminal import Once, summary
 from reports.verdicts import RequirementResult, Verdict
+from spec.findings import finding
+from spec.messages import say
 from spec.requirements import ledger
 from tests.selftest.proof.mutants.making_faults import Results
 from tests.selftest.proof.registry import MUTANTS
@@ -30,11 +32,12 @@ REPOSITORY = Path(__file__).parents[2]
 PAIRS = yaml.safe_load(Path(__file__).with_name("causes.yaml").read_text("utf-8"))
 
 
-def row(id, message, exchanges=(1,), verdict="fail", **more):
-    """A requirement as the result model gives it."""
+def row(id, *found, code="", exchanges=(1,), verdict="fail", known_failure="", **parameters):
+    """A requirement as the result model gives it, with findings or with one of a code."""
     known = ledger()[id]
     told = {"id": id, "section": known.section, "level": known.level, "text": known.text, "verdict": verdict}
-    return {**told, "message": message, "exchanges": list(exchanges), **more}
+    reason = {"known_failure": known_failure} if known_failure else {}
+    return {**told, "found": found or (finding(code, **parameters),), "exchanges": list(exchanges), **reason}
 
 
 def causes(*rows, inputs=None):
@@ -46,37 +49,38 @@ def causes(*rows, inputs=None):
 class TestOneCause:
     def test_all_kinds_of_traffic(self):
         """What targeted, generated and stateful traffic say of one field is said once."""
-        said = (
-            "digit is missing; digit is missing (12 times, smallest: exchange 400) (reproduce with --seed=7); "
-            "in a sequence, valid: digit is missing (1 time, smallest: exchange 500) (reproduce with --seed=7)"
-        )
+        missing = finding("missing", "/data/digit", name="digit")
+        generated = replace(missing, times=12, exchanges=(400,), seed=7)
 
-        (found,) = findings([row("executePix.digit.present", said, (5, 400, 500))], {})
+        (found,) = findings([row("executePix.digit.present", missing, generated, exchanges=(5, 400, 500))], {})
 
-        assert found["message"] == "digit is missing"
+        assert str(found["message"]) == "digit is missing"
         assert found["exchanges"] == [5, 400, 500]
         assert found["operations"] == ["executePix"]
 
     def test_a_sentence_is_said_once(self):
         """The classes of requests that it was found with follow, the first of them by name; another sentence is another."""
-        fell = "expected no server error for an invalid request (POST), got status {}"
+        fell, other = (finding("server-error", request="a request", status=status) for status in (500, 503))
         shown = [
-            f"body, {what}: {fell.format(500)} (2 times, smallest: exchange {at})" for at, what in enumerate("abcdefgh")
+            replace(fell, shown_by=f"body, {what}", times=2, exchanges=(at,)) for at, what in enumerate("abcdefgh")
         ]
-        alone = f"pixKey, null: {fell.format(503)} (1 time, smallest: exchange 9) (reproduce with --seed=7)"
-        (found,) = findings([row("createPix.serverError", "; ".join([fell.format(500), *shown, alone]), (1,))], {})
+        alone = replace(other, shown_by="pixKey, null", times=1, exchanges=(9,))
 
-        assert found["message"] == (
-            f"{fell.format(500)}, shown by: body, a; body, b; body, c; body, d; body, e; body, f; and 2 more; "
-            f"pixKey, null: {fell.format(503)}"
+        (found,) = findings([row("createPix.serverError", fell, *shown, alone)], {})
+
+        said = "expected no server error for a request, got status"
+        assert str(found["message"]) == (
+            f"{said} 500, shown by: body, a; body, b; body, c; body, d; body, e; body, f; and 2 more; "
+            f"pixKey, null: {said} 503"
         )
 
     def test_several_operations(self):
         """A body that is no JSON in several operations, wherever it breaks off; a warning follows the failures."""
+        at = [finding("json", "", error=say("Extra data at character {n}", n=n)) for n in (9, 312, 88)]
         told = [
-            row("listAccounts.json", "not JSON: Extra data at character 9", (8,), "warn"),
-            row("executePix.json", "not JSON: Extra data at character 312", (2,)),
-            row("registerPixKey.json", "not JSON: Extra data at character 88", (3,)),
+            row("listAccounts.json", at[0], exchanges=(8,), verdict="warn"),
+            row("executePix.json", at[1], exchanges=(2,)),
+            row("registerPixKey.json", at[2], exchanges=(3,)),
         ]
 
         (found,) = findings(told, {})
@@ -89,9 +93,9 @@ class TestOneCause:
     def test_an_envelope_that_is_not_there(self):
         """Code and data are missing together, in the described operations and in the others."""
         told = [
-            row("executePix.envelope.code.present", "code is missing"),
-            row("executePix.envelope.data.present", "data is missing"),
-            row("listAccounts.envelope.shape", "code is missing; data is missing", (2,), "warn"),
+            row("executePix.envelope.code.present", code="missing", name="code"),
+            row("executePix.envelope.data.present", code="missing", name="data"),
+            row("listAccounts.envelope.shape", code="missing", name="code", exchanges=(2,), verdict="warn"),
         ]
 
         assert causes(*told) == [([one["id"] for one in told], [])]
@@ -103,7 +107,11 @@ class TestOneCause:
 
     def test_a_class_of_requests(self):
         """Operations that break on the same class of requests have one cause."""
-        told = [row("createPix.serverError", "status 500", (1, 2)), row("transferP2p.serverError", "status 500", (3,))]
+        fell = finding("server-error", request="a request", status=500)
+        told = [
+            row("createPix.serverError", fell, exchanges=(1, 2)),
+            row("transferP2p.serverError", fell, exchanges=(3,)),
+        ]
 
         assert len(causes(*told, inputs=dict.fromkeys((1, 2, 3), "a body that is not JSON"))) == 1
         assert len(causes(*told, inputs={1: "no header", 3: "a body that is not JSON"})) == 2
@@ -113,12 +121,13 @@ class TestOneCause:
         """Three fields that are broken alike in the same answers are a serializer's fault, and each is named."""
         names = ("bank", "branch", "digit")
         told = [
-            row(f"executePix.{name}.type", f"expected {name} of type string, got an integer", (1, 2)) for name in names
+            row(f"executePix.{name}.type", code="type", name=name, types="string", type="an integer", exchanges=(1, 2))
+            for name in names
         ]
 
         (found,) = findings(told, {})
 
-        assert found["message"] == "; ".join(one["message"] for one in told)
+        assert str(found["message"]) == "; ".join(str(one["found"][0].statement) for one in told)
         assert len(causes(*told[:2])) == 2
 
 
@@ -130,9 +139,9 @@ class TestTwoCauses:
 
     def test_a_known_failure_hides_no_new_one(self):
         """The same fault elsewhere is a finding of its own where only one of the two is known."""
-        known = row("executePix.json", "not JSON: x", known_failure="fixed in 2.4")
+        known = row("executePix.json", code="json", error="x", known_failure="fixed in 2.4")
 
-        found = findings([known, row("registerPixKey.json", "not JSON: x", (2,))], {})
+        found = findings([known, row("registerPixKey.json", code="json", error="x", exchanges=(2,))], {})
 
         assert [(one["cause"], one.get("known_failure")) for one in found] == [
             ("registerPixKey.json", None),
@@ -151,9 +160,9 @@ class TestOnce:
     def test_each_cause_is_told_by_one_test(self):
         """The test of the leading requirement tells it, and a test of several causes tells those that are left."""
         rows = [
-            row("executePix.status", "expected status 200, got 204"),
-            row("executePix.json", "not JSON: the body is empty"),
-            row("registerPixKey.Key.present", "Key is missing"),
+            row("executePix.status", code="status", status=204),
+            row("executePix.json", code="json", error="the body is empty"),
+            row("registerPixKey.Key.present", code="missing", name="Key"),
         ]
         reports = [
             self.Report("json", "executePix.json"),
@@ -256,17 +265,17 @@ def run():
     run = Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
     run.said = [Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"), UNKNOWN]
     run.observations = [Observation("executePix.status.values", Phrase("DONE"))]
-    for row_id, verdict, message in (
-        (DIGIT, "fail", "digit is missing"),
-        ("executePix.fields.extra", "warn", "expected no other fields, got endToEndId"),
-        ("listAccounts.status", "warn", "expected status 200, got 201"),
-        ("getBalance.status", "warn", "expected status 200, got 201"),
+    for row_id, verdict, why, *found in (
+        (DIGIT, "fail", "", finding("missing", name="digit")),
+        ("executePix.fields.extra", "warn", "", finding("other-fields", names="endToEndId")),
+        ("listAccounts.status", "warn", "", finding("status", status=201)),
+        ("getBalance.status", "warn", "", finding("status", status=201)),
         ("executePix.status.values", "observed", "DONE"),
         ("registerPixKey.status", "not-exercised", "supply pix_keys"),
     ):
         run.selected.add(row_id)
         exchange = 1 if row_id == DIGIT else 2
-        run.results.append(RequirementResult(row_id, verdict, message, (exchange,)))
+        run.results.append(RequirementResult(row_id, verdict, why, (exchange,), findings=tuple(found)))
     run.exchanges = {
         1: {
             "number": 1,

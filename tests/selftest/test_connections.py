@@ -13,7 +13,8 @@ from environments.door.backoff import Backoff
 from environments.door.connections import Connections
 from environments.door.deadline import _hang_up, _WatchedPool
 from spec.exchange import Response
-from spec.rules import Outcome, judge
+from spec.findings import Outcome
+from spec.rules import judge
 from tests.harness.lanes import Lanes
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spec.exchange import FailureKind
-from spec.rules import Outcome
+from spec.findings import Outcome
 from tests.selftest.exchanges import answer, failed
 from tests.traffic.existence import Comparison, EndpointEvidence, Question, conclude
 
@@ -64,4 +64,4 @@ def test_what_is_known_decides(evidence, outcome, message):
     """A success or a difference proves the endpoint; only a valid request that is answered like no path disproves it."""
     finding = conclude(evidence)
 
-    assert (finding.outcome, finding.message) == (outcome, message)
+    assert (finding.outcome, str(finding.message)) == (outcome, message)

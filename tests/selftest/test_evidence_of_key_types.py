@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spec.rules import Outcome, deviates
+from spec.findings import Outcome, deviates, finding
 from tests.selftest.exchanges import REGISTRATION, registration
 from tests.traffic.refused_key_types import KeyTypeEvidence, Question, conclude
 
@@ -21,7 +21,7 @@ AGAIN = replace(UNEXPLAINED, again=REFUSED, accepted=ACCEPTED)
 UNLISTED = replace(AGAIN, listed=False)
 HINT = "; where the account may have no such key, set not_for_this_account: [EMAIL]"
 UNSURE = f"refused (422 application/json), which may have another reason{HINT}"
-BREACH = deviates("a key of the type EMAIL is refused as documented and accepted with a digit as its type")
+BREACH = deviates(finding("key-needs-more", name="EMAIL", what="a digit as its type"))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,11 @@ def test_what_is_not_known_is_asked(evidence, question):
             Outcome.INCONCLUSIVE,
             UNSURE.replace("422", "404"),
         ),
-        (replace(FIRST, broken="registerPixKey.pixKeyType.EMAIL", breach=BREACH), Outcome.DEVIATES, BREACH.message),
+        (
+            replace(FIRST, broken="registerPixKey.pixKeyType.EMAIL", breach=BREACH),
+            Outcome.DEVIATES,
+            str(BREACH.message),
+        ),
         (
             replace(UNLISTED, accepted_again=ACCEPTED),
             Outcome.DEVIATES,
@@ -77,4 +81,4 @@ def test_what_is_known_decides(evidence, outcome, message):
     """A type is refused wrongly only where another one is accepted before and after, or a difference helps."""
     concluded = conclude(evidence)
 
-    assert (concluded.outcome, concluded.message) == (outcome, message)
+    assert (concluded.outcome, str(concluded.message)) == (outcome, message)

@@ -97,7 +97,7 @@ def test_many_dropped_mistakes_in_a_row_are_no_target_that_is_gone():
 def test_finding_is_told_once_with_its_smallest_example_and_the_seed():
     """The message names the part of the request, the deviation, the smallest exchange and the seed."""
     trial = generate(FallsOver("registerPixKey", "a null key"), "-k", "registerPixKey", "--seed=7")
-    message = trial.rows["registerPixKey.serverError"].message
+    message = str(trial.rows["registerPixKey.serverError"].message)
 
     assert message.count("status 500") == 1, message
     assert re.match(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spec.rules import Outcome
+from spec.findings import Outcome
 from tests.selftest.exchanges import answer, execution
 from tests.traffic.executions import Executions
 from tests.traffic.judgements import needs_more

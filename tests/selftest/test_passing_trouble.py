@@ -9,7 +9,7 @@ import pytest
 
 from environments.sandbox import Response
 from spec.exchange import FailureKind
-from spec.rules import Outcome
+from spec.findings import Outcome
 from tests.harness.reproduction import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile

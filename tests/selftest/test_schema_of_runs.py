@@ -12,9 +12,9 @@ from reports.formats.conformance_json import FORMAT, document_of
 from reports.headline import PERMISSIONS
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunVerdict, Verdict
+from spec.findings import finding
 from spec.interface import operations
 from spec.requirements import LEVELS, ledger
-from spec.rules import Contrast
 from tests.selftest.schemas import CONFORMANCE, ROOT, problems
 
 PROFILE = load("sandbox", folder=ROOT / "environments", base_url=None)
@@ -27,7 +27,9 @@ STATUS = "executePix.status"
 def document():
     """That of a run with one failure."""
     run = Run(PROFILE, "http://127.0.0.1:1", narrowed=True, selected={STATUS})
-    run.results.append(RequirementResult(STATUS, Verdict.FAIL, Contrast("status 200", 201), (1,)))
+    run.results.append(
+        RequirementResult(STATUS, Verdict.FAIL, exchanges=(1,), findings=(finding("status", status=201),))
+    )
     run.close()
     return document_of(run)
 

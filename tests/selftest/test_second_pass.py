@@ -16,9 +16,9 @@ from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange, Request, Response
+from spec.findings import finding
 from spec.interface import personal_fields
 from spec.requirements import ledger
-from spec.rules import Contrast
 from tests.harness.html_page import HtmlPage
 from tests.harness.reporter import Reporter
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer
@@ -92,8 +92,8 @@ def test_statements_stay(pen, row):
 def run_with(said):
     """A run in which every text of the service is this one."""
     run = Run(load("sandbox", folder=ROOT / "environments"), "http://127.0.0.1:1")
-    message = Contrast("x", said, f"expected x, got {said}")
-    result = RequirementResult(ID, Verdict.FAIL, message, (1,))
+    found = finding("spelling", name="x", written=said)
+    result = RequirementResult(ID, Verdict.FAIL, exchanges=(1,), findings=(found,))
     shown = {"number": 1, "operation": "executePix", "credential": said, "response": {"headers": [["X", said]]}}
     run.add_found(FoundByTest((result,), (ID,), (Observation(ID, Phrase(said)),), (shown,), error=said), "test")
     run.said = [Note(NoteKind.SET_UP, said)]
@@ -111,11 +111,7 @@ def test_a_run_is_redacted_by_all_that_is_known_at_its_end(pen, secrets):
     (note,) = run.said
 
     assert before
-    assert (result.message, result.message.got, result.message.expected) == (
-        "expected x, got got <code 2>",
-        "got <code 2>",
-        "x",
-    )
+    assert str(result.message) == "expected the name x, got got <code 2>"
     assert result.id == ID
     assert str(seen.value) == note.text == run.unreachable == "got <code 2>"
     assert run.not_executed == ["got <code 2>"]

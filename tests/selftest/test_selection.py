@@ -325,4 +325,4 @@ def test_what_the_selection_leaves_out_is_said(keyword, message):
     """A requirement that needs another operation is not exercised alone, and says which one to select with it."""
     _, trial = select("-m", "property", "--examples=2", "-k", keyword)
 
-    assert (trial.rows[keyword].verdict, trial.rows[keyword].message) == ("not-exercised", message)
+    assert (trial.rows[keyword].verdict, str(trial.rows[keyword].message)) == ("not-exercised", message)

@@ -8,6 +8,7 @@ does not count where a registered key gets the same answer: another client may h
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -17,10 +18,10 @@ from environments.door.run_keys import KeyState
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, is_granted, refusal_kind, registered
 from spec.exchange import Exchange
+from spec.findings import Judgement, deviates, finding, holds
 from spec.key_list import Listing, Place
-from spec.rules import Judgement, deviates, got, holds
-from tests.harness.judging import cite, warn
-from tests.harness.reproduction import IN_COMPANY
+from spec.messages import joined, say
+from tests.harness.judging import warn
 from tests.traffic.existence import indistinguishable
 from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registrar import Registrar, Suspicion
@@ -113,30 +114,25 @@ def _before(registrar: Registrar, places: frozenset[Place]) -> set[frozenset[Pla
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     """Whether no refused registration has registered its key."""
-    refused = ", ".join(dict.fromkeys(f"{type_sent(seen)}: {seen.summary}" for seen in effects))
-    message = f"refused, and the list shows the key afterwards like one that was accepted ({refused})"
-    told = got(message, instead_of="a refused registration to have no effect")
-    return deviates(told, *effects) if effects else holds()
+    refused = (say("{type}: {answer}", type=type_sent(seen), answer=seen.summary) for seen in effects)
+    return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
 
 
 def warn_of_lost(lost: list[Exchange]) -> None:
     """Warn of keys that the list does not show after they were registered at the same time. It is no failure: Message tells
     that the request was received, and no statement says that what is granted is listed, or from when on."""
     if lost:
-        cite(*lost)
-        warn(f"granted, and the list does not show the key afterwards{IN_COMPANY}")
+        warn(replace(finding("lost"), alone=False), *lost)
 
 
 def warn_of_kept(kept: list[Exchange]) -> None:
     """Warn of keys that the list still shows at the end, although their deletion was granted. It is no failure: no statement
     says from when on a deleted key is not listed."""
     if kept:
-        cite(*kept)
-        warn("granted, and the list still shows the key at the end")
+        warn(finding("kept"), *kept)
 
 
 def warn_of_suspected(suspected: list[Exchange]) -> None:
     """Warn of refusals whose key the list shows, where that may be something else than a registration."""
     if suspected:
-        cite(*suspected)
-        warn("refused, and the list shows the key afterwards: somebody else may have registered it, or it waits")
+        warn(finding("suspected"), *suspected)

@@ -13,8 +13,8 @@ from environments.profiles.profile import PixKey, Profile
 from reports.plan import UNDOCUMENTED
 from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange
+from spec.findings import Judgement, Outcome, inconclusive
 from spec.interface import PREPARING, READS, operations
-from spec.rules import Judgement, Outcome, inconclusive
 from tests.harness.judging import NotExercised
 from tests.harness.lanes import Part
 from tests.traffic import invalid
@@ -60,7 +60,7 @@ class Endpoints:
             try:
                 self._findings[operation] = self._gather(operation)
             except NotExercised as missing:
-                self._findings[operation] = inconclusive(str(missing))
+                self._findings[operation] = inconclusive(missing.why)
         return self._findings[operation]
 
     def _send_everything(self) -> list[Exchange]:

@@ -16,14 +16,16 @@ from urllib.parse import unquote, urlsplit
 from environments.door.authorization import VALID
 from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_granted, refusal_kind
 from spec.exchange import Exchange, Response
+from spec.findings import Judgement, Outcome, deviates, finding, holds, inconclusive
 from spec.interface import MARK
 from spec.key_list import VARYING
-from spec.rules import Judgement, Outcome, got
+from spec.messages import Text, joined, say
 from tests.traffic.case import JSON
 
 _MOST_COMPARED = 3
 _NOT_COMPARED = PASSING | ABOUT_THE_CALLER | {RefusalKind.SIZE, RefusalKind.MEDIA_TYPE}
 """Refusals that say nothing of a path."""
+_NOT_TOLD_APART = say("cannot be told from an undocumented path")
 _NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
 
 
@@ -62,7 +64,7 @@ class EndpointEvidence:
     """The comparison of the first answer that is no temporary error."""
     known_valid: bool | None = None
     """Whether the compared request is known to be valid."""
-    needed: str = ""
+    needed: Text = ""
     """What the operator has to supply to know that."""
     invalid: tuple[Comparison, ...] | None = None
     """Comparisons of invalid requests: an endpoint may refuse a valid request like an unknown path, but not these."""
@@ -97,39 +99,52 @@ class EndpointEvidence:
         return self.comparison.sibling.response if self.comparison else None
 
 
-_TABLE: tuple[tuple[Callable[[EndpointEvidence], object], Question | Outcome, str], ...] = (
+Reason = str | Callable[[EndpointEvidence], Text]
+"""The code of a finding, or why nothing is found; the empty text for neither."""
+_TABLE: tuple[tuple[Callable[[EndpointEvidence], object], Question | Outcome, Reason], ...] = (
     (lambda seen: granted(seen.answers), Outcome.HOLDS, ""),
     (lambda seen: seen.told_apart, Outcome.HOLDS, ""),
     (lambda seen: seen.answer is None and seen.elsewhere is None, Question.ELSEWHERE, ""),
-    (lambda seen: seen.answer is None, Outcome.INCONCLUSIVE, "{status}"),
-    (lambda seen: seen.refusal in _NO_ENDPOINT, Outcome.DEVIATES, "{status}"),
+    (lambda seen: seen.answer is None, Outcome.INCONCLUSIVE, lambda seen: _answered(seen)),
+    (lambda seen: seen.refusal in _NO_ENDPOINT, Outcome.DEVIATES, "no-endpoint"),
     (lambda seen: seen.comparison is None, Question.SIBLING, ""),
-    (lambda seen: seen.sibling is None, Outcome.INCONCLUSIVE, "no answer"),
-    (lambda seen: seen.sibling and seen.sibling.json.limit, Outcome.INCONCLUSIVE, "{limit}"),
+    (lambda seen: seen.sibling is None, Outcome.INCONCLUSIVE, lambda seen: say("no answer")),
+    (lambda seen: _limit(seen), Outcome.INCONCLUSIVE, lambda seen: _limit(seen)),
     (
         lambda seen: seen.refusal is RefusalKind.CERTIFICATE,
         Outcome.INCONCLUSIVE,
-        "the gateway refuses the client certificate",
+        lambda seen: say("the gateway refuses the client certificate"),
     ),
-    (lambda seen: seen.refusal in ABOUT_THE_CALLER, Outcome.INCONCLUSIVE, "cannot be told from an undocumented path"),
+    (lambda seen: seen.refusal in ABOUT_THE_CALLER, Outcome.INCONCLUSIVE, lambda seen: _NOT_TOLD_APART),
     (lambda seen: seen.known_valid is None, Question.VALID, ""),
-    (lambda seen: not seen.known_valid, Outcome.INCONCLUSIVE, "cannot be told from an undocumented path; {needed}"),
+    (
+        lambda seen: not seen.known_valid,
+        Outcome.INCONCLUSIVE,
+        lambda seen: joined((_NOT_TOLD_APART, seen.needed)),
+    ),
     (lambda seen: seen.invalid is None, Question.INVALID, ""),
-    (lambda seen: True, Outcome.DEVIATES, "answers like an undocumented path"),
+    (lambda seen: True, Outcome.DEVIATES, "like-undocumented"),
 )
 """What evidence says of the requirement and why, or what must be asked next. The first line that applies counts."""
 
 
 def conclude(evidence: EndpointEvidence) -> Judgement | Question:
     """Whether the endpoint exists, or what must be asked first."""
-    outcome, message = next((outcome, message) for applies, outcome, message in _TABLE if applies(evidence))
+    outcome, reason = next((outcome, reason) for applies, outcome, reason in _TABLE if applies(evidence))
     if isinstance(outcome, Question):
         return outcome
-    status = f"status {evidence.status}" if evidence.status else "no answer"
-    limit = evidence.sibling.json.limit if evidence.sibling else ""
-    message = message.format(status=status, limit=limit, needed=evidence.needed)
-    told = got(message, instead_of="an answer of the endpoint") if outcome is Outcome.DEVIATES else message
-    return Judgement(outcome, told, _shown_by(evidence))
+    shown = _shown_by(evidence)
+    if callable(reason):
+        return inconclusive(reason(evidence), *shown)
+    return deviates(finding(reason, status=evidence.status), *shown) if reason else holds(*shown)
+
+
+def _answered(evidence: EndpointEvidence) -> Text:
+    return say("status {status}", status=evidence.status) if evidence.status else say("no answer")
+
+
+def _limit(evidence: EndpointEvidence) -> Text:
+    return evidence.sibling.json.limit if evidence.sibling else ""
 
 
 def _shown_by(evidence: EndpointEvidence) -> tuple[Exchange, ...]:

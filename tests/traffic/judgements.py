@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from environments.door.authorization import VALID
 from spec.answers import (
     RefusalKind,
@@ -12,8 +14,10 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange
+from spec.findings import Judgement, Outcome, deviates, finding, holds, inconclusive
 from spec.interface import READS, operations
-from spec.rules import Judgement, Outcome, deviates, got, holds, inconclusive, joined, judge
+from spec.messages import Text, joined, say
+from spec.rules import judge
 from tests.harness.judging import require_permission, supplied
 from tests.harness.reproduction import Reproduction
 from tests.traffic.endpoints import Endpoints
@@ -27,18 +31,15 @@ def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str,
     """Find out whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid, or
     where it is the answer to another request."""
     if mixed_up := endpoints.traffic.client.door.company.mixed_up(operation, RefusalKind.TOKEN):
-        message = (
-            "status 401 with other requests in flight, and not alone: the service mixes up the answers of requests"
-        )
-        return deviates(got(message, instead_of="the valid token to be accepted"), *mixed_up[:MOST_CITED])
+        return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     if granted := list(filter(succeeded, answers)):
         return holds(granted[0])
     statuses = {answer.response.status for answer in answers if answer.response}
     shown = tuple(answers[:1])
     if statuses != {401}:
-        seen = ", ".join(str(status) for status in sorted(statuses)) or "no answer"
-        return inconclusive(f"no valid request was granted ({seen})", *shown)
+        seen = ", ".join(str(status) for status in sorted(statuses)) or say("no answer")
+        return inconclusive(say("no valid request was granted ({answer})", answer=seen), *shown)
     return _find_out_why_it_is_refused(endpoints, operation, answers)
 
 
@@ -48,13 +49,15 @@ def _find_out_why_it_is_refused(endpoints: Endpoints, operation: str, answers: l
     witness = _send_what_shows_the_token(endpoints, operation)
     unasked = traffic.client.door.token_monitor.witness is None
     if witness and unasked and witness[0].number < answers[0].number:
-        message = "status 401 after the token was accepted: it may have expired, and no harmless request shows it"
-        return inconclusive(message, *shown)
+        why = say("status 401 after the token was accepted: it may have expired, and no harmless request shows it")
+        return inconclusive(why, *shown)
     if witness:
-        message = f"status 401, while {witness[0].operation} accepts the token"
-        return deviates(got(message, instead_of="the valid token to be accepted"), *shown, *witness)
+        return deviates(finding("token-refused", operation=witness[0].operation), *shown, *witness)
     others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
-    return inconclusive(f"status 401, and no other operation shows that the token is valid{others}", *shown)
+    return inconclusive(joined((_NO_WITNESS, others)), *shown)
+
+
+_NO_WITNESS = say("status 401, and no other operation shows that the token is valid")
 
 
 def _send_what_shows_the_token(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
@@ -80,13 +83,12 @@ def accepted_under_another_scheme(executions: Executions) -> Judgement:
     """
     granted, refused = executions.unknown, executions.unknown_unauthorized
     if granted is None or refused is None or granted.response is None:
-        return inconclusive("no answer")
+        return inconclusive(say("no answer"))
     if indistinguishable(granted, refused):
-        return inconclusive("a synthetic code is answered alike with and without a valid token")
+        return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
     taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
     if taken:
-        names = ", ".join(seen.credential for seen in taken)
-        return deviates(got(f"accepted: {names}", instead_of="another scheme to be refused"), granted, *taken)
+        return deviates(finding("scheme-accepted", credentials=credentials_of(taken)), granted, *taken)
     return holds(*executions.other_schemes)
 
 
@@ -100,11 +102,11 @@ def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgemen
         of_it = [judgement for judgement in judged if judgement.outcome is outcome]
         if of_it:
             shown = (exchange for judgement in of_it[:3] for exchange in judgement.exchanges)
-            return Judgement(outcome, of_it[0].message, tuple(shown))
-    return inconclusive("no code was executed")
+            return replace(of_it[0], exchanges=tuple(shown))
+    return inconclusive(say("no code was executed"))
 
 
-_ONE_MORE = (
+_ONE_MORE = say(
     "one prepared code was refused as documented, and one executed with a query, a body and further headers: "
     "set transactions.prepare.count to 3 or more"
 )
@@ -119,28 +121,24 @@ def needs_more(executions: Executions) -> Judgement:
     prepared = [answer for answer in executions.answers if answer.number in executions.prepared]
     generous = [answer for answer in executions.generous if succeeded(answer)]
     if generous and len(prepared) >= 2:
-        message = "prepared codes are refused as documented, and executed with a query, a body and further headers"
-        return deviates(got(message, instead_of="a documented request to be enough"), *prepared, *generous)
-    return inconclusive(
-        _ONE_MORE if generous else "no code was executed", *(prepared or executions.answers)[:1], *generous
-    )
+        return deviates(finding("needs-more"), *prepared, *generous)
+    why = _ONE_MORE if generous else say("no code was executed")
+    return inconclusive(why, *(prepared or executions.answers)[:1], *generous)
 
 
-def none_granted(refusable: list[Exchange], message: str) -> Judgement:
-    """Whether none of these requests got the protected result; `message` may name the credentials of those that did."""
+def none_granted(refusable: list[Exchange], code: str) -> Judgement:
+    """Whether none of these requests got the protected result; else a finding of this code."""
     granted = [seen for seen in refusable if grants_protected_result(seen)]
     if granted:
-        message = message.format(credentials=credentials_of(granted))
-        return deviates(got(message, instead_of="the request to be refused"), *granted)
+        return deviates(finding(code, credentials=credentials_of(granted)), *granted)
     return holds(*refusable[:MOST_CITED])
 
 
-def json_is_understood(answers: list[Exchange], otherwise: str) -> Judgement:
+def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
     """Whether a request sent as application/json was granted, or refused for another reason than its media type."""
     kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if kinds == {RefusalKind.MEDIA_TYPE}:
-        message = "status 415 for application/json"
-        return deviates(got(message, instead_of="application/json to be accepted"), *answers[:1])
+        return deviates(finding("json-refused"), *answers[:1])
     return holds(*answers[:1]) if None in kinds else inconclusive(otherwise, *answers[:1])
 
 
@@ -152,24 +150,26 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
     if registrations.understood:
         return holds(*registrations.understood[:1])
     if requirement_id == "registerPixKey.contentType.accepted":
-        return json_is_understood(registrations.answers, "no registration was understood")
-    return inconclusive("no registration was understood", *registrations.answers[:1])
+        return json_is_understood(registrations.answers, _NOT_UNDERSTOOD)
+    return inconclusive(_NOT_UNDERSTOOD, *registrations.answers[:1])
+
+
+_NOT_UNDERSTOOD = say("no registration was understood")
 
 
 def find_out_whether_the_prefix_is_served(endpoints: Endpoints) -> Judgement:
     """Find out whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
     traffic = endpoints.traffic
-    require_permission(traffic.profile.allow - {"fuzz"}, "needs any permission in allow")
+    require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
     permitted = list(filter(traffic.permitted, operations()))
-    supplied(permitted, "all that is permitted may move money: add read to allow, or select an operation")
+    supplied(permitted, say("all that is permitted may move money: add read to allow, or select an operation"))
     found = [endpoints.find_out_existence(operation) for operation in permitted]
     exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
     if any(judgement.holds for judgement in found):
         return holds(*exchanges)
     if any(judgement.deviates for judgement in found):
-        message = "no documented path answers under /v1"
-        return deviates(got(message, instead_of="an answer of a documented path"), *exchanges)
-    return inconclusive("no documented path can be told from an undocumented one", *exchanges)
+        return deviates(finding("no-prefix"), *exchanges)
+    return inconclusive(say("no documented path can be told from an undocumented one"), *exchanges)
 
 
 def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
@@ -178,5 +178,5 @@ def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: R
     broken = [found for each in seen if (found := reproduction.judge(requirement_id, each)).deviates]
     shown = [each for found in broken for each in found.exchanges]
     if not any(each.response for each in seen):
-        return inconclusive("no answer to judge", *shown)
-    return deviates(joined(found.message for found in broken), *shown) if broken else holds()
+        return inconclusive(say("no answer to judge"), *shown)
+    return deviates([one for found in broken for one in found.findings], *shown) if broken else holds()

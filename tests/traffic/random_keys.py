@@ -5,15 +5,16 @@ from __future__ import annotations
 from environments.door.permission import synthetic
 from environments.profiles.profile import PixKey
 from spec.answers import registered
+from spec.findings import inconclusive
 from spec.json_text import read_json
-from spec.rules import inconclusive
+from spec.messages import say
 from tests.traffic.effects import look_for_effect
 from tests.traffic.extras import forms_of_random, registration
 from tests.traffic.refused_key_types import was_tried
 from tests.traffic.registered import is_refused_outright, told_by
 from tests.traffic.registrar import Registrar
 
-UNKNOWN_KEY = (
+UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from environments.profiles.profile import Profile
 from spec.interface import PREPARING, READS, operations
+from spec.messages import Text, say
 from spec.requirements import ledger
 
 MAY_BE_OPEN = ("deletePixKey", *PREPARING)
@@ -75,10 +76,10 @@ class Reach:
         """The operations that get malformed requests from the targeted tests."""
         return self.subjects if self.surveys else frozenset()
 
-    def left_out(self, *names: str) -> str:
-        """Says in a message what would have been needed beside, and was not selected; empty where it was."""
+    def left_out(self, *names: str) -> Text:
+        """What would have been needed beside, and was not selected; empty where it was."""
         missing = [name for name in names if name not in self.operations | self.denied]
-        return f"; the selection leaves out {', '.join(missing)}" if missing else ""
+        return say("the selection leaves out {operations}", operations=", ".join(missing)) if missing else ""
 
 
 def reach_of(requirements: Collection[str], profile: Profile) -> Reach:

@@ -9,6 +9,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES
 from environments.profiles.profile import PixKey, Profile
 from spec.exchange import Exchange
+from spec.messages import Text, joined, say
 
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""
@@ -75,18 +76,13 @@ class OfKeys:
         return self._keys[0] if deletes and len(self._keys) > 1 else None
 
 
-def tried(exchanges: Iterable[Exchange]) -> str:
+def tried(exchanges: Iterable[Exchange]) -> Text:
     """The forms that were tried, for people."""
-    names = ", ".join(_names(exchanges))
-    return f"credentials tried: {names}"
+    return say("credentials tried: {names}", names=joined((seen.credential for seen in exchanges), ", "))
 
 
-def credentials_of(granted: Iterable[Exchange]) -> str:
+def credentials_of(granted: Iterable[Exchange]) -> Text:
     """What was granted to whom, for people."""
-    names = _names(granted)
-    others = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {others} more" if others > 0 else "")
-
-
-def _names(exchanges: Iterable[Exchange]) -> list[str]:
-    return list(dict.fromkeys(exchange.credential for exchange in exchanges))
+    names = list(dict.fromkeys(seen.credential for seen in granted))
+    shown, others = joined(names[:_MOST_NAMED], ", "), len(names) - _MOST_NAMED
+    return say("{names} and {n} more", names=shown, n=others) if others > 0 else shown

@@ -17,7 +17,8 @@ from environments.door.run_keys import KeyState
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange, Request
-from spec.rules import Judgement, deviates, got, holds, inconclusive
+from spec.findings import Judgement, deviates, finding, holds, inconclusive
+from spec.messages import Message, joined, say
 from tests.traffic.existence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
 from tests.traffic.registered import is_refused_outright, is_understood
@@ -77,31 +78,43 @@ class KeyTypeEvidence:
 
 
 def _unsure(seen: KeyTypeEvidence) -> Judgement:
-    return inconclusive(f"refused ({seen.last.summary}), which may have another reason{_remedy(seen)}", seen.last)
+    refused = say("refused ({answer}), which may have another reason", answer=seen.last.summary)
+    return inconclusive(joined((refused, _remedy(seen))), seen.last)
 
 
-def _remedy(seen: KeyTypeEvidence) -> str:
-    return f"; where the account may have no such key, set not_for_this_account: [{seen.key_type}]"
+def _remedy(seen: KeyTypeEvidence) -> Message:
+    return say("where the account may have no such key, set not_for_this_account: [{type}]", type=seen.key_type)
 
 
 def _refused_wrongly(seen: KeyTypeEvidence) -> Judgement:
     assert seen.accepted is not None
     assert seen.accepted_again is not None
-    other = f"{type_sent(seen.accepted)} is accepted before and after"
-    message = f"{seen.last.summary} for a key of the type {seen.key_type}; {other}{_remedy(seen)}"
-    told = got(message, instead_of=f"a key of the type {seen.key_type} to be accepted")
-    return deviates(told, seen.last, seen.accepted, seen.accepted_again)
+    found = finding(
+        "key-type-refused",
+        name=seen.key_type,
+        answer=seen.last.summary,
+        other=type_sent(seen.accepted),
+        remedy=_remedy(seen),
+    )
+    return deviates(found, seen.last, seen.accepted, seen.accepted_again)
 
 
 _TABLE: Sequence[tuple[Callable[[KeyTypeEvidence], object], Question | Callable[[KeyTypeEvidence], Judgement]]] = (
     (lambda seen: seen.understood, lambda seen: holds(*seen.understood)),
     (
         lambda seen: not any(map(is_refused_outright, seen.tried)),
-        lambda seen: inconclusive(f"no {seen.key_type} key was registered: {seen.last.summary}", seen.last),
+        lambda seen: inconclusive(
+            say("no {type} key was registered: {answer}", type=seen.key_type, answer=seen.last.summary), seen.last
+        ),
     ),
     (lambda seen: seen.broken is None, Question.DIFFERENCE),
     (lambda seen: seen.breach, lambda seen: seen.breach or _unsure(seen)),
-    (lambda seen: seen.broken, lambda seen: inconclusive(f"refused, which {seen.broken} answers for", seen.last)),
+    (
+        lambda seen: seen.broken,
+        lambda seen: inconclusive(
+            say("refused, which {requirement} answers for", requirement=str(seen.broken)), seen.last
+        ),
+    ),
     (lambda seen: seen.again is None, Question.AGAIN),
     (lambda seen: not seen.refused_for_its_type or seen.accepted is None, _unsure),
     (lambda seen: seen.listed is None, Question.LISTED),
@@ -182,8 +195,7 @@ def _confirm(
         decides = all(indistinguishable(again, evidence.last) for again in _register_on_and_on(registrar, key))
     if not decides:
         return replace(evidence, broken="")
-    message = f"a key of the type {key.type} is refused as documented and accepted with {alternative.what}"
-    breach = deviates(got(message, instead_of="the documented request to be accepted"), evidence.last, accepted)
+    breach = deviates(finding("key-needs-more", name=key.type, what=alternative.what), evidence.last, accepted)
     registrar.helped.add(alternative.what)
     registrar.found.broken[alternative.requirement] = breach
     own = alternative.requirement == f"registerPixKey.pixKeyType.{key.type}"

@@ -16,7 +16,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import Exchange
-from spec.rules import Judgement
+from spec.findings import Judgement
 from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
 
 _WHOLE = re.compile(r"[\w-]{1,200}")

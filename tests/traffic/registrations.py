@@ -16,7 +16,9 @@ from environments.profiles.gaps import NOTHING_TO_REGISTER, deletes_keys
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
-from spec.rules import ROBUSTNESS, inconclusive
+from spec.findings import inconclusive
+from spec.messages import say
+from spec.rules import ROBUSTNESS
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
 from tests.traffic.random_keys import most_random, register_random, try_another_account
@@ -67,7 +69,7 @@ def register_all(
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=NOTHING_TO_REGISTER.format(what))
     registrar = Registrar(client, profile, beside)
-    registrar.found.key_types = {key.type: inconclusive("not reached") for key in profile.pix_keys}
+    registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
     with suppress(UnreachableError):  # what was learned until then is judged
         keys = registrar.choose_keys()
         if to_delete:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
 
 from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
-from reports.wording import counted
 from spec.answers import is_granted, registered
 from spec.exchange import Exchange, Request
+from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
+from spec.messages import say
 from spec.requirements import ledger
-from spec.rules import RULES, got, joined, reworded
+from spec.rules import RULES
 from tests.harness.reproduction import Reproduction, robustness_of
 from tests.traffic.case import Case
 
 UNDOCUMENTED_TYPE = "registerPixKey.pixKeyType.undocumented"
-_MOST_NAMED = 12
 
 
 class Sign(NamedTuple):
@@ -28,7 +28,7 @@ class Sign(NamedTuple):
 
     requirement: str
     where: str
-    message: str
+    finding: Finding
 
 
 @dataclass
@@ -82,29 +82,27 @@ class Findings:
 
     def _deviating(self, requirement: str, seed: int, fail_on: Collection[str]) -> RequirementResult:
         signs = sorted(self._distinct(requirement), key=lambda sign: self.shown[sign].case.size)
-        parts = [self._text_of(sign) for sign in signs[:_MOST_NAMED]]
-        parts += [f"{len(signs) - _MOST_NAMED} more"] if len(signs) > _MOST_NAMED else []
+        found = tuple(self._finding(sign, seed) for sign in signs)
         numbers = tuple(self.shown[sign].exchange.number for sign in signs)
         verdict = deviation(ledger()[requirement].level, fail_on)
-        how = f"reproduce with --seed={seed}"
-        message = reworded(joined(sign.message for sign in signs), f"{'; '.join(parts)} ({how})")
-        return RequirementResult(requirement, verdict, message, numbers)
+        return RequirementResult(requirement, verdict, exchanges=numbers, findings=found)
 
     def _distinct(self, requirement: str) -> list[Sign]:
         """The signs of a requirement; without what several members show together, where one of them shows it alone."""
         signs = [sign for sign in self.shown if sign.requirement == requirement]
-        alone = {(sign.where, sign.message) for sign in signs}
+        alone = {(sign.where, sign.finding) for sign in signs}
         parts = {sign: sign.where.split(", ") for sign in signs}
         return [
             sign
             for sign in signs
-            if len(parts[sign]) == 1 or not any((part, sign.message) in alone for part in parts[sign])
+            if len(parts[sign]) == 1 or not any((part, sign.finding) in alone for part in parts[sign])
         ]
 
-    def _text_of(self, sign: Sign) -> str:
+    def _finding(self, sign: Sign, seed: int) -> Finding:
         shown = self.shown[sign]
-        at = f"{sign.where}, {shown.case.what}: " if sign.where else ""
-        return f"{at}{sign.message} ({counted(shown.times, 'time')}, smallest: exchange {shown.exchange.number})"
+        shown_by = say("{where}, {what}", where=sign.where, what=shown.case.what) if sign.where else ""
+        numbers = (shown.exchange.number,)
+        return replace(sign.finding, exchanges=numbers, shown_by=shown_by, times=shown.times, seed=seed)
 
     def _count(self, exchange: Exchange) -> None:
         if is_granted(exchange):
@@ -118,11 +116,10 @@ class Findings:
             if judgement.holds:
                 self.held.setdefault(requirement, []).append(exchange.number)
             elif judgement.deviates:
-                yield Sign(requirement, case.where, judgement.message)
+                yield from (Sign(requirement, case.where, replace(each, exchanges=())) for each in judgement.findings)
         if _names_an_undocumented_type(case):
             if registered(exchange):
-                message = "a key of an undocumented type is registered"
-                yield Sign(UNDOCUMENTED_TYPE, case.where, got(message, instead_of="the registration to be refused"))
+                yield Sign(UNDOCUMENTED_TYPE, case.where, finding("undocumented-type"))
             elif exchange.response is not None:
                 self.held.setdefault(UNDOCUMENTED_TYPE, []).append(exchange.number)
 

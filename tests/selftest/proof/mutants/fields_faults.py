@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from environments.sandbox import Data, Service
+from spec.findings import Outcome
 from spec.interface import operations
 from spec.requirements import ledger
-from spec.rules import RULES, Outcome, judge
+from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Envelopes, Results, breaks, fixed
 from tests.selftest.proof.registry import rows_of

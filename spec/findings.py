@@ -1,0 +1,147 @@
+"""Findings: what deviates from a requirement, as data. The codes and their templates stand in `findings.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from spec.exchange import Exchange
+from spec.messages import Message, Text, Value, changed, joined, say, say_many
+from spec.requirements import read_yaml
+
+TEMPLATES = Path(__file__).with_name("findings.yaml")
+
+
+@cache
+def templates() -> Mapping[str, Mapping[str, str]]:
+    """The templates of every code: `expected`, `got`, `says`, `at`."""
+    loaded: Mapping[str, Mapping[str, str]] = read_yaml(TEMPLATES)
+    return loaded
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that deviates. KeyError for a code without templates."""
+
+    code: str
+    parameters: tuple[tuple[str, Value], ...] = ()
+    pointers: tuple[str, ...] = ()  # JSON pointers to what deviates in the body of the response, or is missing there
+    requirement: str = ""
+    exchanges: tuple[int, ...] = ()  # the first one shows it best
+    alone: bool = True  # False where it shows only with other requests in flight
+    shown_by: Text = ""  # the class of the request, where it was generated
+    times: int = 0  # how many generated requests show it
+    seed: int = 0  # what they were generated from
+
+    @property
+    def expected(self) -> Text:
+        return self._filled("expected")
+
+    @property
+    def got(self) -> Text:
+        text = self._filled("got" if "got" in templates()[self.code] else "says")
+        return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)
+
+    @property
+    def statement(self) -> Text:
+        """What was found, without the request that shows it."""
+        if "says" in templates()[self.code]:
+            text = self._filled("says")
+        else:
+            text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
+        return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)
+
+    @property
+    def in_full(self) -> Text:
+        """What was found, with the generated request that shows it."""
+        text = self.statement
+        if self.shown_by:
+            text = say("{shown_by}: {finding}", shown_by=self.shown_by, finding=text)
+        if not self.times:
+            return text
+        return say_many(
+            "{finding} ({n} time with --seed={seed}, smallest: exchange {number})",
+            "{finding} ({n} times with --seed={seed}, smallest: exchange {number})",
+            **{"finding": text, "n": self.times, "seed": self.seed, "number": self.exchanges[0]},
+        )
+
+    @property
+    def at(self) -> str:
+        """Where a report marks it besides the pointers: `request Authorization`, `request /pixKeyType`."""
+        return templates()[self.code].get("at", "")
+
+    def map(self, change: Callable[[str], str]) -> Finding:
+        """The same with each text among its parameters, and each pointer, changed."""
+        parameters = Message("", self.parameters).map(change).values
+        shown_by, pointers = changed(self.shown_by, change), tuple(map(change, self.pointers))
+        return replace(self, parameters=parameters, pointers=pointers, shown_by=shown_by)
+
+    def _filled(self, part: str) -> Message:
+        template = templates()[self.code][part]
+        return Message(template, tuple((name, value) for name, value in self.parameters if f"{{{name}}}" in template))
+
+
+def finding(code: str, /, *pointers: str, **parameters: Value) -> Finding:
+    """A finding of this code."""
+    return Finding(code, tuple(parameters.items()), pointers)
+
+
+def merged_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once, with the exchanges of all that say the same."""
+    exchanges: dict[Finding, list[int]] = {}
+    for each in findings:
+        exchanges.setdefault(replace(each, exchanges=()), []).extend(each.exchanges)
+    return tuple(replace(each, exchanges=tuple(dict.fromkeys(numbers))) for each, numbers in exchanges.items())
+
+
+class Outcome(Enum):
+    """What exchanges show about a requirement. An inconclusive one could not be judged."""
+
+    HOLDS = "holds"
+    DEVIATES = "deviates"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The outcome, and the exchanges that show it: with findings where it deviates; else `why` may say more."""
+
+    outcome: Outcome
+    exchanges: tuple[Exchange, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    why: Text = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.outcome is Outcome.HOLDS
+
+    @property
+    def deviates(self) -> bool:
+        return self.outcome is Outcome.DEVIATES
+
+    @property
+    def message(self) -> Text:
+        """What was found, or why nothing was."""
+        return joined(each.statement for each in self.findings) or self.why
+
+
+def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
+    """The exchanges show that the requirement is met."""
+    return Judgement(Outcome.HOLDS, exchanges, why=why)
+
+
+def deviates(found: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgement:
+    """The exchanges show that the requirement is not met."""
+    numbers = tuple(exchange.number for exchange in exchanges)
+    every = [found] if isinstance(found, Finding) else list(found)
+    return Judgement(
+        Outcome.DEVIATES, exchanges, tuple(replace(each, exchanges=each.exchanges or numbers) for each in every)
+    )
+
+
+def inconclusive(why: Text, *exchanges: Exchange) -> Judgement:
+    """The exchanges do not show whether the requirement is met. `why` says what was missing."""
+    return Judgement(Outcome.INCONCLUSIVE, exchanges, why=why)

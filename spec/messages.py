@@ -1,0 +1,82 @@
+"""Texts of the suite as data: an English template and the values of its placeholders.
+
+A message becomes text in the last step, in any language (gettext): nothing ever takes a sentence apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+Translate = Callable[[str, str, int], str]
+"""The template in a language: of singular, plural (empty where there is none) and number."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A template with {placeholders}, each with its value. A value that is a message itself is translated, too; any
+    other one stands as it is. `plural` is the template for any other number of `{n}` than one."""
+
+    template: str
+    values: tuple[tuple[str, Value], ...] = ()
+    plural: str = ""
+
+    def __str__(self) -> str:
+        return self.rendered(_in_english)
+
+    def rendered(self, translate: Translate) -> str:
+        """The text, each template as `translate` gives it."""
+        values = {
+            name: value.rendered(translate) if isinstance(value, Message) else value for name, value in self.values
+        }
+        number = values.get("n", 0)
+        template = translate(self.template, self.plural, number if isinstance(number, int) else 0)
+        return template.format_map(values) if values else template
+
+    def map(self, change: Callable[[str], str]) -> Message:
+        """The same with each text among its values changed: the template is ours, and stays."""
+        return replace(self, values=tuple((name, _changed(value, change)) for name, value in self.values))
+
+
+Value = str | int | Message
+Text = str | Message
+"""A text of the suite: a message, or a template without placeholders. The empty text says nothing."""
+
+
+def say(template: str, /, **values: Value) -> Message:
+    """A message. `pybabel extract` finds its template here."""
+    return Message(template, tuple(values.items()))
+
+
+def say_many(one: str, many: str, /, **values: Value) -> Message:
+    """A message for a number, `{n}`."""
+    return Message(one, tuple(values.items()), many)
+
+
+def joined(texts: Iterable[Text], link: str = "; ") -> Text:
+    """The distinct texts in one."""
+    distinct = list(dict.fromkeys(text for text in texts if text))
+    if len(distinct) < 2:
+        return distinct[0] if distinct else ""
+    parts = {f"part{number}": message_of(text) for number, text in enumerate(distinct)}
+    return say(link.join(f"{{{name}}}" for name in parts), **parts)
+
+
+def message_of(text: Text) -> Message:
+    """The text as a message."""
+    return text if isinstance(text, Message) else Message(text)
+
+
+def changed(text: Text, change: Callable[[str], str]) -> Text:
+    """The text with each value in it changed; where nothing tells its values from its words, as a whole."""
+    return text.map(change) if isinstance(text, Message) else change(text)
+
+
+def _changed(value: Value, change: Callable[[str], str]) -> Value:
+    if isinstance(value, Message):
+        return value.map(change)
+    return change(value) if isinstance(value, str) else value
+
+
+def _in_english(one: str, many: str, number: int) -> str:
+    return many if many and number != 1 else one
