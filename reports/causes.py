@@ -17,7 +17,7 @@ from reports.verdicts import Entry, Verdict
 from reports.wording import grouped
 from spec.findings import Finding
 from spec.interface import operations
-from spec.messages import Message, Text, joined, say
+from spec.message import Message, Text, joined, say
 from spec.requirements import LEVELS
 from spec.rules import ROBUSTNESS
 

@@ -12,7 +12,7 @@ from typing import Any
 from environments.profiles.profile import KnownFailure
 from reports.wording import by_level, grouped
 from spec.findings import Finding, merged_findings
-from spec.messages import Text, joined, say
+from spec.message import Text, joined, say
 from spec.requirements import LEVELS, Requirement
 
 NOTHING_TESTED = "nothing was tested"

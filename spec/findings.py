@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from spec.exchange import Exchange
-from spec.messages import Message, Text, Value, changed, joined, say, say_many
+from spec.message import Message, Text, Value, changed, joined, say, say_many
 from spec.requirements import read_yaml
 
 TEMPLATES = Path(__file__).with_name("findings.yaml")

@@ -20,7 +20,7 @@ from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
 from reports.verdicts import RequirementResult, counts, coverage
 from spec.findings import Finding
-from spec.messages import Text, joined
+from spec.message import Text, joined
 from spec.requirements import Requirement
 
 FILE = "conformance.json"

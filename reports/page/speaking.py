@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from reports.languages.language import ENGLISH, Language
 from reports.observations.behaviour import Answer, Value, value_of
-from spec.messages import Text
+from spec.message import Text
 
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements of which values of the service are observed: they are in no language of ours."""

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from spec.findings import Finding
-from spec.messages import Message
+from spec.message import Message
 
 OUR_OWN = frozenset(("id", "number", "numbers", "operation", "credential", "input", "method", "part", "cut", "verdict"))
 """Members that hold words of the suite alone. What refers to another place by a name must not change."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, holds, inconclusive
-from spec.messages import say
+from spec.message import say
 from spec.rules import envelope, execution, fields, registration, robustness
 from spec.rules.robustness import ROBUSTNESS
 from spec.rules.table import RULES, InconclusiveError

@@ -7,7 +7,7 @@ from spec.exchange import Exchange, named_media_type
 from spec.findings import Finding, finding
 from spec.interface import operations
 from spec.json_text import folded, is_integer, leaves_of, pointer
-from spec.messages import say
+from spec.message import say
 from spec.rules.table import (
     InconclusiveError,
     data_in,

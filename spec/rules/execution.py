@@ -5,7 +5,7 @@ from __future__ import annotations
 from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES
-from spec.messages import Text, say
+from spec.message import Text, say
 from spec.rules.table import InconclusiveError, data_in, pointer_to, rule, text_in, type_of
 from spec.rules.tax_document import is_fully_masked, is_fully_visible
 

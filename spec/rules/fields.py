@@ -9,7 +9,7 @@ from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import Field
 from spec.json_text import is_integer, is_number
-from spec.messages import say
+from spec.message import say
 from spec.rules.table import Place, field_rule, member_in, pointer_to, type_of
 
 _IS: Mapping[str, Callable[[object], bool]] = {

@@ -9,7 +9,7 @@ from spec.exchange import Exchange
 from spec.findings import Finding, finding
 from spec.interface import operations
 from spec.json_text import read_json
-from spec.messages import Text
+from spec.message import Text
 from spec.rules.table import InconclusiveError, data_in, first_names, pointer_to, rule, text_in, type_of
 
 _BOOLEANS = ("true", "false")

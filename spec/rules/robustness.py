@@ -6,7 +6,7 @@ from spec.answers import RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
 from spec.findings import Finding, finding
 from spec.json_text import leaves_of, pointer
-from spec.messages import Message, say
+from spec.message import Message, say
 from spec.rules.stack_traces import shows_a_trace
 from spec.rules.table import InconclusiveError, rule
 

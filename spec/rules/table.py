@@ -16,7 +16,7 @@ from spec.exchange import Exchange, Response
 from spec.findings import Finding
 from spec.interface import Field, operations
 from spec.json_text import is_integer, is_number, pointer
-from spec.messages import Text, say
+from spec.message import Text, say
 from spec.shapes.data_names import is_data
 
 Rule = Callable[[Exchange], Finding | None]

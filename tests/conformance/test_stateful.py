@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.messages import joined, say
+from spec.message import joined, say
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.harness.session import Session
 from tests.traffic.answered import by_situation

@@ -21,7 +21,7 @@ from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import is_refusal
 from spec.exchange import LARGE, Exchange
-from spec.messages import changed
+from spec.message import changed
 from spec.requirements import ledger
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording

@@ -14,7 +14,7 @@ from reports.observations.behaviour import Phrase, Value
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
 from spec.findings import Finding, Judgement, Outcome
-from spec.messages import Text, joined, say
+from spec.message import Text, joined, say
 from spec.requirements import Requirement, ledger
 from spec.rules import ROBUSTNESS, RULES
 from tests.harness.reproduction import Reproduction

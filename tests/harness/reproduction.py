@@ -15,7 +15,7 @@ from environments.door.outgoing import Sending
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from spec.findings import Judgement, Outcome, holds
-from spec.messages import say
+from spec.message import say
 from spec.rules import ROBUSTNESS, RULES, judge
 
 _CONNECTION = "connection"

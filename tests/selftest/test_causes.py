@@ -20,7 +20,7 @@ from reports.run import Run
 from reports.terminal import Once, summary
 from reports.verdicts import RequirementResult, Verdict
 from spec.findings import finding
-from spec.messages import say
+from spec.message import say
 from spec.requirements import ledger
 from tests.selftest.proof.mutants.making_faults import Results
 from tests.selftest.proof.registry import MUTANTS

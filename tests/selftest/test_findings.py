@@ -8,7 +8,7 @@ import pytest
 
 from reports.verdicts import RequirementResult, Verdict, merged
 from spec.findings import Finding, finding, merged_findings, templates
-from spec.messages import Message, joined, say, say_many
+from spec.message import Message, joined, say, say_many
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import answer
 from tests.selftest.services.running import run, write_profile

@@ -266,8 +266,8 @@ def test_a_message_names_a_few_of_many():
         def __init__(self, credential):
             self.credential = credential
 
-    assert credentials_of([Granted(name) for name in "abaab"]) == "a, b"
-    assert credentials_of([Granted(name) for name in "abcdefgh"]) == "a, b, c, d, e, f and 2 more"
+    assert str(credentials_of([Granted(name) for name in "abaab"])) == "a, b"
+    assert str(credentials_of([Granted(name) for name in "abcdefgh"])) == "a, b, c, d, e, f and 2 more"
 
 
 # -- what a signed token says is hidden -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from spec.answers import RefusalKind, is_granted, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding, holds
 from spec.key_list import Listing, Place
-from spec.messages import joined, say
+from spec.message import joined, say
 from tests.harness.judging import warn
 from tests.traffic.existence import indistinguishable
 from tests.traffic.refused_key_types import type_sent

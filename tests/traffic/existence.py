@@ -19,7 +19,7 @@ from spec.exchange import Exchange, Response
 from spec.findings import Judgement, Outcome, deviates, finding, holds, inconclusive
 from spec.interface import MARK
 from spec.key_list import VARYING
-from spec.messages import Text, joined, say
+from spec.message import Text, joined, say
 from tests.traffic.case import JSON
 
 _MOST_COMPARED = 3

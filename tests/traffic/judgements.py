@@ -16,7 +16,7 @@ from spec.answers import (
 from spec.exchange import Exchange
 from spec.findings import Judgement, Outcome, deviates, finding, holds, inconclusive
 from spec.interface import READS, operations
-from spec.messages import Text, joined, say
+from spec.message import Text, joined, say
 from spec.rules import judge
 from tests.harness.judging import require_permission, supplied
 from tests.harness.reproduction import Reproduction

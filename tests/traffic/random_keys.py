@@ -7,7 +7,7 @@ from environments.profiles.profile import PixKey
 from spec.answers import registered
 from spec.findings import inconclusive
 from spec.json_text import read_json
-from spec.messages import say
+from spec.message import say
 from tests.traffic.effects import look_for_effect
 from tests.traffic.extras import forms_of_random, registration
 from tests.traffic.refused_key_types import was_tried

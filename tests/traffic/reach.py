@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from environments.profiles.profile import Profile
 from spec.interface import PREPARING, READS, operations
-from spec.messages import Text, say
+from spec.message import Text, say
 from spec.requirements import ledger
 
 MAY_BE_OPEN = ("deletePixKey", *PREPARING)

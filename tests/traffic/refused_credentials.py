@@ -9,7 +9,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES
 from environments.profiles.profile import PixKey, Profile
 from spec.exchange import Exchange
-from spec.messages import Text, joined, say
+from spec.message import Text, joined, say
 
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""

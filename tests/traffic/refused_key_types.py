@@ -18,7 +18,7 @@ from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange, Request
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
-from spec.messages import Message, joined, say
+from spec.message import Message, joined, say
 from tests.traffic.existence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
 from tests.traffic.registered import is_refused_outright, is_understood

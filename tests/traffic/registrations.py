@@ -17,7 +17,7 @@ from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
 from spec.findings import inconclusive
-from spec.messages import say
+from spec.message import say
 from spec.rules import ROBUSTNESS
 from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost

@@ -14,7 +14,7 @@ from spec.exchange import Exchange, Request
 from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
-from spec.messages import say
+from spec.message import say
 from spec.requirements import ledger
 from spec.rules import RULES
 from tests.harness.reproduction import Reproduction, robustness_of
