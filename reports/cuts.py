@@ -11,6 +11,7 @@ from environments.door.ending import STOPPED
 from reports.verdicts import RequirementResult, Verdict
 from reports.wording import first_few
 from spec.interface import operations
+from spec.message import Text
 from spec.requirements import Requirement
 
 _WITHOUT_AN_ANSWER = re.compile(r"(no|not) [^0-9]*")
@@ -53,7 +54,7 @@ class Cuts:
         return result
 
 
-def operations_of(cut: Mapping[str, Any]) -> str:
+def operations_of(cut: Mapping[str, Any]) -> Text:
     """The first few operations of an entry of `data`."""
     return first_few(cut["operations"]) or "undocumented paths"
 

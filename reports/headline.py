@@ -78,7 +78,7 @@ def permitted(allow: Collection[str]) -> str:
         return "everything permitted"
     if len(missing) <= _MOST_EXCEPTED:
         return f"everything permitted except to {listed(missing)}"
-    return f"{given[0]} only" if len(given) == 1 else listed(given) or "nothing permitted"
+    return f"{given[0]} only" if len(given) == 1 else str(listed(given)) or "nothing permitted"
 
 
 def result_line(document: Mapping[str, Any]) -> str:

@@ -33,6 +33,7 @@ from reports.verdicts import (
 )
 from reports.wording import counted, listed
 from spec.interface import operations
+from spec.message import Text, say
 from spec.requirements import Requirement, ledger
 
 _OUR_OWN = {
@@ -220,11 +221,14 @@ class Run:
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)
 
 
-def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[str] = ()) -> str:
+def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:
     """Why the profile keeps a requirement out of scope, with what would have been sent; empty where it does not. `more`
     is needed in allow beyond the permission of its operation, and is not there."""
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
-        return f"needs {listed(more)} in allow" if more else ""
+        return say("needs {needed} in allow", needed=listed(more)) if more else ""
     needed = listed([operation.permission, *more])
-    return f"would have sent {operation.method} {operation.path}; needs {needed} in allow"
+    return say(
+        "would have sent {method} {path}; needs {needed} in allow",
+        **{"method": operation.method, "path": operation.path, "needed": needed},
+    )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from spec.interface import MONEY, Operation
+from spec.message import Text, in_a_row, say
 from spec.requirements import LEVELS
 
 _MOST_NAMED = 3
@@ -19,14 +20,16 @@ def counted(number: int, noun: str, *, none: str = "0") -> str:
     return f"{number or none} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[Text]) -> Text:
     """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+    if len(parts) < 2:
+        return parts[0] if parts else ""
+    return say("{some} and {last}", some=in_a_row(parts[:-1], ", "), last=parts[-1])
 
 
-def first_few(parts: Sequence[object]) -> str:
+def first_few(parts: Sequence[object]) -> Text:
     """`a, b, c and 2 more`."""
-    more = [f"{len(parts) - _MOST_NAMED} more"] if len(parts) > _MOST_NAMED else []
+    more: list[Text] = [say("{n} more", n=len(parts) - _MOST_NAMED)] if len(parts) > _MOST_NAMED else []
     return listed([*map(str, parts[:_MOST_NAMED]), *more])
 
 

@@ -5,7 +5,7 @@ A message becomes text in the last step, in any language (gettext): nothing ever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 Translate = Callable[[str, str, int], str]
@@ -56,10 +56,25 @@ def say_many(one: str, many: str, /, **values: Value) -> Message:
 def joined(texts: Iterable[Text], link: str = "; ") -> Text:
     """The distinct texts in one."""
     distinct = list(dict.fromkeys(text for text in texts if text))
-    if len(distinct) < 2:
-        return distinct[0] if distinct else ""
-    parts = {f"part{number}": message_of(text) for number, text in enumerate(distinct)}
+    return in_a_row([message_of(text) for text in distinct] if distinct[1:] else distinct, link)
+
+
+def in_a_row(texts: Sequence[Text], link: str) -> Text:
+    """The texts in one. Those that are no messages are names and values, which stand as they are."""
+    if len(texts) < 2:
+        return texts[0] if texts else ""
+    parts = {f"part{number}": text for number, text in enumerate(texts)}
     return say(link.join(f"{{{name}}}" for name in parts), **parts)
+
+
+def leaves_of(text: Text, within: str = "") -> Iterator[str]:
+    """The texts among the values of a message, and of those in it; `within`: those of values of that name alone."""
+    for name, value in text.values if isinstance(text, Message) else ():
+        is_wanted = within in ("", name)
+        if isinstance(value, str) and is_wanted:
+            yield value
+        elif isinstance(value, Message):
+            yield from leaves_of(value, "" if is_wanted else within)
 
 
 def message_of(text: Text) -> Message:

@@ -62,8 +62,9 @@ class Speaker:
         """The same for an attribute and a title, which cannot be marked."""
         return self.language.sentence(text) or text
 
-    def named(self, text: str) -> str:
+    def named(self, text: Text) -> str:
         """The same where names that the service gave may stand in place of a sentence."""
+        text = str(text)
         return self.said(text) if self.language.sentence(text) else self.language.names(text) or self.said(text)
 
     def observed(self, values: list[dict[str, Any]], requirement_id: str) -> str:

@@ -14,6 +14,7 @@ from reports.run import missing_permission
 from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
 from reports.wording import listed
+from spec.message import Text, say
 from spec.requirements import Requirement, ledger
 from tests.harness.collector import Collector
 from tests.harness.judging import NotExercised, OutOfScope, Recording, RequirementsFailError, current
@@ -32,11 +33,11 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
     return requirement
 
 
-def permission_missing_for(item: pytest.Item, requirement: Requirement, profile: Profile) -> str:
+def permission_missing_for(item: pytest.Item, requirement: Requirement, profile: Profile) -> Text:
     """All that a test needs in allow and is not there; empty where it may run."""
     marks = [marker.args for marker in item.iter_markers("needs")]
     missing = [names for names in marks if not profile.allow.intersection(names)]
-    more = [f"one of {listed(names)}" if len(names) > 1 else names[0] for names in missing]
+    more = [say("one of {names}", names=listed(names)) if len(names) > 1 else names[0] for names in missing]
     return missing_permission(requirement, profile.allow, more)
 
 

@@ -23,6 +23,7 @@ from reports.page.figures import tile
 from reports.page.html import page_title, requirements_from, summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
+from spec.findings import finding
 from spec.requirements import ledger
 from tests.harness.html_page import HtmlPage
 from tests.selftest.services.forking import run_pytest
@@ -62,10 +63,10 @@ def run():
     return Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
 
 
-def add(run, row_id, verdict, message="", exchanges=()):
+def add(run, row_id, verdict, message="", exchanges=(), *found):
     """A result for a requirement, with exchanges as its evidence."""
     run.selected.add(row_id)
-    run.results.append(RequirementResult(row_id, verdict, message, tuple(exchanges)))
+    run.results.append(RequirementResult(row_id, verdict, message, tuple(exchanges), findings=found))
     run.exchanges |= {number: exchange(number) for number in exchanges if number not in run.exchanges}
 
 
@@ -184,9 +185,9 @@ class TestTheFirstMinute:
 
     def test_findings_come_first(self, run):
         """Below the first screen stand the findings, before the figures: each cause once, with what follows from it."""
-        add(run, "executePix.status", Verdict.FAIL, "expected status 200, got 204", [1])
-        add(run, "executePix.json", Verdict.FAIL, "not JSON: the body is empty", [1])
-        add(run, "registerPixKey.status", Verdict.FAIL, "expected status 200, got 204", [2])
+        add(run, "executePix.status", Verdict.FAIL, "", [1], finding("status", status=204))
+        add(run, "executePix.json", Verdict.FAIL, "", [1], finding("json", "", error="the body is empty"))
+        add(run, "registerPixKey.status", Verdict.FAIL, "", [2], finding("status", status=204))
 
         shown = page(run)
 

@@ -19,6 +19,7 @@ from reports.page.left_out import left_out
 from reports.page.rendering import frame
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
+from spec.message import say
 from spec.requirements import ledger
 
 SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
@@ -108,7 +109,9 @@ class TestLeftOut:
         run = Run(replace(SANDBOX, allow=SANDBOX.allow - {"fuzz", "transfer"}), "http://127.0.0.1:1", narrowed=True)
         for id_, permission in (("transferP2p.serverError", "transfer"), ("executePix.serverError", "fuzz")):
             run.selected.add(id_)
-            run.results.append(RequirementResult(id_, Verdict.OUT_OF_SCOPE, f"needs {permission} in allow"))
+            run.results.append(
+                RequirementResult(id_, Verdict.OUT_OF_SCOPE, say("needs {needed} in allow", needed=permission))
+            )
 
         assert self.told(run) == {Verdict.OUT_OF_SCOPE: "not in allow: fuzz, transfer"}
 
