@@ -97,7 +97,9 @@ def _of_others(run):
         for value in values
         if name in OF_THE_SERVICE or isinstance(value, Answer)
     }
-    names = {str(one["got"]) for one in document["requirements"] if re.fullmatch("[A-Z][a-z]+", str(one.get("got", "")))}
+    names = {
+        str(one["got"]) for one in document["requirements"] if re.fullmatch("[A-Z][a-z]+", str(one.get("got", "")))
+    }
     return {f"{run.profile.name}, {run.base_url}", document["selection"]} | versions | observed | names
 
 
