@@ -13,8 +13,6 @@ import jsonschema_rs
 
 PUBLISHED = Path(__file__).with_name("conformance.schema.json")
 """All of a conformance.json, of this version. Other schemas have its definitions, too."""
-MOST_LEVELS = 80
-"""Levels of nesting of plain data that is read: a shape of ten takes half of it."""
 
 
 class OddFileError(Exception):
@@ -40,12 +38,6 @@ def content_of(path: Path, most_bytes: int, *, flags: int = 0) -> bytes:
 def in_megabytes(size: int) -> str:
     """A number of bytes, as a message says it."""
     return f"{size / 1_000_000:g} MB"
-
-
-def is_deeper(data: Any, levels: int = MOST_LEVELS) -> bool:
-    """Whether data that is read is nested deeper than that: what works with shapes would fail in the midst of it."""
-    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return not levels or any(is_deeper(one, levels - 1) for one in inner)
 
 
 def first_error(data: Any, schema: Path) -> jsonschema_rs.ValidationError | None:

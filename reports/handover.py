@@ -11,8 +11,8 @@ from enum import IntEnum, auto
 from typing import Any
 
 from reports.grants import Generated, Grants
-from reports.observations.behaviour import Value, redacted_value
 from reports.verdicts import RequirementResult
+from spec.facts import Facts, renamed
 
 
 class NoteKind(IntEnum):
@@ -62,13 +62,13 @@ class Observation:
     the same for the same request; empty where the requirement has one alone. `first`: it is said before all others."""
 
     id: str
-    value: Value
+    facts: Facts
     situation: str = ""
     first: bool = False
 
     def redacted(self, redact: Callable[[str], str]) -> Observation:
         """The observation with every text redacted that a service may have a part in."""
-        return replace(self, value=redacted_value(self.value, redact))
+        return replace(self, facts=renamed(self.facts, redact))
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,18 @@ import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 from urllib.parse import quote
 
 from ahocorasick_rs import AhoCorasick
 
 from environments.secrets import Known, Secrets
+from spec.names import WORDS
 
 LEAST = 4
 """A value of fewer characters is no match within a longer text: one digit is in every number."""
 _SURE = 8
 """A value of so many characters is no part of another word by chance."""
-_LINES = Path(__file__).with_name("words.txt").read_text("utf-8").splitlines()
-WORDS = frozenset(word for line in _LINES if not line.startswith("#") for word in line.split())
 _DIGIT, _SIGN, _LETTERS = re.compile(r"\d"), re.compile(r"[\d@_]|[a-z][A-Z]"), re.compile(r"[^\W\d_]+")
 _BEFORE_A_VALUE = ("/", "=", '"', "'", "earer ")
 """What stands before a value that is an ordinary word: only there is it a value."""

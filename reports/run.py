@@ -13,7 +13,7 @@ from environments.profiles.profile import EMBEDDED, FAIL, Profile, today
 from reports.cuts import Cuts
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
-from reports.observations.behaviour import Behaviour, behaviour, in_words
+from reports.observations.behaviour import Behaviour, behaviour, facts_in_words, in_words
 from reports.observations.drift import Drift
 from reports.observations.record import Record
 from reports.provenance import suite
@@ -113,7 +113,9 @@ class Run:
         """What is said of the run as a whole: each note once, by kind."""
         nothing_tested = f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow"
         found = {
-            NoteKind.OBSERVED_FIRST: [f"{seen.id}: {seen.value}" for seen in self.observations if seen.first],
+            NoteKind.OBSERVED_FIRST: [
+                f"{one.id}: {facts_in_words(one.facts)}" for one in self.observations if one.first
+            ],
             NoteKind.UNREACHABLE: [f"{self.base_url} cannot be reached: {self.unreachable}"] * bool(self.unreachable),
             NoteKind.SUITE_FAILED: self.errors,
             NoteKind.NOTHING_GRANTED: () if self.unreachable else self.grants.notes(self.profile.auth),
@@ -191,7 +193,7 @@ class Run:
     @cached_property
     def behaviour(self) -> Behaviour:
         """What was observed."""
-        return behaviour((seen.id, seen.situation, seen.value) for seen in self.observations)
+        return behaviour((seen.id, seen.situation, seen.facts) for seen in self.observations)
 
     def _merged(self) -> dict[str, RequirementResult]:
         selected = [result for result in self.results if not self.narrowed or result.id in self.selected]

@@ -28,12 +28,13 @@ from decimal import Decimal
 from typing import Any
 
 from environments.secrets import Secrets
-from reports.known import WORDS, KnownValues
+from reports.known import KnownValues
 from reports.loose_json import Token, decoded, is_json_like, tokens
 from reports.wording import one_line
 from spec.exchange import LARGE, named_media_type
-from spec.interface import openapi, operations, personal_fields
+from spec.interface import personal_fields
 from spec.json_text import folded, is_integer
+from spec.names import DOCUMENTED, WORDS, is_name, words_of
 
 SHOWN = 4_000
 """Characters of a body that are shown: what a screen or two hold."""
@@ -86,13 +87,6 @@ _LOWER_CASE = re.compile(r"[a-zà-öø-ÿ]+")
 _SYNTHETIC = re.compile(r"(?<![\w-])(pixconf-[0-9a-f]{8}(?:@example\.com)?)(?![\w.@-])")
 _BLANKS, _DIGIT = re.compile(r"[^\S\n]+|\n\n+"), re.compile(r"[0-9]")
 _ENUMERATED = re.compile(r"(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})(?:[ _-]?(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})){0,4}")
-_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
-_OF_NAMES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_DOCUMENTED = frozenset(
-    name for schema in openapi()["components"]["schemas"].values() for name in schema.get("properties", ())
-).union(operation.path_parameter for operation in operations().values() if operation.path_parameter)
-_OF_DOCUMENTED = frozenset(word.lower() for name in _DOCUMENTED for word in _OF_NAMES.findall(name))
-_FOLDED = frozenset(map(folded, _DOCUMENTED))
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a text that is no JSON: a form, XML, a line. Its value may be written in small letters."""
 _NAMES_NOBODY = frozenset(map(folded, ("code", "status", "Success", "type", "accountType")))
@@ -105,16 +99,6 @@ def is_plain(text: str) -> bool:
     """True for a text made of ordinary words alone."""
     words = _WORD.findall(text)
     return bool(words) and not _OPAQUE.search(text.lower()) and all(word.lower() in WORDS for word in words)
-
-
-def is_name(name: str) -> bool:
-    """True for a name of a member that is no data: a documented one in any spelling, or one made of ordinary words."""
-    if not name.isascii() or folded(name) in _FOLDED:
-        return name.isascii()
-    words = [word.lower() for word in _OF_NAMES.findall(name)]
-    longer = [word for word in words if len(word) > 1]
-    known = all(word in WORDS or word in _OF_DOCUMENTED for word in longer)
-    return bool(longer and known and len(words) - len(longer) < 2 and _NAME.fullmatch(name))
 
 
 # -- headers ------------------------------------------------------------------------------------------------------
@@ -194,8 +178,7 @@ class Display:
 
     def _is_known(self, text: str) -> bool:
         """True for a text that is or holds a known value, or has a word of one."""
-        words = map(str.lower, _OF_NAMES.findall(text))
-        return bool(self.known.whole(text) or self.known.find(text)) or any(map(self.known.has_word, words))
+        return bool(self.known.whole(text) or self.known.find(text)) or any(map(self.known.has_word, words_of(text)))
 
     def _split(self, text: str) -> list[str]:
         """The text in pieces: every second one stands for a known value, or is a synthetic identifier."""
@@ -215,7 +198,7 @@ class Display:
 
     def _piece(self, piece: str, lower_case: bool) -> str:
         if _OPAQUE.search(piece):
-            return piece if piece.strip(_QUOTES) in _DOCUMENTED else shape(piece)
+            return piece if piece.strip(_QUOTES) in DOCUMENTED else shape(piece)
         words = enumerate(_WORD.split(piece))
         return "".join(word if at % 2 and self._is_shown(word, lower_case) else shape(word) for at, word in words)
 

@@ -12,13 +12,13 @@ from environments.profiles.profile import PixKey, Prepare, Profile, fill
 from environments.secrets import CODE, Secrets
 from spec.answers import is_granted, refuses_the_token
 from spec.exchange import Exchange
+from spec.facts import facts_of, text_of
 from spec.json_text import parts_of_pointer
 from spec.requirements import ledger
-from spec.shapes import shape_of, text_of
 
 _LONGEST_CODE = 200
 _CODE = re.compile(rf"[!-~]{{1,{_LONGEST_CODE}}}")
-_LONGEST_SHAPE = 300
+_LONGEST_FACTS = 300
 """Characters that say what an answer holds where it has no code."""
 
 
@@ -96,9 +96,9 @@ def _without_a_code(exchange: Exchange, plan: Prepare) -> list[str]:
     if exchange.response is None or not is_granted(exchange) or code_in(exchange, plan.code_at):
         return []
     text = exchange.response.json
-    shape = text_of(shape_of(text.value), _LONGEST_SHAPE) if text.readable else "no JSON"
+    facts = text_of(facts_of(text.value))[:_LONGEST_FACTS] if text.readable else "no JSON"
     return [
         f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
-        f"{plan.operation} (exchange {exchange.number}), which holds {shape}: correct code_at; the transfer is not "
+        f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
         "executed"
     ]

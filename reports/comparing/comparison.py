@@ -174,7 +174,7 @@ def _is_worse(changes: Mapping[str, list[str]], now: RunToCompare) -> bool:
 
 
 def _behaviour(observed: Mapping[str, Any], clean: Callable[[str], str]) -> Behaviour:
-    """What the run observed. A file of before version 1.1 tells it in words alone, which are not compared."""
+    """What the run observed. That of a file of another version is not compared."""
     return redacted_behaviour(behaviour_of(observed), lambda text: one_line(clean(text)))
 
 

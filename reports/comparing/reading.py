@@ -13,7 +13,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from reports.bounded_files import PUBLISHED, OddFileError, content_of, first_error, is_deeper
+from reports.bounded_files import PUBLISHED, OddFileError, content_of, first_error
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.moments import read_moment
 
@@ -21,7 +21,7 @@ MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""
 MOST_VALUES = 2_000_000
 NEEDED = Path(__file__).with_name("comparable.schema.json")
-"""What a comparison reads, of any version. Before 1.1 it has no `observed`."""
+"""What a comparison reads, of any version. `observed` is read of this version alone: each has its own form."""
 _OBSERVED = "observed"
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -80,10 +80,10 @@ def _refuse(name: str) -> None:
 
 def _validated(document: Any) -> dict[str, Any]:
     _validate(document, NEEDED)
-    if is_deeper(document.get(_OBSERVED, {})):
-        raise UnreadableError(f"{_OBSERVED} nested too deeply; expected the {FILE} of a run")
     if document.get("format") == FORMAT:
         _validate(document, PUBLISHED)
+    else:
+        document.pop(_OBSERVED, None)
     try:
         read_moment(document["started"])
     except ValueError:

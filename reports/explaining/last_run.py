@@ -13,7 +13,7 @@ from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import FILE, FORMAT
 from reports.formats.outputs import PAGE
 from reports.moments import moment_in_words
-from reports.observations.behaviour import in_words, value_of
+from reports.observations.behaviour import facts_of_data, in_words
 from reports.verdicts import Entry
 from reports.wording import shortened
 from reports.writing import RUNS
@@ -93,6 +93,6 @@ def _lines(entry: Entry, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _observed(requirement_id: str, document: Mapping[str, Any]) -> list[str]:
-    """A line for each situation. A file of before version 1.1 has all of them in the message."""
+    """A line for each situation. A file of another version has all of them in the message."""
     situations = document.get("observed", {}).get(requirement_id, {})
-    return [in_words({situation: tuple(map(value_of, found))}) for situation, found in situations.items()]
+    return [in_words({situation: facts_of_data(places)}) for situation, places in situations.items()]

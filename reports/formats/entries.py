@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
 from reports.headline import sent
-from reports.observations.behaviour import behaviour_of, in_words
+from reports.observations.behaviour import facts_of_data, in_words
 from reports.observations.drift_text import drift_in_words
 from reports.verdicts import Entry
 from reports.wording import exchanges_in_words
@@ -41,10 +41,10 @@ def observations_of(document: Document) -> dict[str, list[str]]:
     shown = {entry["id"]: entry["exchanges"] for entry in document["requirements"]}
     return {
         requirement_id: [
-            *(f"observed: {in_words({situation: values})}" for situation, values in situations.items()),
+            *(f"observed: {in_words({name: facts_of_data(places)})}" for name, places in situations.items()),
             *([exchanges_in_words(shown[requirement_id])] if shown.get(requirement_id) else []),
         ]
-        for requirement_id, situations in behaviour_of(document["observed"]).items()
+        for requirement_id, situations in document["observed"].items()
     }
 
 

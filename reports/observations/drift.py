@@ -1,27 +1,26 @@
 """Where one behaviour contradicts another: the one rule for a record, and for two runs that are compared.
 
-For a situation that both know, the values of the two are compared. They drift where they have nothing in common: what
-varies in one of them is no drift where the other is within it, and what only one of them knows was not exercised in the
-other.
+For a situation that both know, the facts of the two are compared. They drift at a place where they have nothing in
+common: what varies in one of them is no drift where the other is within it, and what only one of them knows was not
+exercised in the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from reports.observations.behaviour import Answer, Behaviour, Value, values_in_words
+from reports.observations.behaviour import Behaviour
 from reports.wording import shortened
+from spec.facts import contradictions, in_words
 from spec.requirements import ledger
-from spec.shapes import differences
 
 _LONGEST = 300
 
 
 @dataclass(frozen=True)
 class Drift:
-    """One place. `place` is a JSON pointer into the shape of an answer, in which `*` is any item; empty for all of what
-    was observed."""
+    """One place of an answer (`spec/facts.py`), empty for the answer as a whole, and what was and is there."""
 
     id: str
     situation: str
@@ -43,26 +42,10 @@ def where(drift: Mapping[str, str]) -> str:
 def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
     """Every place that drifts, in the order of the ledger. Requirements that are not in it are passed over."""
     return [
-        Drift(requirement_id, situation, place, shortened(before, _LONGEST), shortened(after, _LONGEST))
+        Drift(requirement_id, situation, place, *(shortened(in_words(side), _LONGEST) for side in (before, after)))
         for requirement_id in ledger()
         if requirement_id in was and requirement_id in now
-        for situation, values in was[requirement_id].items()
+        for situation, facts in was[requirement_id].items()
         if situation in now[requirement_id]
-        for place, before, after in _of_values(values, now[requirement_id][situation])
+        for place, before, after in contradictions(facts, now[requirement_id][situation])
     ]
-
-
-def _of_values(was: Iterable[Value], now: Iterable[Value]) -> Iterator[tuple[str, str, str]]:
-    before, after = ({value.identity: value for value in values} for values in (was, now))
-    if not before.keys() & after.keys():
-        yield "", *_told_apart(before.values(), after.values())
-    for identity in sorted(before.keys() & after.keys()):
-        old, new = before[identity], after[identity]
-        if isinstance(old, Answer) and isinstance(new, Answer) and old.shape is not None and new.shape is not None:
-            yield from differences(old.shape, new.shape)
-
-
-def _told_apart(was: Iterable[Value], now: Iterable[Value]) -> tuple[str, str]:
-    """Both in words: without shapes, where that tells them apart."""
-    before, after = (values_in_words(value.head for value in values) for values in (was, now))
-    return (before, after) if before != after else (values_in_words(was), values_in_words(now))

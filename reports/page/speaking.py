@@ -14,12 +14,14 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from reports.languages.language import ENGLISH, Language
-from reports.observations.behaviour import Answer, Value, value_of
+from reports.observations.behaviour import facts_in_words, facts_of_data
+from spec.facts import ANSWER
 from spec.message import Text
 
 OF_THE_SERVICE = frozenset({"executePix.status.values", "executePix.accountType.meaning"})
 """Requirements of which values of the service are observed: they are in no language of ours."""
 _COMMENT = "# "
+_SHOWN = Markup('<span translate="no">{}</span>')
 
 
 def speak(environment: Environment, language: Language) -> None:
@@ -67,20 +69,22 @@ class Speaker:
         text = str(text)
         return self.said(text) if self.language.sentence(text) else self.language.names(text) or self.said(text)
 
-    def observed(self, values: list[dict[str, Any]], requirement_id: str) -> str:
+    def observed(self, places: dict[str, list[str]], requirement_id: str) -> str:
         """What was observed for a requirement in one situation: names and types are in no language."""
-        return Markup(f" {self.words('or')} ").join(self._value(value_of(value), requirement_id) for value in values)
+        body = facts_in_words(facts_of_data({place: places[place] for place in places if place != ANSWER}))
+        told = Markup(f" {self.words('or')} ").join(self._told(text, requirement_id) for text in places.get(ANSWER, ()))
+        return Markup(": ").join(filter(None, (told, body and _SHOWN.format(body))))
 
-    def _value(self, value: Value, requirement_id: str) -> str:
-        if isinstance(value, Answer):
-            return Markup('<span translate="no">{}</span>').format(str(value))
-        of_the_service = requirement_id in OF_THE_SERVICE
-        return value.text if of_the_service else self.said(value.text)
+    def _told(self, text: str, requirement_id: str) -> str:
+        """An answer begins with its status."""
+        if text[:3].isdecimal():
+            return _SHOWN.format(text)
+        return text if requirement_id in OF_THE_SERVICE else self.said(text)
 
     def behaviour(self, text: str) -> str:
         """What was observed, in words: names and types of the service are in no language."""
         found = self.language.sentence(text)
-        return Markup('<span translate="no">{}</span>').format(text) if found is None else found
+        return _SHOWN.format(text) if found is None else found
 
     def command(self, lines: str) -> str:
         """Lines of a shell: what they say before they do it is said, all else stays."""

@@ -78,7 +78,7 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-_FILE = Path(__file__).parents[1] / "words.txt"
+_FILE = Path(__file__).parents[2] / "spec" / "words.txt"
 _LINES = (line for line in _FILE.read_text("utf-8").splitlines() if not line.startswith("#"))
 _WORDS = frozenset(word for line in _LINES for word in line.split())
 _WORD = re.compile(r"[^\W\d_]+")

@@ -17,7 +17,7 @@ from spec.findings import Finding
 from spec.interface import Field, operations
 from spec.json_text import is_integer, is_number, pointer
 from spec.message import Text, say
-from spec.shapes.data_names import is_data
+from spec.names import is_name
 
 Rule = Callable[[Exchange], Finding | None]
 Place = Callable[[Exchange], Mapping[str, Any]]
@@ -137,7 +137,7 @@ def first_names(names: list[str]) -> Text:
 
     A service may name a member by a person or an account: only names that are surely names of fields are shown.
     """
-    plain = [name for name in names if not is_data(name)][:_MOST_NAMED]
+    plain = [name for name in names if is_name(name)][:_MOST_NAMED]
     rest, shown = len(names) - len(plain), ", ".join(plain)
     if not plain:
         return say("{n} whose names may be data", n=rest)

@@ -15,7 +15,7 @@ from tests.traffic.observations import (
     version_headers_of,
 )
 from tests.traffic.situations import refusals_of, refused_values, send_large, tokens_of, unknown_code, wants_the_token
-from tests.traffic.undescribed import identifiers_of, no_answer, values_of, visit_to_the_end
+from tests.traffic.undescribed import no_answer, values_of, visit_to_the_end
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
@@ -26,7 +26,7 @@ def test_shape_of_an_answer(operation, traffic):
     answers = visit_to_the_end(operation, traffic)
     supplied(answers, no_answer(operation, traffic))
 
-    observe(values_of(answers, identifiers_of(traffic)), *answers[:3])
+    observe(values_of(answers), *answers[:3])
 
 
 @pytest.mark.parametrize("operation", each(READS, "token"))

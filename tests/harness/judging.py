@@ -10,9 +10,10 @@ import pytest
 from _pytest.outcomes import Skipped
 
 from reports.handover import Observation
-from reports.observations.behaviour import Phrase, Value
+from reports.observations.behaviour import said
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange
+from spec.facts import Facts
 from spec.findings import Finding, Judgement, Outcome
 from spec.message import Text, joined, say
 from spec.requirements import Requirement, ledger
@@ -143,8 +144,8 @@ def remark(text: Text) -> None:
     current.get().why = text
 
 
-Seen = Mapping[str, Iterable[Value | str]]
-"""By situation, the values that were seen in it; a text stands for a phrase."""
+Seen = Mapping[str, Iterable[Facts | str]]
+"""By situation, the facts of the answers that were seen in it; a text stands for what is said."""
 
 
 def observe(seen: Seen | str, *exchanges: Exchange, first: bool = False) -> None:
@@ -154,8 +155,8 @@ def observe(seen: Seen | str, *exchanges: Exchange, first: bool = False) -> None
     recording.verdict = Verdict.OBSERVED
     cite(*exchanges)
     for situation, values in ({"": [seen]} if isinstance(seen, str) else seen).items():
-        for value in (Phrase(value) if isinstance(value, str) else value for value in values):
-            recording.observations.append(Observation(recording.requirement.id, value, situation, first))
+        for facts in (said(value) if isinstance(value, str) else value for value in values):
+            recording.observations.append(Observation(recording.requirement.id, facts, situation, first))
 
 
 def assert_holds(*exchanges: Exchange) -> None:

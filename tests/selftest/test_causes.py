@@ -15,7 +15,7 @@ from reports.causes import findings
 from reports.formats.conformance_json import document_of
 from reports.handover import LeftKey, Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
-from reports.observations.behaviour import Phrase
+from reports.observations.behaviour import said
 from reports.run import Run
 from reports.terminal import Once, summary
 from reports.verdicts import RequirementResult, Verdict
@@ -264,7 +264,7 @@ def run():
     """A run of a few requirements with a failure, a warning, an observation and much to say beside them."""
     run = Run(load("sandbox", folder=REPOSITORY / "environments"), "http://127.0.0.1:1", narrowed=True)
     run.said = [Note(NoteKind.SET_UP, "the clock of this machine is 3 minutes off"), UNKNOWN]
-    run.observations = [Observation("executePix.status.values", Phrase("DONE"))]
+    run.observations = [Observation("executePix.status.values", said("DONE"))]
     for row_id, verdict, why, *found in (
         (DIGIT, "fail", "", finding("missing", name="digit")),
         ("executePix.fields.extra", "warn", "", finding("other-fields", names="endToEndId")),

@@ -15,7 +15,7 @@ from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import TOKEN, arguments, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.test_comparison import RUN
-from tests.selftest.test_reading import COMMANDS, ESCAPES, MARKUP, PERSONAL, planted
+from tests.selftest.test_reading import COMMANDS, ESCAPES, MARKUP, PERSONAL, PLANTED, planted
 from tests.selftest.test_stopped_runs import HANGS_S
 
 PART = ("-k", "executePix.document or executePix.name")
@@ -196,19 +196,20 @@ def test_a_run_that_cannot_be_read_is_a_usage_error(content, tmp_path):
     assert re.fullmatch(rf"ERROR: --compare-with: {re.escape(str(path))}: [^\n]+\n+", result.output)
 
 
+NAMED = ("-k", "executePix.name or listAccounts.shape")
 SECRET = f"{TOKEN['PIX_TOKEN']} konto-canary-4711"
 
 
 def test_nothing_planted_in_the_named_run_leaves(tmp_path):
     """No secret of this run, nothing personal, no control character, no command of a CI system and no markup."""
-    document = planted()
-    document["environment"]["name"] = SECRET + ESCAPES + COMMANDS[:60]
-    document["observed"]["listAccounts.shape"] = {"": [{"text": f"{SECRET}{MARKUP}{PERSONAL}"}]}
-    (tmp_path / "other.json").write_text(json.dumps(document))
     with Raw() as raw:
         profile = write_profile(tmp_path, raw.base_url, accounts=["konto-canary-4711"])
-        named = f"--compare-with={tmp_path / 'other.json'}"
-        result = run(profile, "-k", "executePix.name or listAccounts.shape", named)
+        document = run(profile, *NAMED).document
+        document["environment"]["name"] = SECRET + ESCAPES + COMMANDS[:60]
+        document["suite"]["version"] = PLANTED
+        document["observed"]["listAccounts.shape"] = {"": {"": [f"{SECRET}{MARKUP}{PERSONAL}"]}}
+        (tmp_path / "other.json").write_text(json.dumps(document))
+        result = run(profile, *NAMED, f"--compare-with={tmp_path / 'other.json'}")
     written = {path.name: path.read_text() for path in result.folder.iterdir()} | {"output": result.output}
 
     assert line_of(result).startswith("compared with ")

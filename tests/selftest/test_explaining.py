@@ -20,7 +20,7 @@ from reports.formats.conformance_json import FILE, FORMAT, as_json, document_of
 from reports.handover import Observation
 from reports.languages.language import catalogues, language
 from reports.moments import moment_in_words
-from reports.observations.behaviour import Answer, Phrase
+from reports.observations.behaviour import said
 from reports.page.html import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
@@ -424,7 +424,7 @@ def test_what_was_observed_stands_by_situation(profile, tmp_path):
     """A line for what was sent, with every value that was seen."""
     told = Run(SANDBOX, "https://staging.example.test")
     told.results += [RequirementResult("executePix.repeated", Verdict.OBSERVED, "not shown, as the situations are")]
-    seen = [("with a token", Phrase("refused")), ("again", Answer(409)), ("again", Answer(200, "application/json"))]
+    seen = [("with a token", said("refused")), ("again", said("409")), ("again", said("200 application/json"))]
     told.observations += [Observation("executePix.repeated", value, situation) for situation, value in seen]
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / FILE).write_text(as_json(document_of(told)))

@@ -16,7 +16,6 @@ from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
-from reports.observations.behaviour import Phrase
 from reports.page import exchange_list
 from reports.page.exchange_list import LINKED
 from reports.page.figures import tile
@@ -97,7 +96,7 @@ def hostile_page():
     run.said, run.errors = [Note(NoteKind.SET_UP, hostile("note"))], [hostile("error")]
     run.not_executed = [hostile("not executed")]
     add(run, KIND, Verdict.OBSERVED, "", [1])
-    run.observations = [Observation(KIND, Phrase(hostile("observation")))]
+    run.observations = [Observation(KIND, frozenset({("", hostile("observation"))}))]
     add(run, DIGIT, Verdict.FAIL, hostile("failure of a row"), [1, 2])
     add(run, MASKED, Verdict.NOT_EXERCISED, hostile("what is missing"))
     add(run, CRASH, Verdict.PASS, hostile("passing message"))
@@ -273,7 +272,7 @@ class TestEvidence:
         add(run, DIGIT, Verdict.FAIL, "digit is missing", [1, 2, 3, 4, 5])
         add(run, KIND, Verdict.OBSERVED, "PHONE", range(1, 20))
         add(run, CRASH, Verdict.WARN)
-        run.observations.append(Observation(KIND, Phrase("PHONE")))
+        run.observations.append(Observation(KIND, frozenset({("", "PHONE")})))
 
         shown = page(run)
 

@@ -164,7 +164,7 @@ def test_what_is_known_of_the_run_is_with_its_suite():
 )
 def test_warnings_and_observations_are_output(entry, said):
     """They fail nothing."""
-    seen = {entry["id"]: {"": [{"status": 404}, {"status": 409}], "again": [{"text": "refused"}]}}
+    seen = {entry["id"]: {"": {"": ["404", "409"]}, "again": {"": ["refused"]}}}
     observations = seen if entry["verdict"] == "observed" else {}
     suite = suite_of(junit(document("conformant", entry) | {"observed": observations}))
 

@@ -1,4 +1,4 @@
-"""The shapes that a run observes: the same in every order and at every --parallel, without a name that is data."""
+"""The answers that a run observes: the same in every order and at every --parallel, without a name that is data."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,10 +8,10 @@ import pytest
 
 from environments.sandbox import Refusal, Request, Response, Service
 from environments.sandbox.server import Server
-from reports.formats.conformance_json import document_of
+from reports.observations.behaviour import said
 from spec.exchange import FailureKind
+from spec.facts import Facts, merged, text_of
 from spec.interface import PREPARING, READS
-from spec.shapes import text_of
 from tests.selftest.exchanges import JSON, answer, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
@@ -26,21 +26,20 @@ SHAPES = (*(f"{operation}.shape" for operation in (*READS, *PREPARING)), "delete
 ONLY_SHAPES = ("-k", " or ".join(SHAPES))
 
 
-def shapes_of(service: Service, *options: str) -> dict[str, list[dict[str, object]]]:
-    """The values of the requirements about shapes, by their id."""
+def shapes_of(service: Service, *options: str) -> dict[str, Facts]:
+    """The facts of the requirements about shapes, by their id."""
     with Server(service) as server, TemporaryDirectory() as folder:
         target = f"--environment={sandbox_at(server.base_url, Path(folder))}"
         _, run = run_of(
             "--no-report", "-m", "not property", target, "-p", "tests.selftest.services.shuffling", *options
         )
-    observed = document_of(run)["observed"]
-    return {name: observed[name][""] for name in SHAPES if name in observed}
+    return {name: run.behaviour[name][""] for name in SHAPES if name in run.behaviour}
 
 
 def texts_of(service: Service, *options: str) -> dict[str, str]:
-    """The shapes on one line, where there is one answer."""
+    """The facts on one line."""
     found = shapes_of(service, *(options or ONLY_SHAPES))
-    return {name: text_of(values[0]["shape"]) for name, values in found.items() if len(values) == 1}
+    return {name: text_of(facts).removeprefix("200 application/json: ") for name, facts in found.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -57,26 +56,27 @@ class Sandbox(Service):
 
 
 TRANSFER = (
-    "{code: integer, data: {date: integer, document: string, name: string, status: string, transactionId: string, "
-    "value: %s}}"
+    "/code number, /data/date number, /data/document string, /data/name string, /data/status string, "
+    "/data/transactionId string, /data/value number"
 )
 
 
 def test_shapes_of_the_sandbox():
     """Each undescribed answer, with what the registrations and executions of the run brought into it."""
     assert texts_of(Sandbox(), "-k", "not executePix.repeated") == {
-        "listPixKeys.shape": "{code: integer, data: {keys: [{pixKey: string, pixKeyType: string}]}}",
+        "listPixKeys.shape": "/code number, /data/keys/*/pixKey string, /data/keys/*/pixKeyType string",
         "listAccounts.shape": (
-            "{code: integer, data: {accounts: [{account: string, accountType: integer, bank: string, branch: string, "
-            "digit: string, document: string, id: string, name: string}]}}"
+            "/code number, /data/accounts/*/account string, /data/accounts/*/accountType number, "
+            "/data/accounts/*/bank string, /data/accounts/*/branch string, /data/accounts/*/digit string, "
+            "/data/accounts/*/document string, /data/accounts/*/id string, /data/accounts/*/name string"
         ),
-        "getBalance.shape": "{code: integer, data: {account: string, balance: number}}",
-        "listEntries.shape": "{code: integer, data: {entries: [{date: integer, transactionId: string, value: number}]}}",
-        "createPix.shape": TRANSFER % "number",
-        "transferExternal.shape": TRANSFER % "number",
-        "transferInternal.shape": TRANSFER % "integer",
-        "transferP2p.shape": TRANSFER % "number",
-        "deletePixKey.data": "{code: integer, data: {message: string}}",
+        "getBalance.shape": "/code number, /data/account string, /data/balance number",
+        "listEntries.shape": (
+            "/code number, /data/entries/*/date number, /data/entries/*/transactionId string, "
+            "/data/entries/*/value number"
+        ),
+        **dict.fromkeys(map("{}.shape".format, PREPARING), TRANSFER),
+        "deletePixKey.data": "/code number, /data/message string",
     }
 
 
@@ -107,13 +107,12 @@ def test_names_that_are_data():
     assert {name: found[name] for name in READS_BY_NAME} == READS_BY_NAME
 
 
-ENTRY = "{date: integer, transactionId: string, value: integer}"
 READS_BY_NAME = {
-    "listPixKeys.shape": "{code: integer, data: {keys: {any name: {pixKeyType: string}}}}",
+    "listPixKeys.shape": "/code number, /data/keys/*/pixKeyType string",
     "listAccounts.shape": (
-        "{code: integer, data: {accounts: {any name: {bank: string}}, holders: {any name: string}, people: [{name: string}]}}"
+        "/code number, /data/accounts/*/bank string, /data/holders/* string, /data/people/*/name string"
     ),
-    "listEntries.shape": f"{{code: integer, data: {{any name: {ENTRY}}}}}",
+    "listEntries.shape": "/code number, /data/*/date number, /data/*/transactionId string, /data/*/value number",
 }
 
 
@@ -130,11 +129,11 @@ class AnswersOtherwise(Sandbox):
 
 
 def test_other_answers():
-    """What is no JSON has no shape, and how a valid request is refused is none: a limit may be reached today."""
+    """What is no JSON has no facts, and how a valid request is refused is none: a limit may be reached today."""
     found = shapes_of(AnswersOtherwise(), *ONLY_SHAPES)
 
-    assert found["listEntries.shape"] == [{"status": 204}]
-    assert found["listAccounts.shape"] == [{"status": 200, "media_type": "text/html"}]
+    assert found["listEntries.shape"] == said("204")
+    assert found["listAccounts.shape"] == said("200 text/html")
     assert not found.keys() & {f"{name}.shape" for name in PREPARING}
 
 
@@ -166,22 +165,6 @@ def test_what_shows_no_shape(other):
     assert shown_by(other, REFUSED, GRANTED) == [GRANTED]
 
 
-MADE = "8f14e45f-ceea-467f-9a36-dedd4bea2543"
-LISTED = {
-    "pix_key": ("qa@example.com", "+5511955500777", MADE),  # a usual name
-    "name": ("QA@EXAMPLE.COM", "qa@example.com", "+5511955500777"),  # a key that the run knows
-}
-
-
-@pytest.mark.parametrize("member", LISTED)
-def test_the_format_of_a_key_is_no_part_of_a_shape(member):
-    """Which keys there are depends on the profile: an e-mail address, a telephone number, or what the service made."""
-    lists = [answer("listPixKeys", {"keys": [{"id": MADE, member: key}]}) for key in LISTED[member]]
-    found = {text_of(values_of([each], ["qa@example.com"])[""][0].shape) for each in lists}
-
-    assert found == {f"{{keys: [{{id: uuid string, {member}: string}}]}}"}
-
-
 @pytest.mark.parametrize(
     ("order", "parallel"), [("listPixKeys.shape", 1), ("listPixKeys.shape", 16), ("listEntries.shape", 4)]
 )
@@ -200,23 +183,27 @@ def whole():
         return shapes_of(Sandbox())
 
 
-def test_answers_with_one_body_may_be_different_values():
+def test_answers_with_one_body_may_be_different():
     """The media type and a header tell them apart; the order in which they came does not count."""
     seen = [
         answer("listAccounts", {}),
         answer("listAccounts", {}, headers=(("Content-Type", "text/json"),)),
         answer("listAccounts", {}, headers=(*JSON, ("Location", "/v1/elsewhere"))),
     ]
-    values = values_of(seen)[""]
+    found, same = (merged(values_of(each)[""]) for each in (seen, [*seen[::-1], seen[0]]))
 
-    assert len(values) == 3
-    assert values == values_of(reversed(seen))[""]
+    assert found == same
+    assert sorted(what for place, what in found if not place) == [
+        "200 application/json",
+        "200 application/json [Location: present]",
+        "200 text/json",
+    ]
 
 
-def test_the_shape_of_a_response_is_made_once(monkeypatch):
-    """It is asked for often, and that of a large body takes long."""
+def test_the_facts_of_a_response_are_made_once(monkeypatch):
+    """They are asked for often, and those of a large body take long."""
     seen, made = answer("listAccounts", {"accounts": []}), []
-    monkeypatch.setattr(answered, "shape_of", lambda value: made.append(value) or {"type": "object"})
+    monkeypatch.setattr(answered, "facts_of", lambda value: made.append(value) or frozenset())
 
     assert answered.answer_of(seen) == answered.answer_of(seen)
     assert len(made) == 1

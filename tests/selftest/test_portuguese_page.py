@@ -20,7 +20,7 @@ from environments.sandbox import Server, Service
 from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.languages.values import is_value
-from reports.observations.behaviour import Answer, Phrase
+from reports.observations.behaviour import facts_in_words, said
 from reports.observations.drift import Drift
 from reports.observations.drift_text import odd_in_words, unknown_in_words
 from reports.observations.record import Record
@@ -91,11 +91,12 @@ def _of_others(run):
     document = document_of(run)
     versions = {f"{seen['header']}: {seen['value']}" for seen in document["provenance"]["service_version"]}
     observed = {
-        str(value)
+        text
         for name, situations in run.behaviour.items()
-        for values in situations.values()
-        for value in values
-        if name in OF_THE_SERVICE or isinstance(value, Answer)
+        for facts in situations.values()
+        for place, what in facts
+        for text in (what, facts_in_words(frozenset(fact for fact in facts if fact[0])))
+        if name in OF_THE_SERVICE or place or what[:3].isdecimal()
     }
     names = {
         str(one["got"]) for one in document["requirements"] if re.fullmatch("[A-Z][a-z]+", str(one.get("got", "")))
@@ -150,7 +151,7 @@ def test_what_is_not_recognised_is_shown_in_english():
     odd = "expected status 200, got <b>the unexpected</b>"
     run.results.append(RequirementResult("executePix.status", Verdict.FAIL, odd))
     run.results.append(RequirementResult("executePix.status.values", Verdict.OBSERVED, "missing, text"))
-    run.observations.append(Observation("executePix.status.values", Phrase("missing, text")))
+    run.observations.append(Observation("executePix.status.values", said("missing, text")))
     page = page_of(run, PORTUGUESE)
 
     assert set(page.english) == {odd}
@@ -207,14 +208,14 @@ def test_drift_is_told_in_portuguese():
     run.selected.add("executePix.unknownCode")
     run.record = Record("staging", date(2026, 11, 20), "0.1.0", {})
     run.drift = [
-        Drift("executePix.unknownCode", "", "", "404 application/json {detail: string}", "410 text/html"),
+        Drift("executePix.unknownCode", "", "", "404 application/json", "410 text/html"),
         Drift("executePix.repeated", "the answer", "", "the same result", "another result"),
     ]
     odd = (*odd_in_words(run.record, "sandbox", date(2026, 11, 19)), unknown_in_words(1), unknown_in_words(2))
     run.said = [Note(NoteKind.RECORD, said) for said in odd]
 
     assert len(odd) == 4
-    assert left_in_english(run) == [run.drift[0].was]
+    assert left_in_english(run) == []
     assert {"Mudança de comportamento", "o mesmo resultado"} <= set(page_of(run, PORTUGUESE).texts)
 
 

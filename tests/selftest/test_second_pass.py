@@ -10,12 +10,12 @@ from environments.profiles.loading import load
 from environments.secrets import Secrets
 from reports.evidence import evidence
 from reports.handover import FoundByTest, Note, NoteKind, Observation
-from reports.observations.behaviour import Phrase
 from reports.redaction import Redactor
 from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.exchange import Exchange, Request, Response
+from spec.facts import text_of
 from spec.findings import finding
 from spec.interface import personal_fields
 from spec.requirements import ledger
@@ -95,7 +95,9 @@ def run_with(said):
     found = finding("spelling", name="x", written=said)
     result = RequirementResult(ID, Verdict.FAIL, exchanges=(1,), findings=(found,))
     shown = {"number": 1, "operation": "executePix", "credential": said, "response": {"headers": [["X", said]]}}
-    run.add_found(FoundByTest((result,), (ID,), (Observation(ID, Phrase(said)),), (shown,), error=said), "test")
+    run.add_found(
+        FoundByTest((result,), (ID,), (Observation(ID, frozenset({("", said)})),), (shown,), error=said), "test"
+    )
     run.said = [Note(NoteKind.SET_UP, said)]
     run.not_executed, run.unreachable = [said], said
     return run
@@ -113,7 +115,7 @@ def test_a_run_is_redacted_by_all_that_is_known_at_its_end(pen, secrets):
     assert before
     assert str(result.message) == "expected the name x, got got <code 2>"
     assert result.id == ID
-    assert str(seen.value) == note.text == run.unreachable == "got <code 2>"
+    assert text_of(seen.facts) == note.text == run.unreachable == "got <code 2>"
     assert run.not_executed == ["got <code 2>"]
     assert run.errors == ["the suite failed at test: got <code 2>"]
     assert run.exchanges[1]["response"] == {"headers": [["X", "got <code 2>"]]}

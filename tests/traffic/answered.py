@@ -1,28 +1,24 @@
-"""How a request was answered, as an observation keeps it: status, media type, a few headers and the shape of the body."""
+"""How a request was answered, as an observation keeps it: status, media type, a few headers and the facts of the body."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from reports.observations.behaviour import Answer
+from reports.observations.behaviour import said
 from spec.exchange import Exchange, Response, kept_beside, named_media_type
-from spec.json_text import JsonPath, folded, leaves_of
-from spec.shapes import Shape, shape_of
-from tests.traffic.extras import OTHER_NAMES
+from spec.facts import Facts, facts_of
 
 _SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
 _TOKEN_ERROR = re.compile(r'\berror="?(invalid_request|invalid_token|insufficient_scope)\b')
 PRESENT = "present"
 
 
-Values = dict[str, list[Answer | str]]
+Values = dict[str, list[Facts | str]]
 """By situation, what was seen in it."""
 
 
-def by_situation(seen: Iterable[tuple[str, Answer | str]]) -> Values:
+def by_situation(seen: Iterable[tuple[str, Facts | str]]) -> Values:
     """What was seen in each situation, from pairs of both."""
     found: Values = {}
     for situation, value in seen:
@@ -54,48 +50,23 @@ _OF_A_LIMIT = (
 _OVER_A_LIMIT = 429
 
 
-_OF_A_KEY = frozenset(map(folded, ("pixKey", *OTHER_NAMES["pixKey"])))
-"""Names of members that may hold a PIX key: what format that has depends on which keys there are."""
+def answer_of(exchange: Exchange) -> Facts:
+    """How the request was answered. There is an answer."""
+    assert exchange.response is not None
+    return said(head_of(exchange.response)) | _facts_in(exchange.response)
 
 
-def answer_of(exchange: Exchange, known: Container[str] = ()) -> Answer:
-    """How the request was answered. There is an answer. A text that is `known` (without letter case) has no format in the
-    shape, and neither has a PIX key."""
-    response = exchange.response
-    assert response is not None
-    text = response.json
-    if known and text.readable and any(_is_known(item, _name_of(path), known) for path, item in leaves_of(text.value)):
-        return replace(head_of(response), shape=shape_of(_without(text.value, known)))
-    return replace(head_of(response), shape=_shape_in(response))
-
-
-def _without(value: Any, known: Container[str], name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {member: _without(inner, known, member) for member, inner in value.items()}
-    if isinstance(value, list):
-        return [_without(inner, known, name) for inner in value]
-    return "" if _is_known(value, name, known) else value
-
-
-def _is_known(value: Any, name: str, known: Container[str]) -> bool:
-    return isinstance(value, str) and (folded(name) in _OF_A_KEY or value.casefold() in known)
-
-
-def _name_of(path: JsonPath) -> str:
-    """The name of the innermost member."""
-    return next((part for part in reversed(path) if isinstance(part, str)), "")
-
-
-def head_of(response: Response) -> Answer:
-    """The answer without the shape of its body."""
+def head_of(response: Response) -> str:
+    """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`."""
     media_type = named_media_type(response.media_type) if response.media_type else ""
-    return Answer(response.status, media_type, dict(_headers(response)))
+    headers = "; ".join(f"{name}: {value}" for name, value in sorted(_headers(response)))
+    return " ".join(filter(None, (str(response.status), media_type, headers and f"[{headers}]")))
 
 
 @kept_beside
-def _shape_in(response: Response) -> Shape | None:
+def _facts_in(response: Response) -> Facts:
     text = response.json
-    return shape_of(text.value) if text.readable and response.size else None
+    return facts_of(text.value) if text.readable and response.size else frozenset()
 
 
 def _headers(response: Response) -> Iterator[tuple[str, str]]:

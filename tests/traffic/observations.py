@@ -11,20 +11,20 @@ from typing import Any
 
 from environments.door.authorization import VALID
 from environments.profiles.profile import Profile
-from reports.redaction.masks import is_plain
 from reports.wording import counted
 from spec.answers import RefusalKind, code_of, data_of, find, is_judged_as_success, refusal_kind, succeeded
 from spec.exchange import Exchange, Response
 from spec.interface import operations
 from spec.json_text import is_integer, is_number
 from spec.key_list import UUID
-from spec.shapes.data_names import is_data
+from spec.names import is_name
 from tests.traffic.answered import Values, answer_of, by_situation, limit_headers
 from tests.traffic.settled import is_refused
 from tests.traffic.situations import LARGE, Name, Sent
 
 ANOTHER_TEXT = "another text"
-_WORD = re.compile(r"[A-Za-z][A-Za-z_ -]{0,29}")
+_WORD = re.compile(r"[A-Z][A-Z_]{0,29}|[a-z][a-z_]{0,29}")
+"""A word as programs have it. The name of a person has letters of both cases, or a blank."""
 _MOST_SHOWN, _MOST_OF_CODES = 999, 9_999
 
 # -- fields of the execution result -------------------------------------------------------------------------------
@@ -77,11 +77,10 @@ def _results(answers: Iterable[Exchange]) -> list[tuple[int, Mapping[str, Any]]]
 
 
 def word_of(value: object) -> str:
-    """A word that names nobody as it is, and what else the value is."""
+    """A word of a program, or ordinary words, as they are, and what else the value is."""
     if not isinstance(value, str):
         return "no text"
-    known = _WORD.fullmatch(value) and (is_plain(value) or not is_data(value))
-    return value if known else ANOTHER_TEXT
+    return value if _WORD.fullmatch(value) or is_name(value.replace(" ", "_")) else ANOTHER_TEXT
 
 
 def _number(value: object, most: int = _MOST_SHOWN) -> str:

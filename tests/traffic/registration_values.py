@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from environments.profiles.profile import PixKey
-from reports.observations.behaviour import NOT_REQUIRED, REQUIRED, Answer
+from reports.observations.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of, read_json
-from spec.shapes import Shape
 from tests.traffic.answered import Values, answer_of, by_situation
 from tests.traffic.observations import format_of
 from tests.traffic.refused_key_types import type_sent
@@ -29,23 +27,12 @@ def repeated_values(repeated: Iterable[Exchange]) -> Values:
     """How the registration of a key is answered that is there already, and what it has as Success."""
     found: Values = {}
     for seen in filter(counts, repeated):
-        found.setdefault("", []).append(_without_formats(answer_of(seen)))
+        found.setdefault("", []).append(answer_of(seen))
         success = find(data_of(seen.response) or {}, "Success") if seen.response else None
         if success:
             word = success[1] if success[1] in _SUCCESSES else "another value"
             found.setdefault("the field Success", []).append(word)
     return found
-
-
-def _without_formats(answer: Answer) -> Answer:
-    """The answer without formats of texts: the key that was sent may stand in it, and each type has another format."""
-    return replace(answer, shape=answer.shape and _plain(answer.shape))
-
-
-def _plain(shape: Shape) -> Shape:
-    named = {name: _plain(inner) for name, inner in shape.get("properties", {}).items()}
-    plain = {word: part for word, part in shape.items() if word != "format"}
-    return {**plain, "properties": named} if named else plain
 
 
 def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Values:

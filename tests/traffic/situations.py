@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from environments.door.wrong_tokens import ANOTHER
-from reports.observations.behaviour import NOT_REQUIRED, REQUIRED, Answer
+from reports.observations.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, registered, succeeded
 from spec.exchange import Exchange
+from spec.facts import Facts
 from spec.interface import READS, operations
 from tests.harness.judging import NotExercised
 from tests.traffic.answered import Values, answer_of, by_situation
@@ -86,7 +87,7 @@ def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> Values:
     """By situation, how requests are refused. The answer that an unknown code gets is named as that: another requirement
     shows it."""
 
-    def how(one: Sent) -> Answer | str:
+    def how(one: Sent) -> Facts | str:
         if unknown is not None and one.sort is Sort.IDENTIFIER and answered_alike(one.exchange, unknown):
             return AS_UNKNOWN
         return answer_of(one.exchange) if is_refused(one.exchange) else NOT_REFUSED

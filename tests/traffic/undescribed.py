@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 
-from environments.door.preparing import code_in
-from environments.secrets import ACCOUNT, CODE, KEY
-from reports.observations.behaviour import Value, merged_values
 from spec.answers import succeeded
 from spec.exchange import Exchange
+from spec.facts import Facts
 from spec.interface import PREPARING, READS, operations
 from tests.harness.lanes import Part
 from tests.traffic.answered import answer_of, head_of
@@ -37,19 +35,10 @@ def _valid(operation: str, traffic: TargetedTraffic) -> list[Exchange]:
     return [seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen)]
 
 
-def identifiers_of(traffic: TargetedTraffic) -> frozenset[str]:
-    """The accounts, keys and codes that the run knows, also of transfers that it does not execute, without letter case.
-    What format they have, other requirements show."""
-    plan, sent = traffic.profile.transactions.prepare, traffic.client.door.exchanges
-    codes = [code_in(seen, plan.code_at) for seen in sent if seen.operation in PREPARING] if plan else []
-    known = [one.value for one in traffic.client.door.secrets.known if one.name in (ACCOUNT, KEY, CODE)]
-    return frozenset(text.casefold() for text in (*codes, *known) if text)
-
-
-def values_of(answers: Collection[Exchange], known: Collection[str] = ()) -> dict[str, Collection[Value]]:
-    """What the answers look like, merged. Equal ones are looked at once. Texts that are `known` have no format."""
-    different = {(head_of(seen.response).identity, seen.response.kept): seen for seen in answers if seen.response}
-    return {"": merged_values(answer_of(seen, known) for seen in different.values())}
+def values_of(answers: Iterable[Exchange]) -> dict[str, list[Facts]]:
+    """What the answers look like. Equal ones are looked at once."""
+    different = {(head_of(seen.response), seen.response.kept): seen for seen in answers if seen.response}
+    return {"": [answer_of(seen) for seen in different.values()]}
 
 
 def no_answer(operation: str, traffic: TargetedTraffic) -> str:

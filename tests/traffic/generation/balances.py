@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from reports.observations.behaviour import Answer
 from spec.answers import data_of, grants_protected_result
 from spec.exchange import Exchange
+from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
 from tests.traffic.answered import answer_of
 from tests.traffic.settled import counts
@@ -53,7 +53,7 @@ class Repeated:
         return any(self.again.get(place) == amount for place, amount in self.moved.items())
 
     @property
-    def answers(self) -> list[Answer | str]:
+    def answers(self) -> list[Facts | str]:
         """How the second execution is answered."""
         if not counts(self.second):
             return []
