@@ -65,7 +65,7 @@ class Collector:
             unreachable=redact(door.liveness.unreachable),
             journal_trouble=bool(door.guard.journal_trouble or door.guard.supplied_trouble),
             notes=tuple(replace(note, text=redact(note.text)) for note in notes_of(door)),
-            not_cleaned_up=tuple(LeftKey(key.name, key.state.value, key.owned, tuple(key.exchanges)) for key in keys),
+            not_cleaned_up=tuple(LeftKey(key.name, key.why_left, key.owned, tuple(key.exchanges)) for key in keys),
             not_executed=tuple(map(redact, door.guard.prepared.not_executed(door.exchanges))),
             generated=self.generated,
             grants=Grants.of_exchanges(door.exchanges),
