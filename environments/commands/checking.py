@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from environments.door.attempt import Handshake
 from environments.door.client import Client
-from environments.door.handshake import Handshake
 from environments.door.liveness import UnreachableError
 from environments.door.preflight import check, skew_s, skewed
 from environments.door.preparing import prepare_one

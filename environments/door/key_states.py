@@ -221,12 +221,11 @@ class Keys:
         is_of_the_run = account == (self._account or account)
         if is_of_the_run and not self.started:
             self.before = listing
-        listed = [key for key in self._keys.values() if account == (key.account or account)]
-        for key in listed:
-            if key.value is not None:
+        for key in self._keys.values():
+            if key.value is not None and account == (key.account or account):
                 self._see(key, is_listed=listing.shows(key.value))
-        for key in listed:  # after all whose value is known
-            is_open = key.value is None and key.is_refused and key.state is KeyState.MAYBE
+        for key in self.not_cleaned_up():  # after all whose value is known
+            is_open = key.value is None and key.is_refused and key.account == account
             if is_open and key.listed_before and not listing.has_new(key.listed_before, self.values):
                 self._close(key)
         self._last = listing if is_of_the_run else self._last
