@@ -12,14 +12,13 @@ import os
 import re
 import secrets
 import sys
-import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from environments.commands.checking import Finding, at_the_target, in_the_profile, to_check
+from environments.commands.checking import Finding, at_the_target, connected, in_the_profile, left_prepared, to_check
 from environments.commands.cleanup import (
     CLEAN,
     LEFT,
@@ -34,9 +33,8 @@ from environments.commands.new_profile import OPTIONS, REPEATED, next_steps, pat
 from environments.commands.sent_codes import code_from, lines_of, opened_journal, settle
 from environments.door.client import Client
 from environments.door.event_log import JournalError
-from environments.door.key_record import KeyRecord
 from environments.door.liveness import UnreachableError
-from environments.door.opening import Share, codes_sent_before, journal_in_words, open_client, open_door, record_of_keys
+from environments.door.opening import open_client, open_door, record_of_keys
 from environments.process import forget_variables, protect
 from environments.profiles.credentials import refuse_missing_credentials
 from environments.profiles.loading import load, named
@@ -52,8 +50,8 @@ INCOMPLETE, INTERRUPTED = 6, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: all is well; 1: keys are left; 4: a bad profile or command line; 6: a run would be incomplete; 7: the target
-    cannot be reached."""
+    """0: all is well; 1: keys are left; 2: interrupted; 4: a bad profile or command line; 6: a run would be incomplete;
+    7: the target cannot be reached."""
     options = _parser().parse_args(arguments)
     redactor = Redactor(Secrets(), fields=())
     try:
@@ -64,13 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _show_journal(load(options.environment) if options.environment else None, options.settle)
         profile = load(options.environment)
         redactor = redactor_of(profile)
-        return (
-            _check(profile, prepares=options.prepare) if options.command == "check" else _clean_up(profile, options.yes)
-        )
+        return _clean_up(profile, options.yes) if options.command == "cleanup" else _check(profile, options.prepare)
     except ProfileError as error:
-        return _errors(map(redactor.text, [str(error)] if options.command == "cleanup" else error.problems))
+        return max(_error(redactor.text(problem), WRONG_USE) for problem in error.problems)
     except JournalError as error:
         return _error(redactor.text(str(error)), WRONG_USE)
+    except UnreachableError as error:
+        return _error(str(error), UNREACHABLE)
+    except KeyboardInterrupt:
+        return _error("interrupted: nothing more is sent", INTERRUPTED)
 
 
 def _write_new(path: Path, options: Mapping[str, Any]) -> int:
@@ -96,56 +96,29 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
     return _error(refusal, INCOMPLETE) if refusal else CLEAN
 
 
-def _check(profile: Profile, *, prepares: bool) -> int:
-    narrow, (sent_before, journal) = to_check(profile, prepares=prepares), _sent_before(profile)
+def _check(profile: Profile, prepares: bool) -> int:
+    narrow = to_check(profile, prepares=prepares)
+    supplied = list(in_the_profile(profile))
     refuse_missing_credentials(profile)
+    where = "a sandbox" if profile.is_sandbox else "no sandbox"
+    told: list[Finding] = []
     with _opened(narrow) as (client, redactor):
-        say = _Findings(redactor)
-        where = "a sandbox" if profile.is_sandbox else "no sandbox"
-        say(Finding("profile", f"{shown(profile.path)} is valid; its target is {where}"))
-        if status := _look(client, narrow, prepares, say):
-            return status
-        for finding in (*journal, *in_the_profile(profile, sent_before)):
-            say(finding)
+
+        def say(findings: Iterable[Finding]) -> None:
+            for finding in findings:
+                print(redactor.text(f"{finding.topic}: {finding.text}"))
+                told.append(finding)
+
+        say([Finding("profile", f"{shown(profile.path)} is valid; its target is {where}")])
+        try:
+            say(at_the_target(client, narrow, prepares=prepares))
+        finally:
+            say(left_prepared(client))
+        say(supplied)
+    lacking = any(finding.lacking for finding in told)
     ready = f"ready: pytest --environment={named(profile.path)} --plan"
-    print("not ready: a run would be incomplete" if say.lacking else ready)
-    return INCOMPLETE if say.lacking else CLEAN
-
-
-def _sent_before(profile: Profile) -> tuple[Collection[str], list[Finding]]:
-    """The codes that the journal keeps a run from sending, and which journal it is, or why it keeps all of them."""
-    if "execute" not in profile.allow or profile.is_sandbox:
-        return (), []
-    try:
-        return codes_sent_before(profile), [Finding("journal", journal_in_words(profile))]
-    except JournalError as error:
-        return (), [Finding("journal", str(error), lacking=True)]
-
-
-class _Findings:
-    """Prints findings, redacted, and remembers whether a run would be incomplete for one of them."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self.redact, self.lacking = redactor.text, False
-
-    def __call__(self, finding: Finding) -> None:
-        self.lacking |= finding.lacking
-        print(self.redact(f"{finding.topic}: {finding.text}"))
-
-
-def _look(client: Client, profile: Profile, prepares: bool, say: _Findings) -> int:
-    """Look at the target; whatever ends that, a transfer that was prepared is told."""
-    try:
-        for finding in at_the_target(client, profile, prepares=prepares):
-            say(finding)
-    except UnreachableError as error:
-        return _error(say.redact(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
-    except KeyboardInterrupt:
-        return _error("interrupted: nothing more is sent", INTERRUPTED)
-    finally:
-        for line in client.door.guard.prepared.not_executed(client.door.exchanges):
-            say(Finding("not cleaned up", line))
-    return CLEAN
+    print("not ready: a run would be incomplete" if lacking else ready)
+    return INCOMPLETE if lacking else CLEAN
 
 
 @contextmanager
@@ -154,12 +127,13 @@ def _opened(profile: Profile, run: str = "") -> Iterator[tuple[Client, Redactor]
     target = open_target(profile)
     with ExitStack() as stack:
         stack.callback(target.stop)
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pix-conformance-"))
-        share = Share(run or secrets.token_hex(8), Path(folder))
-        door = stack.enter_context(closing(open_door(profile, target, share)))
-        client = open_client(door, profile)
+        door = stack.enter_context(closing(open_door(profile, target, run)))
+        client, redactor = open_client(door, profile), redactor_of(profile, target.secrets)
         forget_variables(profile)
-        yield client, redactor_of(profile, target.secrets)
+        try:
+            yield client, redactor
+        except UnreachableError as error:
+            raise UnreachableError(redactor.text(f"{profile.base_url} cannot be reached: {error}")) from None
 
 
 def _clean_up(profile: Profile, yes: bool) -> int:
@@ -173,18 +147,10 @@ def _clean_up(profile: Profile, yes: bool) -> int:
     if not entries:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
-    return _delete(replace(profile, allow=profile.allow & {"delete-keys"}), run, record, entries, yes)
-
-
-def _delete(profile: Profile, run: str, record: KeyRecord, entries: Sequence[Entry], yes: bool) -> int:
-    with _opened(profile, run) as (client, redactor):
-        try:
-            if why := client.door.connect().failure:
-                raise UnreachableError(why)
-            cleanup = Cleanup(client, profile, record, print)
-            return _ask_and_delete(cleanup, entries, yes=yes)
-        except UnreachableError as error:
-            return _error(redactor.text(f"{profile.base_url} cannot be reached: {error}"), UNREACHABLE)
+    narrow = replace(profile, allow=profile.allow & {"delete-keys"})
+    with _opened(narrow, run) as (client, _):
+        connected(client)
+        return _ask_and_delete(Cleanup(client, narrow, record, print), entries, yes=yes)
 
 
 def _ask_and_delete(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) -> int:
@@ -218,10 +184,6 @@ def _confirmed(question: str) -> bool:
 def _error(message: str, status: int) -> int:
     print(f"error: {message}", file=sys.stderr)
     return status
-
-
-def _errors(messages: Iterable[str]) -> int:
-    return [_error(message, WRONG_USE) for message in messages][-1]
 
 
 class _Parser(argparse.ArgumentParser):

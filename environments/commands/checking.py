@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 
 from environments.door.attempt import Handshake
 from environments.door.client import Client
+from environments.door.event_log import JournalError
 from environments.door.liveness import UnreachableError
+from environments.door.opening import codes_sent_before, journal_in_words
 from environments.door.preflight import check, skew_s, skewed
 from environments.door.preparing import prepare_one
 from environments.profiles.gaps import gaps, without_a_body
@@ -51,7 +53,9 @@ def to_check(profile: Profile, *, prepares: bool) -> Profile:
 
 def at_the_target(client: Client, profile: Profile, *, prepares: bool) -> Iterator[Finding]:
     """Connect, ask what a run asks first, and prepare a transfer. Raises UnreachableError."""
-    yield from _reached(client)
+    handshake = connected(client)
+    yield Finding("reachable", client.door.permission.base_url)
+    yield _tls(handshake)
     yield from _set_up(client, profile)
     if "read" in profile.allow:
         _ask_until_one_is_granted(client, profile)
@@ -61,12 +65,18 @@ def at_the_target(client: Client, profile: Profile, *, prepares: bool) -> Iterat
     yield _Token(exchanges).finding()
 
 
-def _reached(client: Client) -> Iterator[Finding]:
+def connected(client: Client) -> Handshake:
+    """The handshake with the target. Raises UnreachableError."""
     handshake = client.door.connect()
     if handshake.failure:
         raise UnreachableError(handshake.failure)
-    yield Finding("reachable", client.door.permission.base_url)
-    yield _tls(handshake)
+    return handshake
+
+
+def left_prepared(client: Client) -> Iterator[Finding]:
+    """Transfers that stay prepared, whatever ended the check."""
+    door = client.door
+    return (Finding("not cleaned up", line) for line in door.guard.prepared.not_executed(door.exchanges))
 
 
 def _set_up(client: Client, profile: Profile) -> Iterator[Finding]:
@@ -154,8 +164,15 @@ def _prepared(exchange: Exchange, plan: Prepare, notes: list[str]) -> Finding:
     return Finding("prepared", notes[-1], lacking=True)
 
 
-def in_the_profile(profile: Profile, sent_before: Collection[str]) -> Iterator[Finding]:
-    """What a run would not send, by what the profile supplies and permits."""
+def in_the_profile(profile: Profile) -> Iterator[Finding]:
+    """Which journal counts, and what a run would not send by what the profile supplies and permits."""
+    sent_before: Collection[str] = ()
+    if "execute" in profile.allow and not profile.is_sandbox:
+        try:
+            sent_before = codes_sent_before(profile)
+            yield Finding("journal", journal_in_words(profile))
+        except JournalError as error:
+            yield Finding("journal", str(error), lacking=True)
     yield from (Finding("not exercised", gap, lacking=True) for gap in gaps(profile, sent_before))
     for name in without_a_body(profile):
         yield Finding("not exercised", f"{name} gets no valid request: supply requests.{name}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Container
-from dataclasses import dataclass
 from pathlib import Path
 
 from environments.door.attempt import WireSettings
@@ -24,18 +24,11 @@ from environments.profiles.target import Target
 JOURNAL = "journal.jsonl"
 
 
-@dataclass(frozen=True)
-class Share:
-    """The id of a run, and a folder that goes with it."""
-
-    run: str
-    folder: Path
-
-
-def open_door(profile: Profile, target: Target, share: Share, *, resend: Container[str] = ()) -> Door:
-    """The door to the target, which says what earlier runs of the environment left unknown."""
-    limits = profile.limits
-    record = record_of_keys(profile, run=share.run) if profile.base_url != EMBEDDED else None
+def open_door(profile: Profile, target: Target, run: str = "", *, resend: Container[str] = ()) -> Door:
+    """The door to the target, which says what earlier runs of the environment left unknown. `run` is the id of this
+    one."""
+    limits, run = profile.limits, run or secrets.token_hex(8)
+    record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
     door = Door(
         target,
         allow=profile.allow,
@@ -47,7 +40,7 @@ def open_door(profile: Profile, target: Target, share: Share, *, resend: Contain
             rate=limits.rate,
             wrong_tokens=limits.wrong_tokens,
         ),
-        journal=None if profile.is_sandbox else journal_of(profile, run=share.run, resend=resend),
+        journal=None if profile.is_sandbox else journal_of(profile, run=run, resend=resend),
         keys=Keys(
             profile.pix_keys,
             record,

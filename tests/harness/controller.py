@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Container
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from environments.door.liveness import UnreachableError
-from environments.door.opening import Share
 from environments.door.preflight import Preflight, check
 from environments.process import forget_variables
 from environments.profiles.profile import Profile
@@ -43,8 +40,7 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     folder = _report_folder(config, run)
     reporter = Reporter(run, folder)
     config.pluginmanager.register(reporter, "conformance-reporter")
-    share = _open_share(config)
-    session = open_session(config, profile, target, share, interruption, seed=run.seed, resend=resend)
+    session = open_session(config, profile, target, interruption, seed=run.seed, resend=resend)
     forget_variables(profile)
     run.ci_job = ci_job(os.environ, session.collector.redactor.text)
     clean = reporter.clean = session.collector.redactor.line
@@ -78,13 +74,6 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
         config.option.htmlpath = str(folder / PAGE)
         config.option.self_contained_html = True
     return folder
-
-
-def _open_share(config: pytest.Config) -> Share:
-    """The id of the run, and a temporary folder that goes with it."""
-    share = Share(secrets.token_hex(8), Path(tempfile.mkdtemp(prefix="pix-conformance-")))
-    config.add_cleanup(lambda: shutil.rmtree(share.folder, ignore_errors=True))
-    return share
 
 
 class Controller:

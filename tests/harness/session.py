@@ -10,7 +10,7 @@ import pytest
 from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.liveness import UnreachableError
-from environments.door.opening import Share, open_client, open_door
+from environments.door.opening import open_client, open_door
 from environments.door.outgoing import NotSentError
 from environments.profiles.profile import Profile
 from environments.profiles.target import Target
@@ -24,11 +24,10 @@ from tests.harness.watcher import Watcher
 
 @dataclass(frozen=True)
 class Session:
-    """`share` is the id of the run and its folder, `seed` that of generated traffic, `lanes` are the threads."""
+    """`seed` is that of generated traffic, `lanes` are the threads."""
 
     profile: Profile
     target: Target
-    share: Share
     seed: int
     door: Door
     client: Client
@@ -56,14 +55,13 @@ def open_session(
     config: pytest.Config,
     profile: Profile,
     target: Target,
-    share: Share,
     interruption: Interruption,
     *,
     seed: int,
     resend: Container[str],
 ) -> Session:
     """The session of the run, with a redaction between it and everything that is printed."""
-    door = open_door(profile, target, share, resend=resend)
+    door = open_door(profile, target, resend=resend)
     interruption.stop_sending = door.ending.stop
     lanes = Lanes(door.in_flight)
     collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
@@ -72,7 +70,5 @@ def open_session(
     config.add_cleanup(door.close)
     config.pluginmanager.register(pen, "conformance-pen")
     config.pluginmanager.register(Watcher(profile, collector), "conformance-watcher")
-    session = config.stash[SESSION] = Session(
-        profile, target, share, seed, door, open_client(door, profile), collector, lanes
-    )
+    session = config.stash[SESSION] = Session(profile, target, seed, door, open_client(door, profile), collector, lanes)
     return session
