@@ -40,8 +40,8 @@ from environments.profiles.credentials import refuse_missing_credentials
 from environments.profiles.loading import load, named
 from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
 from environments.profiles.target import open_target
-from environments.secrets import Secrets
-from reports.redaction import Redactor, redactor_of
+from environments.secrets import Secrets, listed_secrets
+from reports.show import Display
 from reports.wording import counted
 from reports.writing import write
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0: all is well; 1: keys are left; 2: interrupted; 4: a bad profile or command line; 6: a run would be incomplete;
     7: the target cannot be reached."""
     options = _parser().parse_args(arguments)
-    redactor = Redactor(Secrets(), fields=())
+    display = Display(Secrets())
     try:
         if options.command == "new":
             return _write_new(path_of_new(options.environment), vars(options))
@@ -61,12 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "journal":
             return _show_journal(load(options.environment) if options.environment else None, options.settle)
         profile = load(options.environment)
-        redactor = redactor_of(profile)
+        display = Display(listed_secrets(profile))
         return _clean_up(profile, options.yes) if options.command == "cleanup" else _check(profile, options.prepare)
     except ProfileError as error:
-        return max(_error(redactor.text(problem), WRONG_USE) for problem in error.problems)
+        return max(_error(display.foreign(problem), WRONG_USE) for problem in error.problems)
     except JournalError as error:
-        return _error(redactor.text(str(error)), WRONG_USE)
+        return _error(display.foreign(str(error)), WRONG_USE)
     except UnreachableError as error:
         return _error(str(error), UNREACHABLE)
     except KeyboardInterrupt:
@@ -102,11 +102,11 @@ def _check(profile: Profile, prepares: bool) -> int:
     refuse_missing_credentials(profile)
     where = "a sandbox" if profile.is_sandbox else "no sandbox"
     told: list[Finding] = []
-    with _opened(narrow) as (client, redactor):
+    with _opened(narrow) as (client, display):
 
         def say(findings: Iterable[Finding]) -> None:
             for finding in findings:
-                print(redactor.text(f"{finding.topic}: {finding.text}"))
+                print(display.foreign(f"{finding.topic}: {finding.text}"))
                 told.append(finding)
 
         say([Finding("profile", f"{shown(profile.path)} is valid; its target is {where}")])
@@ -122,18 +122,18 @@ def _check(profile: Profile, prepares: bool) -> int:
 
 
 @contextmanager
-def _opened(profile: Profile, run: str = "") -> Iterator[tuple[Client, Redactor]]:
-    """A client of the target through a door of its own, and what redacts all that is said of it."""
+def _opened(profile: Profile, run: str = "") -> Iterator[tuple[Client, Display]]:
+    """A client of the target through a door of its own, and what hides its known values."""
     target = open_target(profile)
     with ExitStack() as stack:
         stack.callback(target.stop)
         door = stack.enter_context(closing(open_door(profile, target, run)))
-        client, redactor = open_client(door, profile), redactor_of(profile, target.secrets)
+        client, display = open_client(door, profile), Display(target.secrets)
         forget_variables(profile)
         try:
-            yield client, redactor
+            yield client, display
         except UnreachableError as error:
-            raise UnreachableError(redactor.text(f"{profile.base_url} cannot be reached: {error}")) from None
+            raise UnreachableError(display.foreign(f"{profile.base_url} cannot be reached: {error}")) from None
 
 
 def _clean_up(profile: Profile, yes: bool) -> int:

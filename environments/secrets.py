@@ -1,7 +1,7 @@
-"""The registry of secrets: one call makes a value known, so that the door guards it and it is redacted.
+"""The registry of secrets: one call makes a value known, so that the door guards it and no output shows it.
 
-The door takes the token and the codes from here and nowhere else, and the redaction reads what is known before each
-text that it redacts. So neither happens alone, also for a token that is fetched again and a code that is prepared in
+The door takes the token and the codes from here and nowhere else, and what is shown is read against what is known
+by then. So neither happens alone, also for a token that is fetched again and a code that is prepared in
 the middle of a run.
 """
 
@@ -17,8 +17,6 @@ from environments.profiles.profile import Profile, identifiers
 TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"
 IDENTIFIER = "identifier"
 """Whatever else identifies somebody in the bodies of the profile: who is paid, for instance."""
-POSSIBLE_CODE = "possible code"
-"""What an answer shows beside the prepared code. The door refuses to execute it, like every code that is not known."""
 ANOTHER_PREFIX = "another "
 """Stands before the name of a secret for what is like it."""
 
@@ -27,9 +25,8 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 @dataclass(frozen=True, repr=False)
 class Known:
-    """A value that is guarded and redacted. `name` stands for it in output; a personal value has none, and is shown by
-    its shape. A value that the profile lists has the number of its `place` there. A secret is redacted in part, too,
-    and in another letter case."""
+    """A value that is guarded and never shown. `name` stands for it in output. A value that the profile lists has the
+    number of its `place` there. Of a `secret`, no word and no piece in small letters is shown either."""
 
     name: str
     value: str
@@ -61,19 +58,15 @@ class Secrets:
         return frozenset(self._codes)
 
     def learn(self, name: str, *values: str) -> None:
-        """Guard and redact values: accounts, keys, codes, or whatever else has a name."""
+        """Guard and hide values: accounts, keys, codes, or whatever else has a name."""
         self._learn([Known(name, value) for value in values])
 
-    def learn_personal(self, *values: str) -> None:
-        """Redact what personal members hold."""
-        self._learn([Known("", value) for value in values])
-
     def learn_secret(self, name: str, *values: str) -> None:
-        """Guard and redact values of which no part may be shown."""
+        """Guard and hide values of which no part may be shown."""
         self._learn([Known(name, value, secret=True) for value in values])
 
     def learn_token(self, token: str) -> None:
-        """Send this token from now on. Redact it, wrong ones made from it, and what it says of a person."""
+        """Send this token from now on. Hide it, wrong ones made from it, and what it says of a person."""
         self.learn_secret(TOKEN, *parts_that_tell(token))
         wrong = wrong_tokens(token).values()
         self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))

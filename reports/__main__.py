@@ -14,9 +14,8 @@ from environments.secrets import Secrets
 from reports.comparing.comparison import RunToCompare, compared, run_to_compare
 from reports.comparing.comparison_text import Comparison, markdown, text
 from reports.comparing.reading import UnreadableError, read
-from reports.redaction import Redactor
+from reports.show import Display
 from reports.wording import one_line
-from spec.interface import personal_fields
 
 SAME, WORSE, WRONG_USE = 0, 1, 2
 """Exit statuses: nothing got worse; something did; bad input or a wrong command line, in one line."""
@@ -31,9 +30,9 @@ _FORMATS: dict[str, Callable[[Comparison], Iterable[str]]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: nothing got worse; 1: newly failing, or no longer exercised at a failing level; 2: wrong use."""
     options = _parser().parse_args(arguments)
-    redactor = Redactor(Secrets(), personal_fields())
+    display = Display(Secrets())
     try:
-        comparison = compared(_run_to_compare(options.a, redactor), _run_to_compare(options.b, redactor))
+        comparison = compared(_run_to_compare(options.a, display), _run_to_compare(options.b, display))
     except UnreadableError as error:
         print(f"error: {error}", file=sys.stderr)
         return WRONG_USE
@@ -41,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return WORSE if comparison["worse"] else SAME
 
 
-def _run_to_compare(path: str, redactor: Redactor) -> RunToCompare:
+def _run_to_compare(path: str, display: Display) -> RunToCompare:
     """The run at `path`; what is wrong with its file is said with its name."""
     try:
-        return run_to_compare(read(Path(path)), redactor.line)
+        return run_to_compare(read(Path(path)), display.line)
     except UnreadableError as error:
-        raise UnreadableError(f"{redactor.line(path)}: {error}") from None
+        raise UnreadableError(f"{display.line(path)}: {error}") from None
 
 
 def _print(text: str) -> None:

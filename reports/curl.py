@@ -17,9 +17,6 @@ _GLOB = re.compile(r"[\[\]{}]")
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:[/?#]|\Z)", re.IGNORECASE)
 _METHOD = re.compile(r"[A-Za-z]{1,20}")
 _RUN = re.compile(r"([A-Za-z0-9])\1{199,}")
-_COLON = re.compile(r"""("\s*:\s*"?)\Z""")
-"""What stands between a name and a value: together with the name and a word of the shell it would be taken for a
-personal member wherever the line is redacted once more."""
 _PLACE = re.compile(r"(?P<kind>.*?)(?: (?P<number>[0-9]+))?")
 _UNSAFE_IN_A_GUARD = re.compile(r"[^A-Za-z0-9 .,:;()/_-]")
 _PERCENT = "python3 -c 'import sys, urllib.parse as u; print(u.quote(sys.stdin.read(), safe=\"\"))'"
@@ -31,11 +28,12 @@ ENCODERS = {"url": _PERCENT, "json": _ESCAPED}
 class Value:
     """What stands for a value that is not shown, to be put between double quotes. `plain` is the same where
     `expression` was checked before: a check within a pipe or `$(…)` would not stop the line. `encoder` is one of
-    ENCODERS."""
+    ENCODERS; `shown` stands for it where no shell reads."""
 
     expression: str
     plain: str
     encoder: str = ""
+    shown: str = ""
 
 
 Part = str | Value
@@ -87,13 +85,15 @@ class Shell:
 
 @dataclass(frozen=True)
 class Line:
-    """What a line sends. `body` is None where it cannot be shown, `size` its length in bytes."""
+    """What a line sends. `body` is None where it cannot be shown, `size` its length in bytes; `left_out` says what else
+    of the request cannot be shown."""
 
     method: str
     url: Sequence[Part]
     headers: Sequence[tuple[str, Sequence[Part]]]
     body: Sequence[Part] | None
     size: int
+    left_out: str = ""
 
 
 def curl_line(line: Line, shell: Shell, *, shows_headers: bool = True) -> str:
@@ -106,9 +106,8 @@ def curl_line(line: Line, shell: Shell, *, shows_headers: bool = True) -> str:
     words += ["--data-raw", "''"] if empty else body
     command = before + " ".join([*words, *_address(line.url, guards)])
     checks = "".join(f': "{guard}" && ' for guard in dict.fromkeys(guards))
-    if line.size and line.body is None:
-        return f"# not the whole request, which has a body of {line.size} bytes: {checks}{command}"
-    return checks + command
+    missing = line.left_out or (f"a body of {line.size} bytes" if line.size and line.body is None else "")
+    return f"# not the whole request, which has {missing}: {checks}{command}" if missing else checks + command
 
 
 def _headers(line: Line, guards: list[str], *, has_body: bool) -> list[str]:
@@ -186,9 +185,7 @@ def _printed(part: Part, guards: list[str]) -> list[str]:
         guards.append(part.expression)
         encoded = f" | {part.encoder} | tr -d '\\n'" if part.encoder else ""
         return [f'printf %s "{part.plain}"{encoded}']
-    texts = [text for text in _COLON.split(part) if text]
-    pieces = [piece for text in texts for piece in _split(text)]
-    return [_repeated(piece) if _RUN.fullmatch(piece) else f"printf '{_format(piece)}'" for piece in pieces]
+    return [_repeated(piece) if _RUN.fullmatch(piece) else f"printf '{_format(piece)}'" for piece in _split(part)]
 
 
 def joined(parts: Iterable[Part]) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""Exchanges as evidence: redacted dictionaries that may leave the process, with the lines that send them again."""
+"""Exchanges as evidence: dictionaries of what may be shown of them, with the lines that send them again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from environments.door.authorization import VALID
-from reports.redaction import Redactor
+from reports.resending import AS_SENT, Resending, shown_body, shown_parts
+from reports.show import printable
 from spec.answers import is_refusal
 from spec.exchange import Exchange
 from spec.interface import MONEY, operations
@@ -30,14 +31,13 @@ class Preparation:
     code_at: str
 
 
-def reproduced(exchange: Exchange, redactor: Redactor, preparation: Preparation | None) -> str:
-    """The lines, redacted. The last one sends the request of the exchange."""
-    request = exchange.request
-    line = redactor.curl(request.method, request.url, request.headers, request.body, _meaning(exchange))
-    return "\n".join([*_before(exchange, line, redactor, preparation), line])
+def reproduced(exchange: Exchange, resending: Resending, preparation: Preparation | None) -> str:
+    """The lines; the last one sends the request of the exchange."""
+    line = resending.curl(exchange.request, AS_SENT if exchange.credential == VALID else exchange.credential)
+    return "\n".join([*_before(exchange, line, resending, preparation), line])
 
 
-def _before(exchange: Exchange, line: str, redactor: Redactor, preparation: Preparation | None) -> Iterator[str]:
+def _before(exchange: Exchange, line: str, resending: Resending, preparation: Preparation | None) -> Iterator[str]:
     """What is said before a line that moves money, or may."""
     operation = operations().get(exchange.operation)
     if operation is None or operation.permission not in MONEY:
@@ -47,13 +47,12 @@ def _before(exchange: Exchange, line: str, redactor: Redactor, preparation: Prep
     elif code := _CODE.search(line):
         yield EXECUTES.format(code[1])
         if preparation and "prepare a new one" in code[2]:
-            yield from _preparing(code[1], redactor, preparation)
+            yield from _preparing(code[1], resending, preparation)
 
 
-def _preparing(name: str, redactor: Redactor, preparation: Preparation) -> Iterator[str]:
+def _preparing(name: str, resending: Resending, preparation: Preparation) -> Iterator[str]:
     """A line that prepares a transfer and keeps its code."""
-    request = preparation.exchange.request
-    line = redactor.curl(request.method, request.url, request.headers, request.body, shows_headers=False)
+    line = resending.curl(preparation.exchange.request, shows_headers=False)
     parts = parts_of_pointer(preparation.code_at)
     path = "".join(f"[{part if part.isdecimal() else json.dumps(part)}]" for part in parts)
     yield MAY_MOVE
@@ -61,16 +60,12 @@ def _preparing(name: str, redactor: Redactor, preparation: Preparation) -> Itera
         yield f"{name}=\"$({line} | python3 -c 'import sys, json; print(json.load(sys.stdin){path})')\""
 
 
-def _meaning(exchange: Exchange) -> str:
-    return "as it was sent" if exchange.credential == VALID else exchange.credential
-
-
 _SPECIAL = re.compile(r"[^A-Za-z0-9._-]")
 _LONG = 1_000
 
 
 def outline(exchange: Exchange) -> dict[str, Any]:
-    """One exchange without its content: nothing in it needs redaction."""
+    """One exchange without its content: all of it may be shown."""
     operation, request = operations().get(exchange.operation), exchange.request
     shown: dict[str, Any] = {
         "number": exchange.number,
@@ -91,26 +86,26 @@ def outline(exchange: Exchange) -> dict[str, Any]:
     return shown
 
 
-def evidence(exchange: Exchange, redactor: Redactor, preparation: Preparation | None = None) -> dict[str, Any]:
-    """One exchange in the same shape with its content, redacted, and the lines that send it again."""
-    request, response, failure = exchange.request, exchange.response, exchange.failure
-    shown = outline(exchange) | {"operation": exchange.operation or "(an undocumented path)"}
+def evidence(exchange: Exchange, resending: Resending, preparation: Preparation | None = None) -> dict[str, Any]:
+    """One exchange in the same shape with its content, as far as it may be shown, and the lines that send it again."""
+    response, failure, display = exchange.response, exchange.failure, resending.display
+    shown, line = outline(exchange), resending.line(exchange.request)
+    shown["operation"] = exchange.operation or "(an undocumented path)"
     shown["request"] |= {
-        "url": redactor.url(request.url),
-        "headers": [list(header) for header in redactor.headers(request.headers)],
-        "body": redactor.body(request.body, "application/json") if request.body else "",
+        "url": printable(shown_parts(line.url)),
+        "headers": [[printable(name), printable(shown_parts(value))] for name, value in line.headers],
+        "body": shown_body(line) if line.size else "",
     }
-    shown["curl"] = reproduced(exchange, redactor, preparation)
+    shown["curl"] = reproduced(exchange, resending, preparation)
     if response is not None:
+        media_type, is_refused = response.header("Content-Type"), is_refusal(response)
         shown["response"] |= {
-            "headers": [list(header) for header in redactor.headers(response.headers[:50])],
-            "body": redactor.body(
-                response.start, response.header("Content-Type"), refusal=is_refusal(response), size=response.size
-            ),
+            "headers": display.headers(response.headers[:50]),
+            "body": display.body(response.start, media_type, refusal=is_refused, size=response.size),
             "cut": response.cut,
         }
     if failure is not None:
-        shown["failure"] = redactor.text(f"{failure.kind.value}: {failure.message}")
+        shown["failure"] = display.foreign(f"{failure.kind.value}: {failure.message}")
     return shown
 
 

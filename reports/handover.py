@@ -1,6 +1,6 @@
 """Values from tests to reports: what a test found, what a run sent, and notes on it, the most important kind first.
 
-All of it is redacted.
+All of it may be shown.
 """
 
 from __future__ import annotations

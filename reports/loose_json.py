@@ -73,7 +73,6 @@ def decoded(body: bytes, content_type: str = "") -> str:
     return body.decode("latin-1" if _LATIN.search(content_type) else json.detect_encoding(body), "replace")
 
 
-def is_json_like(text: str, content_type: str = "") -> bool:
-    """True for a text that starts as JSON does, or that calls itself JSON and is no markup."""
-    first = text.lstrip(" \t\r\n\ufeff")[:1]
-    return first in ("{", "[", '"') or ("json" in content_type.lower() and first != "<")
+def is_json_like(text: str) -> bool:
+    """True for a text that starts as a JSON object, array or string does."""
+    return text.lstrip(" \t\r\n\ufeff")[:1] in ("{", "[", '"')

@@ -10,7 +10,7 @@ from environments.door.budget import Spending
 from environments.door.wrong_tokens import OTHER_SCHEMES
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile
-from reports.redaction import Redactor
+from reports.show import Display
 from reports.wording import needed_for
 from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 
@@ -51,8 +51,8 @@ class Plan:
         return sum(self.targeted.values()) + sum(self.generated.values())
 
 
-def plan_lines(plan: Plan, profile: Profile, journal: str, redactor: Redactor, selected: str | None) -> Iterator[str]:
-    """The plan for people, redacted. `journal` says which one and how many codes it holds, `selected` what the user
+def plan_lines(plan: Plan, profile: Profile, journal: str, display: Display, selected: str | None) -> Iterator[str]:
+    """The plan for people. `journal` says which one and how many codes it holds, `selected` what the user
     narrowed the run to."""
     lines = (
         *_requests(plan, profile, f"only {selected}, " if selected else ""),
@@ -65,7 +65,7 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, redactor: Redactor, s
         *_out_of_scope(plan, profile),
         *_budgets(profile),
     )
-    return (redactor.text(line) for line in lines)
+    return (display.foreign(line) for line in lines)
 
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:

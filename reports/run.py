@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,6 @@ from reports.observations.behaviour import Behaviour, behaviour, facts_in_words,
 from reports.observations.drift import Drift
 from reports.observations.record import Record
 from reports.provenance import suite
-from reports.redaction.second_pass import redact_again
 from reports.verdicts import (
     NOTHING_TESTED,
     UNWRITTEN,
@@ -35,12 +34,6 @@ from reports.wording import counted, listed
 from spec.interface import operations
 from spec.message import Text, say
 from spec.requirements import Requirement, ledger
-
-_OUR_OWN = {
-    *("profile", "base_url", "selection", "suite", "ci_job", "elapsed_s", "selected", "unwritten"),
-    *("generated", "grants", "cuts", "observations", "record", "drift", "accepted"),
-}
-"""What is said of a run without a text of the service, or redacts itself."""
 
 
 @dataclass
@@ -173,12 +166,6 @@ class Run:
 
     def _add_exchanges(self, exchanges: Iterable[Evidence]) -> None:
         self.exchanges |= {exchange["number"]: exchange for exchange in exchanges}
-
-    def redact_again(self, again: Callable[[str], str]) -> None:
-        """Hide what became known after it was redacted."""
-        self.observations = [seen.redacted(again) for seen in self.observations]
-        for name in {member.name for member in fields(self)} - _OUR_OWN:
-            setattr(self, name, redact_again(getattr(self, name), again))
 
     def close(self) -> None:
         """The tests are over; the results stand."""

@@ -5,7 +5,8 @@
   Every other word, and a piece between blanks that holds a digit, `@`, `_` or an inner capital, is its shape (`Aaaa`,
   `999`). Where a text has members that name somebody, as in a form, only the words of the list are shown.
 - JSON: names, structure and types; `true`, `false` and `null`; the form of a number; the shape of a string. Shown as
-  they are: short values of documented members that name nobody. Texts in a refusal are texts of a service.
+  they are: short values of documented members that name nobody. Texts in a refusal are texts of a service; of its
+  personal members only `message`, which beside the data of a transfer shows the words of the list.
 - Names of members: documented ones in any spelling, and those made of words of the list. Any other name is `*`, and so
   are the names of an object that has more than fifty.
 - Headers of an answer: those of a list, their values in the form that the header has, or as a text of a service.
@@ -33,7 +34,7 @@ from reports.loose_json import Token, decoded, is_json_like, tokens
 from reports.wording import one_line
 from spec.exchange import LARGE, named_media_type
 from spec.interface import personal_fields
-from spec.json_text import folded, is_integer
+from spec.json_text import folded, is_integer, parts_of_pointer
 from spec.names import DOCUMENTED, WORDS, is_name, words_of
 
 SHOWN = 4_000
@@ -86,7 +87,9 @@ _OPAQUE = re.compile(r"[\d@_]|[a-zà-öø-ÿ][A-ZÀ-ÖØ-Þ]")
 _LOWER_CASE = re.compile(r"[a-zà-öø-ÿ]+")
 _SYNTHETIC = re.compile(r"(?<![\w-])(pixconf-[0-9a-f]{8}(?:@example\.com)?)(?![\w.@-])")
 _BLANKS, _DIGIT = re.compile(r"[^\S\n]+|\n\n+"), re.compile(r"[0-9]")
-_ENUMERATED = re.compile(r"(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})(?:[ _-]?(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})){0,4}")
+_ENUMERATED = re.compile(
+    r"[0-9]{1,4}|(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})(?:[ _-]?(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})){0,4}"
+)
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a text that is no JSON: a form, XML, a line. Its value may be written in small letters."""
 _NAMES_NOBODY = frozenset(map(folded, ("code", "status", "Success", "type", "accountType")))
@@ -95,10 +98,9 @@ _DOCUMENTED_TEXTS = ("Message", "error")
 """Texts for people in a success. `message` is what the payer wrote."""
 
 
-def is_plain(text: str) -> bool:
-    """True for a text made of ordinary words alone."""
-    words = _WORD.findall(text)
-    return bool(words) and not _OPAQUE.search(text.lower()) and all(word.lower() in WORDS for word in words)
+def has_personal_pairs(text: str) -> bool:
+    """True for a text with members that name somebody, such as `name=`."""
+    return bool(_PERSONAL_PAIR.search(text))
 
 
 # -- headers ------------------------------------------------------------------------------------------------------
@@ -143,9 +145,9 @@ class Display:
         """The same in one line, in which no CI system finds a command of its own."""
         return one_line(self.foreign(text))
 
-    def text(self, text: str) -> str:
-        """A text of a service, such as an error message."""
-        shown = self._said(text[:_LONGEST_TEXT])
+    def text(self, text: str, *, lower_case: bool = True) -> str:
+        """A text of a service, such as an error message; without `lower_case` only the words of the list."""
+        shown = self._said(text[:_LONGEST_TEXT], lower_case)
         return shown if len(text) <= _LONGEST_TEXT else f"{shown}…({len(text)} characters)"
 
     def value(self, value: Any) -> str:
@@ -156,12 +158,15 @@ class Display:
         """The name of a member."""
         return name if is_name(name) and not self._is_known(name) else "*"
 
+    def pointer(self, pointer: str) -> str:
+        """A JSON pointer: places, and the names of members."""
+        return "".join(f"/{part if part.isdecimal() else self.name(part)}" for part in parts_of_pointer(pointer))
+
     def body(self, body: bytes, content_type: str = "", *, refusal: bool = False, size: int = 0) -> str:
         """A body, cut after 4,000 characters. `size`: bytes of the whole, where `body` is its start. A byte order mark
         shows as an escape."""
         text, size = decoded(body[:LARGE], content_type), max(size, len(body))
-        is_json = is_json_like(text, content_type)
-        shown = self._json(text, is_refusal=refusal) if is_json else self._said(text[: 2 * SHOWN])
+        shown = self._json(text, is_refusal=refusal) if is_json_like(text) else self._said(text[: 2 * SHOWN])
         shown = r"\ufeff" * body.startswith(BOM_UTF8) + shown
         return shown if len(shown) <= SHOWN and size <= LARGE else f"{shown[:SHOWN]}… ({size} bytes in all)"
 
@@ -178,7 +183,8 @@ class Display:
 
     def _is_known(self, text: str) -> bool:
         """True for a text that is or holds a known value, or has a word of one."""
-        return bool(self.known.whole(text) or self.known.find(text)) or any(map(self.known.has_word, words_of(text)))
+        words = (word for word in words_of(text) if len(word) > 1)
+        return bool(self.known.whole(text) or self.known.find(text)) or any(map(self.known.has_word, words))
 
     def _split(self, text: str) -> list[str]:
         """The text in pieces: every second one stands for a known value, or is a synthetic identifier."""
@@ -187,9 +193,9 @@ class Display:
             pieces += [piece] if at % 2 else _SYNTHETIC.split(piece)
         return pieces
 
-    def _said(self, text: str) -> str:
+    def _said(self, text: str, lower_case: bool = True) -> str:
         """A text in words. Where it has members that name somebody, small letters may be a name, too."""
-        lower_case = not (self.known.may_look_like_words() or _PERSONAL_PAIR.search(text))
+        lower_case = lower_case and not (self.known.may_look_like_words() or has_personal_pairs(text))
         pieces = enumerate(self._split(_BLANKS.sub(" ", unicodedata.normalize("NFC", text))))
         return "".join(piece if at % 2 else self._words(piece, lower_case) for at, piece in pieces)
 
@@ -243,7 +249,7 @@ class Display:
         if (
             is_refusal and (not token.personal or folded(token.member) in _SAYS_WHY)
         ) or token.member in _DOCUMENTED_TEXTS:
-            return self.text(text)
+            return self.text(text, lower_case=not token.personal or token.holder.name != "data")
         return self._shape(text)
 
     def _is_enumerated(self, text: str, token: Token, is_refusal: bool) -> bool:

@@ -90,15 +90,11 @@ Show = Callable[[Exchange], dict[str, Any]]
 def explained(
     failing: Sequence[RequirementResult],
     exchanges: Mapping[int, Exchange],
-    redact: Callable[[str], str],
     show: Show,
     most: int,
 ) -> Explained:
-    """The failing requirements of one test, redacted, each with `most` exchanges at most as `show` gives them."""
-    return [
-        [result.id, redact(str(result.message)), redact("\n".join(_lines(result, exchanges, show, most)))]
-        for result in failing
-    ]
+    """The failing requirements of one test, each with `most` exchanges at most as `show` gives them."""
+    return [[result.id, str(result.message), "\n".join(_lines(result, exchanges, show, most))] for result in failing]
 
 
 def whole(explanations: Explained) -> str:

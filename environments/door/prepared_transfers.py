@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from environments.door.request_texts import members
 from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, is_granted, refusal_kind
-from spec.exchange import Exchange, FailureKind, Response
+from spec.exchange import Exchange, FailureKind
 from spec.interface import PREPARING
-from spec.json_text import folded
 
-_NAMES_A_CODE = re.compile(r"id|.*transa.*|.*tx.*id|.*endtoend.*|e2e.*|codigo.*|.*code")
-_NAMED = re.compile(r"""(?<![\w-])([A-Za-z][\w-]{0,79}+)["']?\s{0,9}[:=>]\s{0,9}["']?([^\s"'<>,;&{}\[\]]{6,200})""")
-"""A name and its value in broken JSON, in a form, in XML or in lines."""
 _NOT_SENT = "its code was not sent"
 _UNKNOWN = (None, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
 """Answers that do not refuse, and those after which a transfer may be there all the same."""
-_LONGEST_NAME = 80
-"""Characters of a name that are looked at: a service may write names of any length."""
-_SHORTEST, _LONGEST = 6, 200
-"""Characters of a code: what is shorter is as likely a number of something else, and what is longer is a text."""
 
 
 @dataclass
@@ -84,26 +74,3 @@ def may_have_prepared(exchange: Exchange) -> bool:
         return refusal_kind(exchange.response) in _UNKNOWN or status in NO_ANSWER_OF_THE_SERVICE
     kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
     return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
-
-
-def codes_told(exchange: Exchange, code_at: str = "") -> Iterator[str]:
-    """What may be a transaction code in the answer to an operation that prepares transfers.
-
-    A reader of the code can execute the transfer. Its place is not shown: it is searched under names that say so, and
-    under the last name of `code_at`.
-    """
-    if exchange.operation not in PREPARING or exchange.response is None:
-        return
-    for name, text in _told(exchange, exchange.response):
-        plain = folded(name[:_LONGEST_NAME])
-        named = _NAMES_A_CODE.fullmatch(plain) and any(map(str.isdigit, text))
-        if _SHORTEST <= len(text) <= _LONGEST and (named or plain == folded(code_at.rpartition("/")[2])):
-            yield text
-
-
-def _told(exchange: Exchange, response: Response) -> Iterator[tuple[str, str]]:
-    """Values with their names; where a transfer may have been prepared, those of an answer that is no JSON, too."""
-    if response.json.readable or not may_have_prepared(exchange):
-        yield from members(response.json.value)
-    else:
-        yield from _NAMED.findall(response.start.decode("utf-8", "replace"))

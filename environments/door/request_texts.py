@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import parse_qs, unquote_plus
 
 from spec.interface import KEY_TYPES
@@ -33,17 +32,11 @@ def member(body: bytes, name: str) -> str:
 def texts_of(body: bytes) -> Iterator[str]:
     """Every text and number of a body, and the values of a form."""
     try:
-        yield from (text for _, text in members(json.loads(body)))
+        leaves = (item for _, item in leaves_of(json.loads(body)))
+        yield from (str(item) for item in leaves if not isinstance(item, dict | list | bool | None))
     except (ValueError, RecursionError):
         for pair in body.decode("utf-8", "replace").split("&"):
             yield unquote_plus(pair.partition("=")[2])
-
-
-def members(value: Any) -> Iterator[tuple[str, str]]:
-    """Every text and number in a JSON value, at any depth, with the name of its member; "" in an array."""
-    for path, item in leaves_of(value):
-        if not isinstance(item, dict | list | bool | None):
-            yield path[-1] if path and isinstance(path[-1], str) else "", str(item)
 
 
 def key_sent(body: bytes) -> tuple[str | None, str]:

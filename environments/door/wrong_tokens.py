@@ -1,6 +1,6 @@
 """Wrong tokens that look like the right one, each made from it in a way that has a name in reports.
 
-No wrong token belongs to a person. One token always gives the same ones, so that all of them are redacted.
+No wrong token belongs to a person. One token always gives the same ones, so that all of them are hidden.
 """
 
 from __future__ import annotations

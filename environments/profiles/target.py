@@ -59,9 +59,9 @@ def _secrets(profile: Profile, token: str) -> Secrets:
     """What is secret about a target, before anything is sent to it."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)
-    redacted = {header.name for header in profile.headers if is_secret(header)}
+    hidden = {header.name for header in profile.headers if is_secret(header)}
     for name, value in resolve_headers(profile):
-        if name in redacted:
+        if name in hidden:
             secrets.learn_secret(f"header {name}", value)
     if passphrase := resolve_passphrase(profile):
         secrets.learn_secret("passphrase", passphrase)

@@ -26,8 +26,8 @@ from reports.page.left_out import left_out
 from reports.page.rendering import template
 from reports.page.timeline_plot import timeline_plot
 from reports.provenance import CHECKOUT
-from reports.redaction.masks import printable
 from reports.run import Run
+from reports.show import printable
 from reports.verdicts import TESTED, Entry, RunVerdict, Verdict, fails
 from reports.wording import by_level, grouped
 from spec.interface import operations

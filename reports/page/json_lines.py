@@ -15,7 +15,7 @@ from spec.json_text import JsonPath
 DEEPEST = 32
 """Deeper texts are shown as they are: their indentation would be longer than they are."""
 MARK = r"\ufeff"
-"""A byte order mark as redaction shows it."""
+"""A byte order mark as it is shown."""
 _STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*+)*+"'
 _WORD = r"(?:-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?|true|false|null)(?![\w.+-])"
 _TOKEN = re.compile(rf"[ \t\r\n]*+({_STRING}|{_WORD}|[{{}}\[\],:])")

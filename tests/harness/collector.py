@@ -1,34 +1,30 @@
-"""Gathers what tests found, with redacted evidence, and what was sent."""
+"""Gathers what tests found, with its evidence, and what was sent: of both what may be shown."""
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 
 from environments.door.door import Door
-from environments.door.prepared_transfers import codes_told, may_have_prepared
-from environments.door.told_accounts import MOST_TOLD, accounts_told, keys_told
 from environments.profiles.profile import Profile
-from environments.secrets import ACCOUNT, POSSIBLE_CODE, Secrets
+from environments.secrets import Secrets
 from reports.evidence import Preparation, evidence, outline
 from reports.grants import Generated, Grants
 from reports.handover import Evidence, FoundByTest, Handover, LeftKey
-from reports.redaction import redactor_of
+from reports.resending import Resending, shell_of
+from reports.show import Display
 from reports.terminal import Explained, explained
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.answers import is_refusal
-from spec.exchange import LARGE, Exchange
+from spec.exchange import Exchange
 from spec.message import changed
 from spec.requirements import ledger
 from tests.harness.door_notes import notes_of
 from tests.harness.judging import Recording
 from tests.harness.reproduction import Reproduction, robustness_of
 
-_MOST_CODES = 50
-"""In one answer: each has to be sought in all that is written."""
 _MOST_TARGETED, _MOST_GENERATED = 3, 12
 """Exchanges that a failure shows: those of generated traffic are different findings."""
 
@@ -37,24 +33,23 @@ class Collector:
     """`shows`: the evidence goes into files; without them an outline is enough, but for what fails."""
 
     def __init__(self, profile: Profile, secrets: Secrets, door: Door, *, shows: bool) -> None:
-        self.redactor = redactor_of(profile, secrets)
+        self.display = Display(secrets)
+        self.resending = Resending(self.display, shell_of(profile))
         self.generated = Generated()
         self.door = door
-        self._profile, self._secrets, self._shows = profile, secrets, shows
+        self._profile, self._shows = profile, shows
         self.reproduction = Reproduction(door.in_flight.alone)
-        door.listeners += [lambda sending: self._learn(), self.reproduction.listen]
+        door.listeners.append(self.reproduction.listen)
         self._by_number: dict[int, Exchange] = {}
-        self._learning = threading.Lock()
         self._collected = 0
         self._held: defaultdict[str, list[Exchange]] = defaultdict(list)
         self._shown: set[int] = set()
-        self._accounts: set[str] = set()
 
     def handover(self, errors: Iterable[str]) -> Handover:
         """What the run sent, when its tests are over. `errors` failed in the suite, and no test asked for them. What
         nothing cites is an outline, unless it tells of a key that is left, or was not expected."""
-        door, redact = self.door, self.redactor.text
-        self._learn()
+        door, foreign = self.door, self.display.foreign
+        self._take_over()
         keys = door.keys.not_cleaned_up()
         unexpected = [exchange.number for exchange in door.exchanges if _is_unexpected(exchange)]
         whole = self._whole(chain(unexpected, *(key.exchanges for key in keys)) if self._shows else ())
@@ -62,23 +57,24 @@ class Collector:
             requests=len(door.exchanges),
             executions=door.guard.sent,
             unknown_outcomes=len(door.guard.unknown),
-            unreachable=redact(door.liveness.unreachable),
+            unreachable=foreign(door.liveness.unreachable),
             journal_trouble=bool(door.guard.journal_trouble or door.guard.supplied_trouble),
-            notes=tuple(replace(note, text=redact(note.text)) for note in notes_of(door)),
-            not_cleaned_up=tuple(LeftKey(key.name, key.why_left, key.owned, tuple(key.exchanges)) for key in keys),
-            not_executed=tuple(map(redact, door.guard.prepared.not_executed(door.exchanges))),
+            notes=tuple(notes_of(door)),
+            not_cleaned_up=tuple(
+                LeftKey(foreign(key.name), key.state.value, key.owned, tuple(key.exchanges)) for key in keys
+            ),
+            not_executed=tuple(door.guard.prepared.not_executed(door.exchanges)),
             generated=self.generated,
             grants=Grants.of_exchanges(door.exchanges),
             unsent={why: sorted(names) for why, names in door.unsent.items()},
             exchanges=(*whole, *(outline(seen) for seen in door.exchanges if seen.number not in self._shown)),
-            errors=tuple(map(redact, errors)),
+            errors=tuple(map(foreign, errors)),
         )
 
     def found(self, recording: Recording) -> FoundByTest:
         """What the test found, and what every exchange shows that was sent since the last test; the exchanges whole that
         this cites."""
-        redact = self.redactor.text
-        self._learn()
+        self._take_over()
         unjudged = [one for one in self._new(recording.cited | recording.judged) if one.number not in recording.judged]
         results = [*recording.results, *(result for exchange in unjudged for result in self._robust(exchange))]
         if self._shows:
@@ -86,28 +82,31 @@ class Collector:
         else:  # on the terminal
             shown = [number for result in recording.failing for number in result.exchanges[:1]]
         return FoundByTest(
-            results=tuple(map(self._redacted, results)),
+            results=tuple(map(self._shown_of, results)),
             answers_for=tuple(result.id for result in recording.results),
-            observations=tuple(seen.redacted(redact) for seen in recording.observations),
+            observations=tuple(seen.redacted(self.display.foreign) for seen in recording.observations),
             exchanges=self._whole(shown),
-            error=redact(recording.error),
+            error=recording.error,
         )
 
-    def _redacted(self, result: RequirementResult) -> RequirementResult:
-        redact = self.redactor.text
-        return replace(
-            result, why=changed(result.why, redact), findings=tuple(each.map(redact) for each in result.findings)
+    def _shown_of(self, result: RequirementResult) -> RequirementResult:
+        """The result without known values in what its messages are filled with, and without names that are data."""
+        display = self.display
+        findings = (
+            replace(each.map(display.foreign), pointers=tuple(map(display.pointer, each.pointers)))
+            for each in result.findings
         )
+        return replace(result, why=changed(result.why, display.foreign), findings=tuple(findings))
 
     def explained(self, recording: Recording) -> Explained:
         """Why a test failed, for people."""
-        self._learn()
+        self._take_over()
         most = _MOST_GENERATED if recording.judged else _MOST_TARGETED
-        return explained(recording.failing, self._by_number, self.redactor.text, self.evidence, most)
+        return explained([*map(self._shown_of, recording.failing)], self._by_number, self.evidence, most)
 
     def evidence(self, exchange: Exchange) -> Evidence:
-        """An exchange, redacted. Lines that execute a transfer say how one is prepared."""
-        return evidence(exchange, self.redactor, self.preparation if exchange.operation == "executePix" else None)
+        """An exchange as it may be shown. Lines that execute a transfer say how one is prepared."""
+        return evidence(exchange, self.resending, self.preparation if exchange.operation == "executePix" else None)
 
     @property
     def preparation(self) -> Preparation | None:
@@ -134,30 +133,9 @@ class Collector:
         self._shown.update(new)
         return tuple(self.evidence(self._by_number[number]) for number in new)
 
-    def _learn(self) -> None:
-        """Redact what the answers tell that were not looked at yet: before anything is said of them."""
-        with self._learning:
-            for exchange in self.door.exchanges[len(self._by_number) :]:
-                self._learn_from(exchange)
-                self._by_number[exchange.number] = exchange
-
-    def _learn_from(self, exchange: Exchange) -> None:
-        """Redact the personal values and the transaction codes of an answer wherever else they stand."""
-        response, plan = exchange.response, self._profile.transactions.prepare
-        if response is None:
-            return
-        if response.size <= LARGE or may_have_prepared(exchange):
-            codes = codes_told(exchange, plan.code_at if plan else "")
-            self._secrets.learn(POSSIBLE_CODE, *islice(codes, _MOST_CODES))
-        self._secrets.learn(ACCOUNT, *self._accounts_of(exchange))
-        self.redactor.learn_from(response.start, keys_told(exchange))
-
-    def _accounts_of(self, exchange: Exchange) -> list[str]:
-        """The accounts that an answer names and nobody knew before."""
-        told = accounts_told(exchange, self._accounts | set(self._profile.accounts))
-        told = told[: MOST_TOLD - len(self._accounts)]
-        self._accounts.update(told)
-        return told
+    def _take_over(self) -> None:
+        """Note what was sent since the last time."""
+        self._by_number |= {exchange.number: exchange for exchange in self.door.exchanges[len(self._by_number) :]}
 
     def _robust(self, exchange: Exchange) -> Iterator[RequirementResult]:
         """The robustness requirements, which every exchange of an operation answers for."""

@@ -16,9 +16,10 @@ from environments.door.opening import codes_sent_before, journal_in_words
 from environments.process import protect
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
+from environments.secrets import listed_secrets
 from reports.handover import Note, NoteKind
 from reports.plan import Plan, plan_lines
-from reports.redaction import redactor_of
+from reports.show import Display
 from tests.harness.controller import open_controller
 from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
@@ -117,8 +118,8 @@ class Planner:
         return True
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        redactor = redactor_of(self._profile)
+        display = Display(listed_secrets(self._profile))
         terminalreporter.section("plan")
         journal = journal_in_words(self._profile)
-        for line in plan_lines(self.plan, self._profile, journal, redactor, selection(config).text):
+        for line in plan_lines(self.plan, self._profile, journal, display, selection(config).text):
             terminalreporter.write_line(line)

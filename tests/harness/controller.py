@@ -42,8 +42,8 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     config.pluginmanager.register(reporter, "conformance-reporter")
     session = open_session(config, profile, target, interruption, seed=run.seed, resend=resend)
     forget_variables(profile)
-    run.ci_job = ci_job(os.environ, session.collector.redactor.text)
-    clean = reporter.clean = session.collector.redactor.line
+    run.ci_job = ci_job(os.environ, session.collector.display.foreign)
+    clean = reporter.clean = session.collector.display.line
     reporter.consult_record = BesideProfile(record, clean, accepts=accepts)
     reporter.compare = partial(comparison_of, named=named, earlier=earlier_runs(config, folder), clean=clean)
     config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
@@ -93,17 +93,16 @@ class Controller:
         run = self._run
         run.add(self._session.end(exitstatus))
         run.interrupted |= self._interruption.was_asked
-        self._reporter.redact_again(session.config, self._session.collector.redactor.again)
         self._reporter.finish(session, exitstatus)
 
     def _check_target(self) -> None:
-        run, redact = self._run, self._session.collector.redactor.text
+        run, foreign = self._run, self._session.collector.display.foreign
         found = self._run_preflight()
-        run.said += [Note(NoteKind.SET_UP, redact(note)) for note in found.notes]
+        run.said += [Note(NoteKind.SET_UP, note) for note in found.notes]
         if found.unreachable:
-            run.unreachable = redact(found.unreachable)
+            run.unreachable = foreign(found.unreachable)
             why = f"{run.base_url} cannot be reached: {found.unreachable}; this is no verdict on the service"
-            pytest.exit(redact(why), returncode=7)
+            pytest.exit(foreign(why), returncode=7)
 
     def _run_preflight(self) -> Preflight:
         try:

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from environments.profiles.profile import Profile
+from environments.secrets import listed_secrets
 from reports.explaining.explanation import Exercised, explanation_of
 from reports.explaining.explanation_text import HEADING, Line, explanation_lines, list_lines
 from reports.explaining.last_run import LastRun, last_run
-from reports.redaction import redactor_of
+from reports.show import Display
 from spec.requirements import Requirement, ledger
 from tests.harness.options import PRINTING, options_given
 from tests.harness.selection import group_of, selection
@@ -75,9 +76,9 @@ class Explainer:
             )
 
     def _last_run(self, config: pytest.Config) -> LastRun:
-        redactor = redactor_of(self._profile)
+        display = Display(listed_secrets(self._profile))
         folder = config.getoption("report_dir")
-        return last_run(self._profile.name, Path(folder) if folder else None, redactor.line)
+        return last_run(self._profile.name, Path(folder) if folder else None, display.line)
 
 
 def _named(name: str) -> frozenset[str]:

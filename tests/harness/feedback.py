@@ -33,7 +33,7 @@ class Feedback:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
-        """Stand between pytest and its file: before the pen does, which then redacts what comes here."""
+        """Stand between pytest and its file: before the pen does, which then hides known values in what comes here."""
         if plugin_name == "terminalreporter" and plugin.verbosity >= 0 and _has_descriptor(plugin._tw._file):
             plugin._tw._file = self._screen = _screen_of(plugin._tw._file, self._config)(plugin._tw._file, self._line)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import suppress
-from html import escape, unescape
+from html import escape
 from importlib.resources import files
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from reports.languages.language import language
 from reports.page.exchange_list import LINKED
 from reports.page.html import page_title, requirements_from, summary_html
 from reports.page.rendering import frame
-from reports.redaction.masks import printable
 from reports.run import Run
+from reports.show import printable
 from reports.verdicts import RequirementResult
 from reports.writing import write
 from tests.harness.explaining import EXERCISES
@@ -86,14 +85,6 @@ class HtmlPage:
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in shown[:LINKED]]
         more = [self._language.sentence(f"and {len(shown) - LINKED} more") or ""] * (len(shown) > LINKED)
         cells[-1] = f'<td class="col-links">{" ".join(links + more)}</td>'
-
-    def redact_again(self, again: Callable[[str], str]) -> None:
-        """Hide what became known after pytest-html took a test over, which it did in HTML."""
-        tests = self._page.data["tests"] if self._page else {}  # none in a run that never began
-        for test in chain.from_iterable(tests.values()):
-            shown = unescape(test["log"])
-            redacted = again(shown)
-            test["log"] = test["log"] if redacted == shown else escape(redacted)
 
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Why a test was skipped, without the place of the skip on this machine."""

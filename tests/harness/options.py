@@ -17,7 +17,8 @@ _REFUSED = {
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
     "xmlpath": "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR",
     "debug": "--debug writes tokens and codes to a file; leave it out",
-    "pastebin": "--pastebin publishes what is printed before it is redacted; leave it out",
+    "showlocals": "--showlocals prints answers of the service as they are; leave it out",
+    "pastebin": "--pastebin publishes what is printed before known values are hidden; leave it out",
 }
 _NAMING = {"base_url": "--base-url", "report_dir": "--report-dir", "report_language": "--report-language"}
 """Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""

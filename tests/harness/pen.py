@@ -1,4 +1,4 @@
-"""Redacts what pytest, plugins and libraries print: the terminal, log records and the traceback of a crash."""
+"""Hides known values in what pytest, plugins and libraries print: the terminal, log records, the traceback of a crash."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
-from reports.redaction import Redactor
-from reports.redaction.masks import printable
+from reports.show import Display, printable
 
 _OF_PYTEST = re.compile(r"(\x1b\[[0-9;]*[mK]|\r)")
 """Colours and carriage returns, which pytest writes to a terminal."""
 
 
 class OurLine(str):
-    """A line of the suite whose parameters are redacted. It is printed as it is: its own words may be a code."""
+    """A line of the suite. It is printed as it is: its own words may be a code."""
 
 
 class Pen:
-    """Redacts from when it is made until `put_down`."""
+    """Hides known values from when it is made until `put_down`."""
 
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
+    def __init__(self, display: Display) -> None:
+        self._display = display
         self._records = logging.getLogRecordFactory()
         self._crash = sys.excepthook
         logging.setLogRecordFactory(self._record)
@@ -38,10 +37,10 @@ class Pen:
             sys.excepthook = self._crash
 
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
-        """Redact the terminal as soon as there is one: it also prints what fails before the session starts."""
+        """Stand before the terminal as soon as there is one: it also prints what fails before the session starts."""
         if plugin_name == "terminalreporter":
             writer = plugin._tw
-            writer._file = _RedactedFile(writer._file, self._redactor.text, coloured=writer.hasmarkup)
+            writer._file = _GuardedFile(writer._file, self._display.foreign, coloured=writer.hasmarkup)
 
     def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
         record = self._records(*args, **kwargs)
@@ -49,28 +48,28 @@ class Pen:
             text = record.getMessage()
         except (TypeError, ValueError):
             text = str(record.msg)
-        record.msg, record.args = self._redactor.text(text), ()
+        record.msg, record.args = self._display.foreign(text), ()
         if record.exc_info:
-            record.exc_text = self._redactor.text("".join(traceback.format_exception(*record.exc_info)).rstrip())
+            record.exc_text = self._display.foreign("".join(traceback.format_exception(*record.exc_info)).rstrip())
             record.exc_info = None
         return record
 
     def _crashed(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        sys.stderr.write(self._redactor.text("".join(traceback.format_exception(kind, error, trace))))
+        sys.stderr.write(self._display.foreign("".join(traceback.format_exception(kind, error, trace))))
 
 
-class _RedactedFile:
-    """A text file that redacts what is written; everything else is the file's own."""
+class _GuardedFile:
+    """A text file in which no known value is written; everything else is the file's own."""
 
-    def __init__(self, file: TextIO, redact: Callable[[str], str], *, coloured: bool) -> None:
-        self._file, self._redact, self._coloured = file, redact, coloured
+    def __init__(self, file: TextIO, clean: Callable[[str], str], *, coloured: bool) -> None:
+        self._file, self._clean, self._coloured = file, clean, coloured
 
     def write(self, text: str) -> int:
-        """Write the text redacted, a line of the suite as it is. Gives its length, as files do."""
+        """Write the text without known values, a line of the suite as it is. Gives its length, as files do."""
         if isinstance(text, OurLine):
             return self._file.write(printable(text))
         pieces = _OF_PYTEST.split(text) if self._coloured else [text]
-        self._file.write("".join(piece if at % 2 else self._redact(piece) for at, piece in enumerate(pieces)))
+        self._file.write("".join(piece if at % 2 else self._clean(piece) for at, piece in enumerate(pieces)))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:

@@ -6,7 +6,6 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 
 from reports.formats.conformance_json import Document, document_of
 from reports.formats.outputs import PAGE, SUMS, write_outputs, write_sums
-from reports.redaction.second_pass import redact_again
 from reports.run import Run
 from reports.terminal import Once, shorten, summary
 from reports.wording import first_few
@@ -27,13 +25,10 @@ _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
 """Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
 none of its own."""
 
-_TEXTS = {"longrepr", "sections", "explained", "wasxfail"}
-"""What reports of pytest say in words."""
-
 
 class Reporter:
     """Gathers into `run`; the files go to `folder`, None for none. `compare` gives the comparison with another run,
-    `consult_record` compares with the record beside the profile, or writes it; `clean` redacts a path."""
+    `consult_record` compares with the record beside the profile, or writes it; `clean` hides known values in a path."""
 
     def __init__(self, run: Run, folder: Path | None) -> None:
         self.run = run
@@ -42,7 +37,6 @@ class Reporter:
         self.consult_record: Callable[[Run], bool] = lambda run: True
         self.clean: Callable[[str], str] = lambda text: text
         self._failed: list[Any] = []
-        self._reports: list[Any] = []
         self._took_s: defaultdict[str, float] = defaultdict(float)
         self._document: Document = {}
         self._sums = ""
@@ -56,21 +50,9 @@ class Reporter:
         self._github.stop_commands(session.config.pluginmanager.get_plugin("terminalreporter"))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        self._reports.append(report)
         self._took_s[report.nodeid] += getattr(report, "duration", 0.0)
         if found := getattr(report, "conformance", None):
             self.run.add_found(found, report.nodeid, self._took_s.pop(report.nodeid))
-
-    def redact_again(self, config: pytest.Config, again: Callable[[str], str]) -> None:
-        """The tests are over: hide what became known after it was redacted."""
-        again = cache(again)  # many texts are found in many tests and exchanges
-        self.run.redact_again(again)
-        for report in self._reports:
-            for name, said in list(vars(report).items()):
-                if name in _TEXTS and isinstance(said, str | list | tuple):  # what else pytest has, the pen prints
-                    setattr(report, name, redact_again(said, again))
-        if page := config.pluginmanager.get_plugin("conformance-html"):
-            page.redact_again(again)
 
     def finish(self, session: pytest.Session, exitstatus: int) -> None:
         """The tests are over: give the verdict and write the files."""

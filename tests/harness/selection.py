@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.redaction.masks import printable
+from reports.show import printable
 from reports.wording import one_line
 from spec.requirements import ledger
 

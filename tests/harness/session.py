@@ -65,7 +65,7 @@ def open_session(
     interruption.stop_sending = door.ending.stop
     lanes = Lanes(door.in_flight)
     collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
-    pen = Pen(collector.redactor)
+    pen = Pen(collector.display)
     config.add_cleanup(pen.put_down)
     config.add_cleanup(door.close)
     config.pluginmanager.register(pen, "conformance-pen")

@@ -52,7 +52,7 @@ class Watcher:
 
     def __init__(self, profile: Profile, collector: Collector) -> None:
         self._profile, self._collector = profile, collector
-        self._redact = collector.redactor.text
+        self._clean = collector.display.foreign
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -93,7 +93,7 @@ class Watcher:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         if call.excinfo and isinstance(error := call.excinfo.value, UnreachableError | NotSentError):
             # a target that is gone, or a limit, leaves requirements untested; it is no error of the suite
-            why = GONE.format(error) if isinstance(error, UnreachableError) else str(error)
+            why = GONE.format(self._clean(str(error))) if isinstance(error, UnreachableError) else str(error)
             untested = NotExercised(why).with_traceback(error.__traceback__)
             call.excinfo = pytest.ExceptionInfo.from_exception(untested)
         report: Any = yield
@@ -107,15 +107,15 @@ class Watcher:
         return report
 
     def _explain(self, report: Any, recording: Recording) -> None:
-        """Say why a test failed or was skipped, redacted."""
+        """Say why a test failed or was skipped, without known values in what pytest says of it."""
         if report.failed and report.when == "call" and recording.failing:
             report.explained = self._collector.explained(recording)
             report.longrepr = whole(report.explained)
         elif report.failed:
-            report.longrepr = self._redact(str(report.longrepr))
+            report.longrepr = self._clean(str(report.longrepr))
         elif report.skipped and isinstance(report.longrepr, tuple):
-            report.longrepr = (*report.longrepr[:2], self._redact(report.longrepr[2]))
-        report.sections = [(name, self._redact(text)) for name, text in report.sections]
+            report.longrepr = (*report.longrepr[:2], self._clean(report.longrepr[2]))
+        report.sections = [(name, self._clean(text)) for name, text in report.sections]
 
     def _take_outcome(self, recording: Recording, call: pytest.CallInfo[None]) -> None:
         if call.excinfo is None:
@@ -126,7 +126,7 @@ class Watcher:
         elif isinstance(error, pytest.skip.Exception):
             recording.verdict, recording.why = Verdict.NOT_EXERCISED, getattr(error, "why", str(error))
         elif not recording.failing:
-            recording.error = f"{call.when}: {type(error).__name__}: {error}"
+            recording.error = self._clean(f"{call.when}: {type(error).__name__}: {error}")
             recording.verdict, recording.why = Verdict.NOT_EXERCISED, recording.error
 
 

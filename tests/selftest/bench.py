@@ -2,8 +2,8 @@
 run's own traffic with plain `requests`, without rules, evidence or reports: `make bench`.
 
 All of them are run in turn, as other work on the machine slows each of them down. The service is in a process of its
-own; "embedded" is the run that needs no options, in whose process the sandbox is a few threads. `redaction` is how long
-the redaction of large answers takes, against reading them with `json.loads`, and against a replay that receives them
+own; "embedded" is the run that needs no options, in whose process the sandbox is a few threads. `showing` is how long
+showing large answers takes, against reading them with `json.loads`, and against a replay that receives them
 and reads them.
 """
 
@@ -30,8 +30,7 @@ import requests
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response, Server
 from environments.secrets import listed_secrets
-from reports.redaction import Redactor
-from spec.interface import personal_fields
+from reports.show import Display
 from tests.selftest.services.paced import Apart, Pace, apart
 from tests.selftest.services.running import sandbox_at
 from tests.selftest.timings import Measured, Row, table
@@ -45,7 +44,7 @@ SCENARIOS = {
     "20 a second": Pace(rate=20),
     "1 MB": Pace(padding=1_000_000),
 }
-REDACTION = "redaction"
+SHOWING = "showing"
 USUAL = ("loopback", "20 ms", "100 ms", "20 a second")
 PARALLEL: int | None = getattr(load("sandbox", folder=ROOT / "environments").limits, "parallel", None)
 """Requests that the default run has on the wire at once; None where the suite has no such option."""
@@ -163,15 +162,14 @@ class Answering:
         return self._answer
 
 
-def redaction(name: str, body: bytes, times: int = 20) -> str:
-    """CPU time that learning from an answer and showing it takes, beside reading it and beside receiving it too."""
+def showing(name: str, body: bytes, times: int = 20) -> str:
+    """CPU time that showing an answer takes, beside reading it and beside receiving it too."""
     secrets = listed_secrets(load("sandbox", folder=ROOT / "environments"))
     secrets.learn_token("s3cr3t-T0ken/with+odd=Chars.9xQ")
-    pen = Redactor(secrets, personal_fields())
+    display = Display(secrets)
 
     def shown() -> None:
-        pen.learn_from(body[:65_536])
-        pen.body(body, "application/json")
+        display.body(body, "application/json")
 
     def read(received: bytes) -> None:
         with suppress(ValueError, RecursionError):
@@ -182,7 +180,7 @@ def redaction(name: str, body: bytes, times: int = 20) -> str:
         received = _cpu(lambda: read(session.get(server.base_url).content), times)
     cost, loads = _cpu(shown, times), _cpu(lambda: read(body), times)
     ratios = f"{cost / loads:6.2f} times json.loads, {cost / received:5.2f} times a replay"
-    return f"redaction of {name:<36} {cost / times * 1000:6.2f} ms: {ratios}"
+    return f"showing {name:<36} {cost / times * 1000:6.2f} ms: {ratios}"
 
 
 def _cpu(act: Callable[[], object], times: int) -> float:
@@ -244,9 +242,9 @@ def main() -> None:
         sys.exit("--parallel: this version of the suite does not have the option")
     if not shutil.which(SCHEMATHESIS):
         sys.exit(f"{SCHEMATHESIS} is not there: install schemathesis into this environment")
-    for scenario in options.scenario or (*USUAL, REDACTION):
-        if scenario == REDACTION:
-            lines = [redaction(name, body) for name, body in answers().items()]
+    for scenario in options.scenario or (*USUAL, SHOWING):
+        if scenario == SHOWING:
+            lines = [showing(name, body) for name, body in answers().items()]
         else:
             lines = compare(scenario, options.rounds, options.parallel)
         print(*lines, "", sep="\n", flush=True)
@@ -254,9 +252,9 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    named = ", ".join((*SCENARIOS, REDACTION))
+    named = ", ".join((*SCENARIOS, SHOWING))
     parser.add_argument(
-        "--scenario", action="append", choices=(*SCENARIOS, REDACTION), metavar="NAME", help=f"only this one: {named}"
+        "--scenario", action="append", choices=(*SCENARIOS, SHOWING), metavar="NAME", help=f"only this one: {named}"
     )
     parser.add_argument("--rounds", type=int, default=3, help="runs of each contestant (default: %(default)s)")
     parser.add_argument(

@@ -1,19 +1,16 @@
 """Canaries are planted everywhere, services echo them in every encoding, and nothing that leaves a run holds one."""
 
-import json
 import stat
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from environments.door.prepared_transfers import codes_told
-from environments.door.told_accounts import accounts_told, keys_told
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Key, Server, Service, Transfer
 from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from reports.writing import RUNS
-from spec.exchange import LARGE, Exchange, Request, Response
+from spec.exchange import LARGE
 from tests.selftest.services import echoing
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
@@ -41,7 +38,7 @@ VALUES = (
 CANARIES = {
     f"{value} {name}": form for value in VALUES if len(value) > 4 for name, form in echoing.encodings(value).items()
 } | {"first half of the token": TOKEN[: len(TOKEN) // 2], "second half of the token": TOKEN[len(TOKEN) // 2 :]}
-VERBOSE = ("-vv", "--showlocals", "--tb=long", "-rA")
+VERBOSE = ("-vv", "--tb=long", "-rA")
 LOUD = (*VERBOSE, "-o", "log_cli=true", "--log-cli-level=DEBUG")
 PEOPLE = {"sub": "canary-subject-5523", "name": "Joana Canario Prado", "email": "joana.prado@personal.example"}
 
@@ -207,41 +204,6 @@ def test_codes_in_large_answers_do_not_leave(tmp_path):
     assert leaks(result, tmp_path, {code: code for code in raw.service.codes}) == []
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        '{"code": 0, "data": {"transactionId": "TOLD-77", "note": "TOLD',
-        '{"data": {"txId": "TOLD-77"}} and more',
-        "{'idTransaction': 'TOLD-77'}",
-        "<data><TransactionId>TOLD-77</TransactionId></data>",
-        "value=1.00&transaction_id=TOLD-77",
-        "transaction-id: TOLD-77\nvalue: 12345678",
-    ],
-)
-def test_a_code_is_found_in_an_answer_that_is_no_json(body):
-    """Its reader can execute the transfer all the same. A refusal tells none: it prepared nothing."""
-    request = Request("POST", "http://localhost/v1/pix", ())
-
-    assert list(codes_told(Exchange(1, "createPix", request, Response(200, (), body.encode())))) == ["TOLD-77"]
-    assert list(codes_told(Exchange(2, "createPix", request, Response(400, (), body.encode())))) == []
-
-
-def test_a_long_text_is_no_code():
-    """Each possible code is sought in all that is written, so that what is learned has to be short."""
-    body = json.dumps({"id": "7" * 201, "txId": "7" * 200}).encode()
-    answer = Exchange(1, "createPix", Request("POST", "http://localhost/v1/pix", ()), Response(200, (), body))
-
-    assert list(codes_told(answer)) == ["7" * 200]
-
-
-def test_names_of_members_are_looked_at_in_part():
-    """A service chooses how long they are; a code under a name of ordinary length is found beside them."""
-    body = json.dumps({"tx" * 1_000 + "id": "LONG-NAME-77", "txId": "SHORT-NAME-77"}).encode()
-    answer = Exchange(1, "createPix", Request("POST", "http://localhost/v1/pix", ()), Response(200, (), body))
-
-    assert list(codes_told(answer)) == ["SHORT-NAME-77"]
-
-
 UNLISTED = ("unlisted-account-8812", "UNLISTED-77310-4", "90417734")
 
 
@@ -260,7 +222,7 @@ class NamesMoreAccounts(Service):
 
 @pytest.mark.parametrize("accounts", [["ac-0001"], None], ids=["one account", "none"])
 def test_accounts_that_only_the_service_names_do_not_leave(accounts, tmp_path):
-    """A narrow profile reads with a token that sees more than it lists. Technical words stay readable."""
+    """A narrow profile reads with a token that sees more than it lists. Names of members stay readable."""
     with Raw() as raw:
         raw.service = NamesMoreAccounts(token=TOKEN)
         profile = write_profile(
@@ -270,7 +232,7 @@ def test_accounts_that_only_the_service_names_do_not_leave(accounts, tmp_path):
     page = (result.folder / PAGE).read_text()
 
     assert leaks(result, tmp_path, {account: account for account in UNLISTED}) == []
-    assert [word for word in ("CHECKING", "SAVINGS") if word not in page] == []
+    assert "accountNumber" in page
 
 
 OLD_KEY = "0b8c7a5e-41d3-4f6a-9c27-5e1f60d2b934"
@@ -307,37 +269,6 @@ def test_made_keys_of_the_account_do_not_leave(listed, tmp_path):
         result = run(write_profile(tmp_path, server.base_url), "-k", "listPixKeys")
 
     assert leaks(result, tmp_path, {form: form for form in (OLD_KEY, OLD_KEY.upper(), OLD_KEY.replace("-", ""))}) == []
-
-
-def test_what_a_request_carries_is_no_made_key():
-    """A service may send back the id of the request: a bank seeks it in its logs."""
-    request = Request("GET", "http://localhost/v1/pix/keys/ac-1", (("X-Request-Id", OLD_KEY),))
-    other = OLD_KEY.replace("0b8c", "0b8d")
-    answer = Response(200, (), json.dumps({"data": [other, f"{other}0", "12"], "id": OLD_KEY}).encode())
-
-    assert keys_told(Exchange(1, "listPixKeys", request, answer)) == [other]
-    assert keys_told(Exchange(1, "getBalance", request, answer)) == []
-
-
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        ({"accounts": ["ac-1", "ac-2"]}, ["ac-1", "ac-2"]),
-        ({"ac-known": {"type": "POUPANCA"}, "ac-2": {"type": "KIND-7"}}, ["ac-2"]),
-        ([{"ref": "ac-known", "kind": "TYPE-01"}, {"ref": "ac-2", "kind": "TYPE-02"}], ["ac-2"]),
-        ([{"account_id": "A1B2", "type": "CHECKING", "bank": {"id": "260"}}], ["A1B2"]),
-        ({"id": 4417, "number": 44170, "page": 44171, "open": True}, ["44170"]),
-        ({"items": [{"id": "CHECKING"}, {"id": ""}, {"id": None}]}, []),
-    ],
-    ids=["a list", "names of members", "the place of a known one", "its name", "numbers", "words"],
-)
-def test_an_account_is_found_by_its_place_or_its_name(data, told):
-    """A word is none, and what is known already is not told again."""
-    request = Request("GET", "http://localhost/v1/accounts", ())
-    answer = Response(200, (), json.dumps({"code": 0, "data": data}).encode())
-
-    assert accounts_told(Exchange(1, "listAccounts", request, answer), {"ac-known"}) == told
-    assert accounts_told(Exchange(1, "getBalance", request, answer), {"ac-known"}) == []
 
 
 @pytest.mark.parametrize("spill", ["failing tests", "an internal error", "a crash at the start", "a crash at the end"])

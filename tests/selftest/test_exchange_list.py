@@ -7,24 +7,27 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
+from environments.secrets import listed_secrets
 from reports.evidence import evidence
 from reports.page import exchange_list
 from reports.page.header_sets import MANY, HeaderSets
 from reports.page.message_lines import marks_of, message
-from reports.redaction import redactor_of
+from reports.resending import Resending, shell_of
+from reports.show import Display
 from spec.exchange import FailureKind
 from spec.requirements import read_yaml
 from tests.selftest.exchanges import answer, execution, failed, registration
 from tests.selftest.test_rules import broken
 
 ROOT = Path(__file__).parents[2]
-REDACTOR = redactor_of(load("sandbox", folder=ROOT / "environments"))
+PROFILE = load("sandbox", folder=ROOT / "environments")
+RESENDING = Resending(Display(listed_secrets(PROFILE)), shell_of(PROFILE))
 CASES = read_yaml(Path(__file__).with_name("rules.yaml"))["deviations"]
 
 
 def marked(requirement_id, exchange, side="response"):
     """The lines that are marked, with what they lack."""
-    seen = evidence(exchange, REDACTOR)
+    seen = evidence(exchange, RESENDING)
     content = seen.get(side, {"headers": [], "body": ""})
     first = str(content["status"]) if "status" in content else seen.get("failure", "")
     shown = message(first, content, marks_of([{"id": requirement_id}], side), HeaderSets([]))
@@ -68,7 +71,7 @@ class TestTheMark:
         assert marked("executePix.digit.type", answer("executePix", body)) == '"digit": 9'
 
     def test_no_spot(self):
-        """What no line of a body shows is marked at its start: redaction may have hidden it."""
+        """What no line of a body shows is marked at its start: it may not be shown."""
         assert marked("executePix.json.unique", execution()) == "{"
 
     def test_trace_within_json(self):

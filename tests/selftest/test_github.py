@@ -182,7 +182,7 @@ class GivesCommands(Raw):
 
     def answer(self, connection, request):
         response = self.service.respond(request)
-        lines = f'{{"code": 0,\n{INJECTED}\n  {INJECTED}\n##[error]x\n'.encode()
+        lines = f"no JSON\n{INJECTED}\n  {INJECTED}\n##[error]x\n".encode()
         connection.sendall(as_bytes(replace(response, body=lines) if response.status == 200 else response))
 
 

@@ -83,12 +83,13 @@ def test_an_option_that_goes_past_the_report_or_says_nothing_is_refused(option, 
     ("option", "variables", "line"),
     [
         ("--debug={}/debug.log", {}, "--debug writes tokens and codes to a file; leave it out"),
-        ("--pastebin=all", {}, "--pastebin publishes what is printed before it is redacted; leave it out"),
+        ("--pastebin=all", {}, "--pastebin publishes what is printed before known values are hidden; leave it out"),
+        ("--showlocals", {}, "--showlocals prints answers of the service as they are; leave it out"),
         ("-q", {"PYTEST_DEBUG": "1"}, "PYTEST_DEBUG has tokens and codes written down; unset it"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_keeps_texts_from_the_redaction_is_refused(option, variables, line, service, tmp_path):
+def test_what_writes_what_may_not_be_shown_is_refused(option, variables, line, service, tmp_path):
     """Before a token is read; what pytest says of its trace stands beside the line."""
     result = run(write_profile(tmp_path, service.base_url), option.format(tmp_path), **variables)
 

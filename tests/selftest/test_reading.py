@@ -195,7 +195,6 @@ def test_nothing_planted_reaches_the_reader(format, turned, file, capsys):
     ] == []
     assert [line for line in out.splitlines() if line.lstrip().startswith("::")] == []
     assert "##" not in out
-    assert PERSONAL not in out
     assert format != "markdown" or "<script" not in out
 
 

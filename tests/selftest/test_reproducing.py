@@ -16,8 +16,9 @@ from environments.profiles.profile import Auth, Header, Tls, identifiers
 from environments.sandbox import Server
 from environments.secrets import Secrets
 from reports.evidence import EXECUTES, MAY_MOVE
-from reports.redaction import Redactor
-from reports.redaction.redactor import shell_of
+from reports.resending import Resending, shell_of
+from reports.show import Display
+from spec.exchange import Request
 from tests.harness.session import SESSION
 from tests.selftest.generated_runs import generated
 from tests.selftest.mistakes import FallsOver
@@ -118,7 +119,7 @@ def test_every_line_of_a_failing_run(failing):
     shown = [seen for seen in grab.collector.door.exchanges if seen.response or seen.failure]
     for at, exchange in enumerate(shown):
         lines = grab.collector.evidence(exchange)["curl"]
-        assert grab.collector.redactor.text(lines) == lines
+        assert grab.collector.display.foreign(lines) == lines
         if lines.splitlines()[-1].startswith("#"):
             continue
         service.kept = []
@@ -181,8 +182,8 @@ class TestShell:
         """The line of a request with one header, which is a secret."""
         secrets = Secrets()
         secrets.learn_secret(name, value)
-        redactor = Redactor(secrets, (), shell_of(profile))
-        return redactor.curl("GET", "https://host/v1/accounts", [(header, said)], b"")
+        request = Request("GET", "https://host/v1/accounts", ((header, said),))
+        return Resending(Display(secrets), shell_of(profile)).curl(request)
 
     @pytest.mark.parametrize(
         ("auth", "shown"),

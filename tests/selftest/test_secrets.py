@@ -4,7 +4,7 @@ import pytest
 
 from environments.profiles.target import Target
 from environments.secrets import Secrets
-from reports.redaction import Redactor
+from reports.show import Display
 from tests.selftest.services.one_run import CODE, Run
 from tests.selftest.services.signed import CLAIMS, Signing
 
@@ -26,16 +26,16 @@ def secrets():
 
 
 def test_a_code_that_becomes_known_is_guarded_and_hidden(a_run):
-    """One call, in the middle of a run: the door claims the code before it sends it, and the redaction hides it."""
-    redactor = Redactor(a_run.secrets, ())
-    before = redactor.text("PREPARED-77")
+    """One call, in the middle of a run: the door claims the code before it sends it, and the output hides it."""
+    display = Display(a_run.secrets)
+    before = display.foreign("PREPARED-77")
     a_run.secrets.learn("code", "PREPARED-77")
     a_run.execute("PREPARED-77")
 
     assert before == "PREPARED-77"
     assert a_run.door.secrets.codes == {CODE, "SBX-EMAIL-1", "PREPARED-77"}
     assert a_run.events[0] == "sent"
-    assert redactor.text("PREPARED-77") == "<code 3>"
+    assert display.foreign("PREPARED-77") == "<code 3>"
 
 
 def test_the_door_has_no_codes_of_its_own(service, tmp_path):
@@ -47,25 +47,17 @@ def test_the_door_has_no_codes_of_its_own(service, tmp_path):
     assert not hasattr(door.secrets.codes, "add")
 
 
-def test_a_possible_code_is_hidden_and_never_executed(secrets):
-    """What only looks like a code is none that the door lets through."""
-    secrets.learn("possible code", "E2E-2024-0001")
-
-    assert secrets.codes == frozenset()
-    assert Redactor(secrets, ()).text("E2E-2024-0001") == "<possible code>"
-
-
 def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
     """A refresh is one call, too: the next request carries the new token, and no output shows the new or the old one."""
     target = Target("http://127.0.0.1", secrets, fetches=iter([lambda: ANOTHER]))
-    redactor = Redactor(secrets, ())
-    before = redactor.text(f"{TOKEN} {ANOTHER}")
+    display = Display(secrets)
+    before = display.foreign(f"{TOKEN} {ANOTHER}")
 
     assert target.refresh()
     assert not target.refresh()
     assert secrets.token() == ANOTHER
     assert before == f"<token> {ANOTHER}"
-    assert redactor.text(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <another token>"
+    assert display.foreign(f"{TOKEN} {ANOTHER} {ANOTHER.swapcase()}") == "<token> <token> <token>"
 
 
 def test_a_target_without_a_source_refreshes_nothing(secrets):
@@ -78,29 +70,9 @@ def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
     """Its wrong forms, and whom a signed one names."""
     secrets.learn_token(NamesAPerson().token)
 
-    shown = Redactor(secrets, ()).text("Joana Canario Prado; pixconf-subject")
+    shown = Display(secrets).foreign("Joana Canario Prado; pixconf-subject")
 
     assert shown == "<claim 3>; pixconf-subject"
-
-
-def test_a_possible_code_that_is_prepared_is_one_of_the_codes(secrets):
-    """Whichever is learned first: only a code of the run is told how to prepare it again."""
-    redactor = Redactor(secrets, ())
-    secrets.learn("possible code", "E2E-2024-0001")
-    redactor.text("E2E-2024-0001")
-    secrets.learn("code", "E2E-2024-0001")
-    secrets.learn("possible code", "E2E-2024-0001")
-
-    assert redactor.text("E2E-2024-0001") == "<code>"
-
-
-def test_what_is_known_already_is_not_told_again(secrets):
-    """A personal value that every answer holds is told once."""
-    redactor = Redactor(secrets, ["name"])
-    for _ in range(3):
-        redactor.learn_from(b'{"name": "Joana Prado", "other": {"name": "Joana Prado"}}')
-
-    assert [one.value for one in secrets.known].count("Joana Prado") == 1
 
 
 @pytest.mark.parametrize("shown", [repr, str])

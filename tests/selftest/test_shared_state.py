@@ -28,8 +28,8 @@ from environments.door.run_keys import KeyState
 from environments.door.token_monitor import TokenMonitor
 from environments.profiles.profile import PixKey
 from environments.secrets import Secrets
-from reports.redaction.knowledge import Knowledge
-from reports.redaction.redactor import Redactor
+from reports.known import KnownValues
+from reports.show import Display
 from spec.exchange import LARGE, Exchange, Failure, FailureKind, Response
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
@@ -236,22 +236,21 @@ def test_nobody_waits_alone_for_what_another_thread_prepares(service, a_run, tmp
 # -- secrets ----------------------------------------------------------------------------------------------------
 
 
-@with_and_without_a_lock
-def test_what_becomes_known_while_two_threads_redact_is_redacted(locked, meeting):
-    """Without the lock both count what they have read, and what is learned after it is passed over."""
+def test_what_becomes_known_while_two_threads_read_is_hidden(meeting):
+    """Both take over what is new, and what is learned after it is not passed over."""
     known = Secrets()
-    redactor = Redactor(known, ())
+    display = Display(known)
     known.learn("account", "ac-0001-77", "ac-0002-88")
-    meeting.stops_at(Knowledge, "_read")
-    meeting.lock(redactor, "_pen", locked=locked)
-    meeting.of(lambda: redactor.text("one"), lambda: redactor.text("two"))
+    meeting.stops_at(KnownValues, "_read")
+    meeting.lock(display.known, "_reading", locked=True)
+    meeting.of(lambda: display.foreign("thing"), lambda: display.foreign("other"))
     known.learn("key", "qa@example.com", "other@example.com")
 
-    shown = [redactor.text(value) for value in ("ac-0001-77", "qa@example.com", "other@example.com")]
-    assert (shown == ["<account>", "<key>", "<key 2>"]) is locked
+    shown = [display.foreign(value) for value in ("ac-0001-77", "qa@example.com", "other@example.com")]
+    assert shown == ["<account>", "<key>", "<key 2>"]
 
 
-def test_a_token_is_redacted_before_it_is_sent(monkeypatch):
+def test_a_token_is_hidden_before_it_is_sent(monkeypatch):
     """Another thread sends it as soon as it is the token of the run."""
     known, then = Secrets(), []
     learn = known.learn_secret
@@ -421,7 +420,7 @@ def test_a_list_that_was_read_while_a_key_was_registered_says_nothing_of_it(over
     pass_by(keys, "deletePixKey")
     reading.__exit__(None, None, None) if overlaps else pass_by(keys, "listPixKeys", KEY)
 
-    assert keys.is_still_listed(KEY) is not overlaps
+    assert keys.state(KEY) is (KeyState.GONE if overlaps else KeyState.STILL_LISTED)
 
 
 @pytest.mark.parametrize("overlaps", [True, False])
@@ -441,7 +440,7 @@ def test_a_list_that_was_read_while_a_key_was_deleted_says_nothing_of_it(overlap
         reading.__enter__()
     reading.__exit__(None, None, None)
 
-    assert keys.is_still_listed(KEY) is not overlaps
+    assert keys.state(KEY) is (KeyState.GONE if overlaps else KeyState.STILL_LISTED)
 
 
 @pytest.mark.parametrize("overlaps", [True, False])

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from environments.secrets import Secrets
-from reports.show import Display, is_name
+from reports.show import Display
 from spec.interface import personal_fields
+from spec.names import is_name
 
 TOKEN, PASSWORD, PHRASE = "Can4ry.t0ken-OF_the+run/9f8e7d==", "zorkmidquuxfrobnitz", "zork-quux frobnitz"
 ACCOUNT, CODE, KEY, CPF = "ac-0001-77", "TX0001B", "qa.canary@zork-bank.example", "390.533.447-05"
@@ -179,8 +180,8 @@ def test_a_refusal_says_why(display):
 
 def test_the_body_keeps_its_layout(display):
     """Misspelled names, repeated ones, a byte order mark and what is not closed stay what they are."""
-    assert display.body(b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "0"') == (
-        '\\ufeff{"success": 999999,\n "code": 0, "code": "9"'
+    assert display.body(b'\xef\xbb\xbf{"success": 123456,\n "code": 0, "code": "00000"') == (
+        '\\ufeff{"success": 999999,\n "code": 0, "code": "99999"'
     )
 
 
