@@ -62,6 +62,12 @@ class Listing:
             str(value) for path, value in self._leaves if wanted and _is_at(path, wanted) and _is_text(value)
         )
 
+    def has_new(self, before: Listing, known: Collection[str]) -> bool:
+        """True if the list may show a key that an earlier one did not, beside those that are known."""
+        is_named = bool(self.keys or before.keys)
+        new = self.keys - before.keys if is_named else self._texts - before._texts
+        return not {_plain(text) for text in new} <= set(map(_plain, known))
+
     def places(self, key: str, key_type: str) -> frozenset[Place]:
         """Every place where the key stands, as a value or as a name."""
         plain = _plain(key)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from environments.door.attempt import Handshake
 from environments.door.client import Client
 from environments.door.event_log import JournalError
 from environments.door.liveness import UnreachableError

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import HTTPException, IncompleteRead, LineTooLong
 from typing import Any
 
@@ -18,10 +18,9 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from environments.door.deadline import Deadline, use_watched_pools
-from environments.door.handshake import Handshake, handshake_on
+from environments.door.deadline import Deadline, Watchdog, use_watched_pools
+from environments.door.ending import Ending
 from environments.door.in_flight import Meeting
-from environments.door.watchdog import Timer, Watch
 from environments.profiles.profile import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
@@ -136,14 +135,23 @@ class WireSettings:
     client_key: str | None = None
     client_key_passphrase: str | None = None
     proxy: str | None = None
-    timer: Callable[..., Timer] = field(default=Watch, repr=False)
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """How a connection was opened. `failure`: why it was not, "" where it was. Of TLS, `protocol` is the version, and
+    `valid_until` the end of the service's certificate in seconds since 1970; None without TLS."""
+
+    failure: str = ""
+    protocol: str = ""
+    valid_until: float | None = None
 
 
 class Wire(HTTPAdapter):
-    """A transport adapter without retries, redirects or unbounded reads."""
+    """A transport adapter without retries, redirects or unbounded reads. `ending` cuts what is on the wire."""
 
-    def __init__(self, settings: WireSettings, parallel: int = 1) -> None:
-        self._settings = settings
+    def __init__(self, settings: WireSettings, parallel: int = 1, ending: Ending | None = None) -> None:
+        self._settings, self._ending, self._watchdog = settings, ending or Ending(), Watchdog()
         self._timeouts = min(CONNECT_TIMEOUT_S, settings.timeout_s), settings.timeout_s  # connection, next byte
         self._proxies = dict.fromkeys(("http", "https"), settings.proxy) if settings.proxy else {}
         super().__init__(max_retries=0, pool_connections=1, pool_maxsize=parallel)
@@ -175,7 +183,7 @@ class Wire(HTTPAdapter):
     def connect(self, base_url: str) -> Handshake:
         """Open a connection, with TLS where the address asks for it, send nothing and close it."""
         settings, request = self._settings, requests.Request("GET", base_url).prepare()
-        with Deadline(settings.timeout_s, settings.timer) as deadline:
+        with Deadline(settings.timeout_s, self._ending, self._watchdog) as deadline:
             try:
                 pool: Any = self.get_connection_with_tls_context(request, settings.verify, self._proxies)
                 self.cert_verify(pool, base_url, settings.verify, None)  # type: ignore[no-untyped-call]
@@ -183,11 +191,16 @@ class Wire(HTTPAdapter):
                 with closing(pool._new_conn()) as connection:
                     tunnels = pool.proxy is not None and base_url.startswith("https:")
                     pool._prepare_proxy(connection) if tunnels else connection.connect()
-                    return handshake_on(connection.sock)
+                    return _handshake_on(connection.sock)
             except ERRORS as error:
                 failure = failure_of(error, deadline, settings.timeout_s)
                 through = settings.proxy and failure.kind is not FailureKind.TLS
                 return Handshake(NO_PROXY if through else failure.message)
+
+    def close(self) -> None:
+        """Close the connections that are kept, and end the thread that watches them."""
+        super().close()
+        self._watchdog.close()
 
     @property
     def closes_soon(self) -> bool:
@@ -200,7 +213,7 @@ class Wire(HTTPAdapter):
     ) -> Response | Failure:
         """Send once; `afresh` over a connection that carried no other request. `meeting` is with another request."""
         settings = self._settings
-        with Deadline(settings.timeout_s, settings.timer, afresh=afresh, meeting=meeting) as deadline:
+        with Deadline(settings.timeout_s, self._ending, self._watchdog, afresh=afresh, meeting=meeting) as deadline:
             try:
                 raw = (
                     super()
@@ -212,6 +225,14 @@ class Wire(HTTPAdapter):
                 return failure_of(error, deadline, settings.timeout_s)
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
         return Response(raw.status, headers, body, cut)
+
+
+def _handshake_on(sock: Any) -> Handshake:
+    """What TLS on a socket shows; nothing where it speaks none."""
+    certificate = sock.getpeercert() if isinstance(sock, ssl.SSLSocket) else None
+    if not certificate:
+        return Handshake()
+    return Handshake(protocol=sock.version() or "", valid_until=ssl.cert_time_to_seconds(str(certificate["notAfter"])))
 
 
 def _check_bundle(path: str) -> None:

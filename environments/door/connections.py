@@ -16,11 +16,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from environments.door.attempt import Wire, WireSettings
+from environments.door.attempt import Handshake, Wire, WireSettings
 from environments.door.deadline import KEPT_S
-from environments.door.handshake import Handshake
+from environments.door.ending import Ending
 from environments.door.outgoing import Sending
-from environments.door.watchdog import rest
 from spec.exchange import Failure, FailureKind, Response
 
 _SETTLES_S = 0.005
@@ -59,14 +58,14 @@ class Connections:
         self,
         settings: WireSettings,
         parallel: int,
+        ending: Ending | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._clock, self._sleep = clock, sleep
-        self._settings = settings
         self._memory = Memory()
-        self._wire = Wire(settings, parallel)
+        self._wire = Wire(settings, parallel, ending)
         self._keeps_codes = settings.proxy is None  # a proxy may send again what it loses on a connection of its own
         self._first_code = ""
         self._answered_at = float("-inf")
@@ -96,7 +95,6 @@ class Connections:
     def close(self) -> None:
         """Close the connections that are kept, and end the thread that watches them."""
         self._wire.close()
-        rest()
 
     def _may_be_kept(self, code: str) -> bool:
         later, keeps = self._first_code not in ("", code), self._keeps_codes and not self._wire.closes_soon

@@ -1,7 +1,7 @@
-"""A total deadline for one attempt: a watchdog closes the socket when the time is up.
+"""A total deadline for one attempt: a watchdog closes the socket when the time is up, or the run ends.
 
-`requests` knows a deadline for the next byte only. The connections here name their socket to the watchdog, and read an
-answer to its real end.
+`requests` knows a deadline for the next byte only. The connections here name their socket to their deadline, and read
+an answer to its real end.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPResponse, IncompleteRead, parse_headers
 from typing import Any
@@ -17,8 +16,8 @@ from typing import Any
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from environments.door.ending import Ending
 from environments.door.in_flight import Meeting
-from environments.door.watchdog import Timer, Watch
 
 _local = threading.local()
 KEPT_S = 3.0
@@ -27,41 +26,89 @@ _SOON_S = 0.5
 """A connection that was closed sooner after its answer was not idle for too long for the service."""
 _HANGS_UP_S = 0.5
 """How long a service may take to see that a connection is closed, and to close its end."""
+_LOOKS_EVERY_S, _RESTS_AFTER = 0.05, 20
+"""A thread that has looked so often in vain ends; the next request starts another one."""
+
+
+class Watchdog:
+    """Looks at the deadlines of all requests, in one thread: a thread for each would cost a twentieth of a run."""
+
+    def __init__(self) -> None:
+        self._deadlines: set[Deadline] = set()
+        self._thread: threading.Thread | None = None
+        self._guard, self._is_over = threading.Lock(), threading.Event()
+
+    def add(self, deadline: Deadline) -> None:
+        """Watch a deadline until it is removed."""
+        with self._guard:
+            self._deadlines.add(deadline)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+                self._thread.start()
+
+    def remove(self, deadline: Deadline) -> None:
+        """Watch it no more."""
+        with self._guard:
+            self._deadlines.discard(deadline)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_over.set()
+        if thread := self._thread:
+            thread.join()
+
+    def _run(self) -> None:
+        idle = 0
+        while idle < _RESTS_AFTER and not self._is_over.wait(_LOOKS_EVERY_S):
+            with self._guard:
+                idle = 0 if self._deadlines else idle + 1
+                late = [deadline for deadline in self._deadlines if deadline.is_up]
+                self._thread = self._thread if idle < _RESTS_AFTER else None
+            for deadline in late:
+                deadline.expire()
 
 
 class Deadline:
-    """Shuts down the socket of this thread's request when `seconds` have passed; `sock` is None until there is one.
+    """Shuts down the socket of this thread's request when `seconds` have passed, or `ending` cuts what is on the wire;
+    `sock` is None until there is one.
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
-    `afresh`: the request goes over a connection that was opened for it. `meeting` is with another request. `timer`
-    counts the seconds."""
+    `afresh`: the request goes over a connection that was opened for it. `meeting` is with another request."""
 
     def __init__(
         self,
         seconds: float,
-        timer: Callable[..., Timer] = Watch,
+        ending: Ending,
+        watchdog: Watchdog,
         *,
         afresh: bool = False,
         meeting: Meeting | None = None,
     ) -> None:
         self.afresh, self.meeting = afresh, meeting
-        self.expired = False
+        self.expired = ending.is_stopped  # it was not sent yet, and is not
         self.sending = False
         self.sock: socket.socket | None = None
-        self._timer = timer(seconds, self._expire)
+        self._until = time.monotonic() + min(seconds, ending.longest_answer_s)
+        self._ending, self._watchdog = ending, watchdog
 
-    def _expire(self) -> None:
+    @property
+    def is_up(self) -> bool:
+        """True once the time is up."""
+        return not self.expired and (time.monotonic() >= self._until or self._ending.cuts)
+
+    def expire(self) -> None:
+        """Shut down the socket, also one that comes later."""
         self.expired = True
         if self.sock is not None:
             _shut_down(self.sock)
 
     def __enter__(self) -> Deadline:
         _local.deadline = self
-        self._timer.start()
+        self._watchdog.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        self._watchdog.remove(self)
         if self.meeting:
             self.meeting.come_back()
         _local.deadline = None

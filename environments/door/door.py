@@ -8,13 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Set
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import partial
 from itertools import count
 
 import requests
 
-from environments.door.attempt import WireSettings
+from environments.door.attempt import Handshake, WireSettings
 from environments.door.backoff import Backoff
 from environments.door.budget import Budget
 from environments.door.company import Company
@@ -22,7 +20,6 @@ from environments.door.connections import Connections
 from environments.door.ending import CUT, STOPPED, Ending
 from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
-from environments.door.handshake import Handshake
 from environments.door.in_flight import InFlight, Presence
 from environments.door.journal import Journal
 from environments.door.key_states import Keys
@@ -72,9 +69,8 @@ class Door:
         self.in_flight.window = lambda: self.backoff.window
         self.liveness, self.company = Liveness(self.in_flight.alone), Company(self.backoff)
         self.token_monitor = TokenMonitor(token, target.refresh, alone=self.in_flight.alone)
-        wire = replace(wire, timer=partial(self.ending.timer, of=wire.timer))
-        self._connections, self._numbers = Connections(wire, self.in_flight.most), count(1)
-        self.ending.when_stopped(self.in_flight.wake)
+        self._connections, self._numbers = Connections(wire, self.in_flight.most, self.ending), count(1)
+        self.ending.wake = self.in_flight.wake
         self._before, self._around, self._decisions, self._after = self._policies()
 
     def _policies(self) -> tuple[tuple[Policy, ...], tuple[Policy, ...], tuple[Decision, ...], tuple[Policy, ...]]:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from filelock import FileLock, Timeout
 
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from environments.door.watchdog import Timer, Watch
 from spec.exchange import Failure, FailureKind, Response
 
 STOPPED = "the run was stopped"
@@ -25,17 +24,16 @@ _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
 
 class Ending:
     """Tells whether the run still sends. When its tests are over, or limits.duration is but for a reserve, it cleans up
-    and begins nothing else. When it is stopped, it sends nothing more, who waits wakes up, and what is on the wire
-    has a last second to be answered.
+    and begins nothing else. When it is stopped, it sends nothing more, who waits wakes up (`wake`), and what is on the
+    wire has a last second to be answered.
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._duration_s, self._clock, self._until = duration_s, clock, clock() + duration_s
         self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
         self._is_over = False
-        self._stopped = threading.Event()
-        self._guard = threading.Lock()
-        self._calls: list[Callable[[], object]] = []
+        self._stopped, self._cuts_at = threading.Event(), math.inf
+        self.wake: Callable[[], object] = lambda: None
 
     @property
     def is_stopped(self) -> bool:
@@ -54,12 +52,10 @@ class Ending:
         self._is_over = True
 
     def stop(self) -> None:
-        """Send nothing any more. Any thread may call it, but no signal handler."""
-        with self._guard:
-            self._stopped.set()
-            calls, self._calls = self._calls, []
-        for call in calls:
-            call()
+        """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
+        self._cuts_at = min(self._cuts_at, self._clock() + _LAST_ANSWERS_S)
+        self._stopped.set()
+        self.wake()
 
     def refuse(self, sending: Sending) -> None:
         """Raises NotSentError where the run begins nothing of that kind any more."""
@@ -99,23 +95,15 @@ class Ending:
         finally:
             lock.release()
 
-    def when_stopped(self, call: Callable[[], object]) -> None:
-        """Have this called when the run is stopped; at once where it was."""
-        with self._guard:
-            if not self.is_stopped:
-                self._calls.append(call)
-                return
-        call()
+    @property
+    def longest_answer_s(self) -> float:
+        """Seconds that an answer may take which is asked for now."""
+        return self._left_s + _LAST_ANSWERS_S
 
-    def forget(self, call: Callable[[], object]) -> None:
-        """Do not call it; a call that has begun goes on."""
-        with self._guard:
-            if call in self._calls:
-                self._calls.remove(call)
-
-    def timer(self, seconds: float, call: Callable[[], object], of: Callable[..., Timer]) -> Timer:
-        """A timer whose time is also up soon after the end of the run."""
-        return _CutShort(self, min(seconds, self._left_s + _LAST_ANSWERS_S), call, of)
+    @property
+    def cuts(self) -> bool:
+        """True where no answer is waited for any more."""
+        return self._clock() >= self._cuts_at
 
     @property
     def _rest_s(self) -> float:
@@ -127,20 +115,3 @@ class Ending:
         """Seconds until nothing but cleaning up is sent, then those until its end."""
         rest = self._rest_s
         return rest - self._reserve_s if rest > self._reserve_s else max(0.0, rest)
-
-
-class _CutShort:
-    def __init__(self, ending: Ending, seconds: float, call: Callable[[], object], of: Callable[..., Timer]) -> None:
-        self._ending, self._call, self._timer = ending, call, of(seconds, call)
-        self._last_answers = Watch(_LAST_ANSWERS_S, call)
-
-    def start(self) -> None:
-        if self._ending.is_stopped:  # it was not sent yet, and is not
-            self._call()
-        self._timer.start()
-        self._ending.when_stopped(self._last_answers.start)
-
-    def cancel(self) -> None:
-        self._ending.forget(self._last_answers.start)
-        self._last_answers.cancel()
-        self._timer.cancel()

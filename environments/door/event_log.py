@@ -22,6 +22,8 @@ from pathlib import Path
 from filelock import FileLock
 
 Event = dict[str, str]
+_LONGEST_LINE = 65_536
+"""Bytes at the end of a log that hold its last line: a key of 200 characters takes a few thousand."""
 MISSING = "there is none"
 """The fault of a log that was never written, or is gone with all that was beside it."""
 
@@ -58,10 +60,13 @@ class LogKey:
 
 
 class EventLog:
-    """Events of all environments. `environment` and `run` stand in clear in what is written.
+    """Events of all environments. `environment` and `run` stand in clear in what is written. `is_chained`: its lines
+    are chained and counted.
 
     The lock excludes other threads as well as other processes, and a thread that has it may take it again.
     """
+
+    is_chained = True
 
     def __init__(self, path: Path, key: LogKey, *, environment: str, run: str) -> None:
         self.path, self.environment, self.run = path, environment, run
@@ -124,10 +129,11 @@ class EventLog:
         """Hold these events alone. Raises JournalError."""
         key, lines, before = self._key.read(makes=True), [], None
         for event in events:
-            before = event | {"chain": _link(key, before, event)}
+            before = event | ({"chain": _link(key, before, event)} if self.is_chained else {})
             lines.append(json.dumps(before) + "\n")
         _replace(self.path, "".join(lines).encode())
-        _replace(self._count, str(len(lines)).encode())
+        if self.is_chained:
+            _replace(self._count, str(len(lines)).encode())
 
     def _make_folder(self) -> None:
         self._refuse_what_is_no_file()
@@ -147,16 +153,16 @@ class EventLog:
     def _append(self, key: bytes, event: Event) -> None:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
-            before = file.read()
-            whole = before.rfind(b"\n") + 1
-            last = before[:whole].decode("utf-8", "replace").split("\n")[-2:-1]
-            event["chain"] = _link(key, _event(last[0]) if last else None, event)
+            whole, last = _end_of(file)
+            if self.is_chained:
+                event["chain"] = _link(key, last, event)
             file.seek(whole)
             file.truncate()
             try:
                 _write_all(file, json.dumps(event).encode() + b"\n")
                 os.fsync(file.fileno())
-                self._count_one(has_lines=bool(whole))
+                if self.is_chained:
+                    self._count_one(has_lines=bool(whole))
             except OSError:
                 os.ftruncate(file.fileno(), whole)  # nothing is sent for it
                 raise
@@ -166,6 +172,16 @@ class EventLog:
         text = self._count.read_text() if self._count.exists() else "" if has_lines else "0"
         if text.isdecimal():
             _replace(self._count, str(int(text) + 1).encode())
+
+
+def _end_of(file: io.FileIO) -> tuple[int, Event | None]:
+    """The end of the last whole line, and its event. Only the last bytes are read: a log may be long."""
+    start = max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE)
+    file.seek(start)
+    tail = file.read()
+    whole = tail.rfind(b"\n") + 1
+    last = tail[:whole].decode("utf-8", "replace").split("\n")[-2:-1]
+    return start + whole, _event(last[0]) if last else None
 
 
 def _write_all(file: io.FileIO, data: bytes) -> None:

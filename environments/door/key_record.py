@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from environments.door.event_log import Event, EventLog
+from environments.door.event_log import Event, EventLog, as_journal_error
 from spec.interface import MARK
 
 MAYBE, REGISTERED, GONE = "refused, perhaps registered", "registered", "gone"
@@ -31,10 +31,15 @@ class OpenEntry:
 
 class KeyRecord(EventLog):
     """Keys that runs registered at one environment. A key of the profile counts as registered where lists showed that
-    it was absent before, and there after."""
+    it was absent before, and there after. A run that writes to it first drops what is gone."""
+
+    is_chained = False
+    _is_compact = False
 
     def note(self, account: str, key_type: str, value: str | None, event: str, *, ours: bool) -> None:
         """Write down what became of a key; `ours`: its value may stand in clear. Raises JournalError."""
+        if not self._is_compact:
+            self._compact()
         clear = (
             {"type": key_type} | ({"ours": "yes"} if ours else {}) | ({"account": account} if MARK in account else {})
         )
@@ -49,12 +54,23 @@ class KeyRecord(EventLog):
     def open_entries(self, accounts: Sequence[str]) -> list[OpenEntry]:
         """The entries of this environment whose keys are no keys of the profile, and are not gone. `accounts` are those
         of the profile. Raises JournalError."""
-        last = {event["digest"]: event for event in self.events() if event["environment"] == self.environment}
-        left = [event for event in last.values() if event["event"] in OPEN and "ours" in event]
+        left = [event for event in self._open_events() if event["environment"] == self.environment and "ours" in event]
         return [
             OpenEntry(self._account(event, accounts), event["type"], event.get("key"), event["event"], event["at"])
             for event in left
         ]
+
+    @as_journal_error()
+    def _compact(self) -> None:
+        """Keep the last event of each key that is not gone."""
+        if self.path.exists():
+            with self.lock:
+                self.begin_anew(self._open_events())
+        self._is_compact = True
+
+    def _open_events(self) -> list[Event]:
+        last = {event["digest"]: event for event in self.events()}
+        return [event for event in last.values() if event["event"] in OPEN]
 
     def _account(self, event: Event, accounts: Sequence[str]) -> str:
         candidates = [event["account"]] if "account" in event else accounts

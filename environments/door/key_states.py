@@ -46,41 +46,33 @@ class Keys:
         self._profile_keys, self._is_sandbox = owned, is_sandbox
         self._record, self._account = record, account
         self._overlaps, self._guard = Overlaps(), threading.RLock()
+        self._last: Listing | None = None
         self._keys: dict[tuple[str, str], RunKey] = {}
-        self._taken_over: set[str] = set()
-        self._listed_before: set[str] = set()
+        for key in owned:  # they come first, whatever is sent first
+            if key.key:
+                self._named(key.key, key.type, account)
+
+    # -- what is asked ----------------------------------------------------------------------------------------
 
     def not_cleaned_up(self) -> list[RunKey]:
         """The keys that the run registered, or may have, and that may still be there: first those of the profile."""
         with self._guard:
-            left = [key for key in self._keys.values() if key.state in NOT_CLEANED_UP]
-        return sorted(left, key=lambda key: self._owned.get(key.value or "", len(self._profile_keys)))
+            return [key for key in self._keys.values() if key.state in NOT_CLEANED_UP]
 
     def was_there_before(self, value: str | None) -> bool:
-        """Whether a list showed the key before the run sent it, and no earlier run registered it."""
-        was_listed = value in self._listed_before or bool(self.before and value and self.before.shows(value))
-        return was_listed and value not in self._taken_over
+        """True if a list showed the key before the run sent it, and no earlier run registered it."""
+        if value in self._owned:
+            return self._keys[_identity(value, "")].state is KeyState.BEFORE
+        return bool(self.before and value and self.before.shows(value))
 
     def may_be_deleted(self, value: str) -> bool:
-        """Whether the run may delete a key that it registered."""
+        """True if the run may delete a key that it registered."""
         return self.is_disposable(value) and not self.was_there_before(value)
 
     def is_disposable(self, value: str) -> bool:
-        """Whether the key is one of the operator's that the run may delete, or none of them."""
+        """True if the key is one of the operator's that the run may delete, or none of them."""
         place = self._owned.get(value)
         return place is None or self._profile_keys[place].disposable or self._is_sandbox
-
-    def take_over(self, key: PixKey) -> bool:
-        """Count a key that was listed before as one of this run, where the record says that an earlier one registered
-        it. Raises JournalError."""
-        state = self._record.state(self._account, key.type, key.key) if self._record else ""
-        if state != key_record.REGISTERED or not self.is_disposable(key.key):
-            return False
-        with self._guard:
-            self._taken_over.add(key.key)
-            taken = self._named(key.key, key.type, self._account)
-            taken.state, taken.written = KeyState.REGISTERED, state
-        return True
 
     def holds_an_unknown_key(self, account: str) -> bool:
         """True if a RANDOM key is left whose value is unknown. Raises JournalError."""
@@ -92,17 +84,23 @@ class Keys:
     def values(self) -> frozenset[str]:
         """The keys that the run sent or was given, as far as they are known."""
         with self._guard:
-            return frozenset(key.value for key in self._keys.values() if key.value and not key.is_refused)
+            sent = [key for key in self._keys.values() if key.is_sent and not key.is_refused]
+        return frozenset(key.value for key in sent if key.value)
 
     def state(self, value: str, account: str = "") -> KeyState:
         """What became of a key, at the account of the profile or at a synthetic one."""
         if self.was_there_before(value):
-            return KeyState.THERE_BEFORE
+            return KeyState.BEFORE
         identity = _identity(value, account)
         return self._keys[identity].state if identity in self._keys else KeyState.GONE
 
+    def is_still_listed(self, value: str) -> bool:
+        """True if a list shows the key although its deletion succeeded."""
+        key = self._keys.get(_identity(value, ""))
+        return key is not None and key.is_deleted and key.state is KeyState.REGISTERED
+
     def seems_free(self, value: str) -> bool:
-        """Whether the key is not registered by all that the answers say."""
+        """True if the key is not registered by all that the answers say."""
         key = self._keys.get(_identity(value, ""))
         return key is None or key.state is KeyState.GONE or (key.state is KeyState.MAYBE and key.is_refused)
 
@@ -110,6 +108,19 @@ class Keys:
         """The key that a registration has registered, or may have."""
         with self._guard:
             return next((key for key in self._keys.values() if exchange.number in key.exchanges), None)
+
+    # -- what is learned --------------------------------------------------------------------------------------
+
+    def take_over(self, key: PixKey) -> bool:
+        """Count a key that was listed before as one of this run, where the record says that an earlier one registered
+        it. Raises JournalError."""
+        state = self._record.state(self._account, key.type, key.key) if self._record else ""
+        if state != key_record.REGISTERED or not self.is_disposable(key.key):
+            return False
+        with self._guard:
+            taken = self._named(key.key, key.type, self._account)
+            taken.state, taken.written, taken.is_sent = KeyState.REGISTERED, state, True
+        return True
 
     def learn_value(self, exchange: Exchange, value: str) -> None:
         """The value of a key that the service made in that exchange. Raises JournalError."""
@@ -131,7 +142,7 @@ class Keys:
         """A refused registration has registered its key, which the list shows. Raises JournalError."""
         with self._guard:
             found = self._named(key.key, key.type, exchange.request.last_segment)
-            found.state = KeyState.MAYBE
+            found.state, found.is_sent = KeyState.MAYBE, True
             found.exchanges = list(dict.fromkeys([*found.exchanges, exchange.number]))
             self._write(found, key_record.MAYBE)
 
@@ -155,11 +166,13 @@ class Keys:
     def _open(self, sending: Sending, number: int) -> RunKey | None:
         """Write down that a key may be registered from now on; none that was there before."""
         value, key_type = self._names_in(sending.sent.body)
-        account = sending.sent.last_segment
-        key = self._named(value, key_type, account, number)
+        key = self._named(value, key_type, sending.sent.last_segment, number)
         self.started = self.started or key.owned
         if self.was_there_before(value):
+            key.state = KeyState.BEFORE
             return None
+        if not key.is_sent:
+            key.is_sent, key.account, key.listed_before = True, sending.sent.last_segment, self._last
         if key.state not in NOT_CLEANED_UP:
             key.state, key.is_refused, key.is_deleted = KeyState.MAYBE, False, False
             self._write(key, key_record.MAYBE)
@@ -176,16 +189,18 @@ class Keys:
             self._take_list(Listing(exchange, self.key_at), exchange.request.last_segment)
 
     def _take_registration(self, exchange: Exchange, key: RunKey) -> None:
+        """A key that is refused may be registered nevertheless: a list shows it, if any. None shows one of a synthetic
+        account; and one that nobody can name is looked for only where its request was valid, and never on a sandbox."""
         if registered(exchange):
-            key.state, key.is_refused = KeyState.REGISTERED, False
+            key.state, key.is_refused, key.is_deleted = KeyState.REGISTERED, False, False
             if not key.owned:
                 self._write(key, key_record.REGISTERED)
         elif key.state is not KeyState.MAYBE:
             return
         elif exchange.response is not None and not may_be_registered(exchange):
             key.is_refused = True
-            is_sure = exchange.response.status < _SERVER_ERROR
-            if is_sure and (key.value is None or MARK in key.account):  # no list of the operator can show it
+            is_sought = MARK not in key.account and (key.value is not None or (exchange.valid and not self._is_sandbox))
+            if not is_sought and exchange.response.status < _SERVER_ERROR:
                 self._close(key)
                 return
         key.exchanges.append(exchange.number)
@@ -203,25 +218,31 @@ class Keys:
                 self._close(key)
 
     def _take_list(self, listing: Listing, account: str) -> None:
-        if not self.started and account in (self._account, self._account or account):
+        is_of_the_run = account == (self._account or account)
+        if is_of_the_run and not self.started:
             self.before = listing
-        unsent = (value for value in self._owned if _identity(value, "") not in self._keys)
-        self._listed_before |= {value for value in unsent if account == self._account and listing.shows(value)}
         for key in self._keys.values():
-            if key.value is not None and key.account == account and not self.was_there_before(key.value):
+            if key.value is not None and account == (key.account or account):
                 self._see(key, is_listed=listing.shows(key.value))
+        for key in self.not_cleaned_up():  # after all whose value is known
+            is_open = key.value is None and key.is_refused and key.account == account
+            if is_open and key.listed_before and not listing.has_new(key.listed_before, self.values):
+                self._close(key)
+        self._last = listing if is_of_the_run else self._last
 
     def _see(self, key: RunKey, *, is_listed: bool) -> None:
-        if key.state is KeyState.REGISTERED and key.owned and is_listed and self.before is not None:
+        if not key.is_sent:
+            key.state = KeyState.BEFORE if is_listed else key.state
+        elif key.state is KeyState.REGISTERED and key.is_deleted:
+            key.state = KeyState.REGISTERED if is_listed else KeyState.GONE
+        elif key.state is KeyState.REGISTERED and key.owned and is_listed and self.before is not None:
             self._write(key, key_record.REGISTERED)
         elif key.state is KeyState.MAYBE and key.is_refused and not is_listed:
             self._close(key)
         elif key.state is KeyState.MAYBE and is_listed:
             key.is_refused = False
         elif key.state is KeyState.GONE and is_listed:
-            key.state = KeyState.STILL_LISTED if key.is_deleted else KeyState.MAYBE
-        elif key.state is KeyState.STILL_LISTED and not is_listed:
-            key.state = KeyState.GONE
+            key.state = KeyState.REGISTERED if key.is_deleted else KeyState.MAYBE
 
     def _close(self, key: RunKey) -> None:
         key.state = KeyState.GONE
@@ -247,9 +268,14 @@ class Keys:
         return self._keys[identity]
 
     def _write(self, key: RunKey, event: str) -> None:
-        if self._record is not None and key.written != event:
+        """Write down what became of a key. One entry stands for all of unknown value: it is closed with the last."""
+        if self._record is None or key.written == event:
+            return
+        key.written = event
+        others = (one for one in self.not_cleaned_up() if one is not key and one.value is None)
+        is_shared = key.value is None and any((one.account, one.type) == (key.account, key.type) for one in others)
+        if not (is_shared and event == key_record.GONE):
             self._record.note(key.account, key.type, key.value, event, ours=not key.owned)
-            key.written = event
 
 
 def _texts(exchange: Exchange) -> set[str]:

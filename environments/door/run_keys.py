@@ -7,6 +7,7 @@ from enum import Enum
 
 from environments.profiles.profile import PixKey
 from environments.secrets import ordinal
+from spec.key_list import Listing
 
 _LONGEST_NAME = 80
 """Characters of a synthetic key that are shown."""
@@ -16,32 +17,35 @@ class KeyState(Enum):
     """What became of a key. The text says why one is not cleaned up."""
 
     GONE = "not registered"
-    THERE_BEFORE = "there before the run"
+    BEFORE = "there before the run"
     REGISTERED = "registered and not deleted"
     MAYBE = "perhaps registered: refused or not answered, and no list shows that it is not there"
-    STILL_LISTED = "deleted, but still listed"
 
 
-NOT_CLEANED_UP = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.STILL_LISTED)
+NOT_CLEANED_UP = (KeyState.REGISTERED, KeyState.MAYBE)
 
 
-@dataclass
+@dataclass(eq=False)
 class RunKey:
-    """One key: its name for people and the exchanges that show its state.
+    """One key that the run registers, or may."""
 
-    `value` is None where no answer tells what the service made. `owned`: it is in the profile. `is_refused`: its last
-    registration was. `written` is its last event in the key record."""
-
-    name: str
+    name: str  # for people
     type: str
-    value: str | None
+    value: str | None  # None where no answer tells what the service made
     account: str
-    owned: bool
+    owned: bool  # it is in the profile
     state: KeyState = KeyState.GONE
-    exchanges: list[int] = field(default_factory=list)
-    is_refused: bool = False
-    is_deleted: bool = False
-    written: str = ""
+    exchanges: list[int] = field(default_factory=list)  # they show its state
+    is_sent: bool = False  # the run has named it in a registration, or taken it over from an earlier run
+    is_refused: bool = False  # its last registration was
+    is_deleted: bool = False  # its last deletion succeeded
+    listed_before: Listing | None = None  # the list before it was sent, where its value is unknown
+    written: str = ""  # its last event in the key record
+
+    @property
+    def why_left(self) -> str:
+        """Why the key is not cleaned up, for people."""
+        return "deleted, but still listed" if self.is_deleted else self.state.value
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> str:

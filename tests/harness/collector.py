@@ -61,7 +61,7 @@ class Collector:
             journal_trouble=bool(door.guard.journal_trouble or door.guard.supplied_trouble),
             notes=tuple(notes_of(door)),
             not_cleaned_up=tuple(
-                LeftKey(foreign(key.name), key.state.value, key.owned, tuple(key.exchanges)) for key in keys
+                LeftKey(foreign(key.name), key.why_left, key.owned, tuple(key.exchanges)) for key in keys
             ),
             not_executed=tuple(door.guard.prepared.not_executed(door.exchanges)),
             generated=self.generated,

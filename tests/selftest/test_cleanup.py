@@ -257,3 +257,18 @@ def test_what_a_run_leaves_is_cleaned_up_later(service, tmp_path):
 
     assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
     assert keys_of(service) == set()
+
+
+def test_the_record_is_compacted_by_the_first_registration_of_a_run(service, tmp_path):
+    """It holds what is open; reading it changes nothing."""
+    profile = profile_of(tmp_path, service)
+    record = recorded(profile, (EMAIL, MAYBE), (EMAIL, REGISTERED), (CPF, MAYBE), (CPF, GONE))
+    before = record.path.read_text()
+    later = record_of_keys(load(str(profile), folder=tmp_path), run="later")
+    states = [later.state("ac-0001", KINDS[key], key) for key in (EMAIL, CPF)]
+    unread = record.path.read_text()
+    later.note("ac-0001", "CPF", CPF, MAYBE, ours=False)
+
+    assert (states, unread) == ([REGISTERED, GONE], before)
+    assert [event["event"] for event in later.events()] == [REGISTERED, MAYBE]
+    assert [line.count("chain") for line in record.path.read_text().splitlines()] == [0, 0]

@@ -11,7 +11,8 @@ import pytest
 from environments.door.attempt import WireSettings
 from environments.door.backoff import Backoff
 from environments.door.connections import Connections
-from environments.door.deadline import _hang_up, _WatchedPool
+from environments.door.deadline import Deadline, Watchdog, _hang_up, _WatchedPool
+from environments.door.ending import Ending
 from spec.exchange import Response
 from spec.findings import Outcome
 from spec.rules import judge
@@ -310,3 +311,23 @@ def test_a_service_that_keeps_its_end_open_is_not_waited_for(monkeypatch):
         _hang_up(connection)
 
         assert (connection.sock, theirs.recv(1)) == (None, b"")
+
+
+def test_one_thread_watches_all_deadlines():
+    """Only a socket whose time is up is shut down, and the thread ends with the connections."""
+    watchdog, ending = Watchdog(), Ending()
+    pairs = [socket.socketpair() for _ in range(20)]
+    deadlines = [Deadline(0.0 if number == 7 else 3600.0, ending, watchdog) for number in range(20)]
+    for deadline, (sock, _) in zip(deadlines, pairs, strict=True):
+        deadline.sock = sock
+        watchdog.add(deadline)
+    shut_down = pairs[7][1].recv(1)
+    thread = watchdog._thread
+    watchdog.close()
+    for pair in pairs:
+        for sock in pair:
+            sock.close()
+
+    assert shut_down == b""
+    assert [deadline.expired for deadline in deadlines].count(True) == 1
+    assert not thread.is_alive()

@@ -398,6 +398,33 @@ def test_a_random_key_without_a_value_is_the_last_one(tmp_path):
     assert "set key_at" in result.rows("not-exercised")["registerPixKey.pixKeyType.RANDOM"]
 
 
+class RefusesRandom(Service):
+    """The sandbox, which refuses every RANDOM key. `makes`: it makes one nevertheless."""
+
+    makes = False
+
+    def register_pix_key(self, request, account_id):
+        if b'"RANDOM"' not in request.body:
+            return super().register_pix_key(request, account_id)
+        if self.makes:
+            super().register_pix_key(request, account_id)
+        raise Refusal(422, "No RANDOM key.")
+
+
+@pytest.mark.parametrize("reads", [["read"], []], ids=["with lists", "without lists"])
+@pytest.mark.parametrize("makes", [False, True], ids=["refused", "made nevertheless"])
+def test_a_refused_random_key_is_open_until_a_list_shows_nothing_new(makes, reads, tmp_path):
+    """Its value is unknown: it is listed as perhaps registered, and the record holds it for the next run."""
+    service = RefusesRandom(token="Tok-3n.Of-The_Service")
+    service.makes = makes
+    keys, allow = [{"type": "RANDOM", "key": ""}], [*reads, "register-keys", "delete-keys"]
+    result = ended(service, tmp_path, disposable=False, pix_keys=keys, allow=allow)
+    left = [item for item in result.document["left_behind"] if "perhaps registered" in item]
+
+    assert bool(left) is (makes or not reads), result.output
+    assert all(item.startswith("RANDOM, made by the service") for item in left)
+
+
 def test_a_type_that_the_account_may_not_have_is_not_sent(tmp_path):
     """The profile says so, and its requirement is out of scope."""
     with Raw() as raw:

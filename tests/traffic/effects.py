@@ -14,7 +14,6 @@ from itertools import islice
 
 from environments.door.authorization import VALID
 from environments.door.request_texts import texts_of
-from environments.door.run_keys import KeyState
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, is_granted, refusal_kind, registered
 from spec.exchange import Exchange
@@ -74,7 +73,7 @@ def deleted_and_kept(registrar: Registrar) -> list[Exchange]:
         text: seen for seen in filter(is_granted, registrar.found.deletions) for text in texts_of(seen.request.body)
     }
     last = {text: seen for text, seen in last.items() if text in registrar.references}
-    kept = [seen for text, seen in last.items() if registrar.keys.state(text) is KeyState.STILL_LISTED]
+    kept = [seen for text, seen in last.items() if registrar.keys.is_still_listed(text)]
     gone = [seen.number for seen in last.values() if seen not in kept]
     return [seen for seen in kept if not gone or seen.number < max(gone)]
 

@@ -24,9 +24,9 @@ def register_random(registrar: Registrar, keys: list[PixKey]) -> None:
     """Register each RANDOM key of the profile, and delete it; none while one of unknown value is left."""
     for key in (key for key in keys if key.type == "RANDOM"):
         for form in forms_of_random(registration(key, registrar.account)):
+            before = registrar.look()  # first: it may show that one of unknown value is not there
             if not may_register(registrar):
                 return
-            before = registrar.look()
             exchange = registrar.register(key, json=form)
             registrar.found.fresh.append(exchange)
             look_for_effect(registrar, PixKey("RANDOM", form.get("pixKey", "")), exchange, before)

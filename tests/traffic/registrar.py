@@ -183,7 +183,8 @@ class Registrar:
         before, now = self.keys.before, self.look()
         if before is None or now is None:
             return
-        mine = [key for key in self.keys.not_cleaned_up() if key.account == self.account and not key.owned]
+        left = [key for key in self.keys.not_cleaned_up() if not key.is_refused]
+        mine = [key for key in left if key.account == self.account and not key.owned]
         unseen = [key for key in mine if key.value is None or not now.shows(key.value)]
         new = sorted(now.keys - before.keys - self.keys.values)
         if len(new) == len(unseen):

@@ -1,7 +1,6 @@
 """The door of one run, without pytest: what is sent by whom, and what the journal says of it."""
 
 import json
-import threading
 from types import SimpleNamespace
 
 from environments.door.attempt import WireSettings
@@ -18,7 +17,7 @@ from environments.profiles.profile import Profile
 from environments.secrets import Secrets
 from spec.interface import operations
 from tests.selftest.services.running import write_profile
-from tests.selftest.services.waiting import RunsOutWhen
+from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.executions import Executions, execute
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
@@ -39,19 +38,14 @@ class Run:
         journal = journal_in(folder, run=name, environment=environment, resend=resend) if outlives else None
         budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
         proxy = service.base_url if proxied else None
-        silent = getattr(service, "silent", threading.Event())
-        wire = WireSettings(
-            timeout_s=60,
-            response_bytes=100_000,
-            proxy=proxy,
-            verify=verify,
-            timer=lambda _, end: RunsOutWhen(silent, end),
-        )
+        wire = WireSettings(timeout_s=60, response_bytes=100_000, proxy=proxy, verify=verify)
+        ending = CutsWhen()
+        ending.silent = getattr(service, "silent", ending.silent)
         self.secrets = Secrets({"code": (CODE, OTHER)})
         self.secrets.learn_token(token or service.service.token)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
-            budget=budget, journal=journal, in_flight=InFlight(parallel),
+            budget=budget, journal=journal, in_flight=InFlight(parallel), ending=ending,
         )  # fmt: skip
         self.client = Client(self.door, correlation_header=correlation_header)
 

@@ -1,9 +1,9 @@
 """Lawful services that stop at a certain request until the test goes on."""
 
 import threading
-from collections.abc import Callable
 from subprocess import Popen
 
+from environments.door.ending import Ending
 from tests.selftest.services.serving import Raw
 
 _LOOKS_AFTER_S = 0.1
@@ -26,20 +26,16 @@ class PausesAt(Raw):
             super().answer(connection, request)
 
 
-class RunsOutWhen(threading.Timer):
-    """A timer whose time is up when an event is set, on any machine."""
+class CutsWhen(Ending):
+    """Cuts a request when an event is set, on any machine: its time is up."""
 
-    def __init__(self, event: threading.Event, function: Callable[[], None]) -> None:
-        super().__init__(_LOOKS_AFTER_S, function)
-        self.daemon = True
-        self._event = event
+    silent = threading.Event()
 
-    def run(self) -> None:
-        while not self.finished.wait(self.interval):
-            if self._event.is_set():
-                self._event.clear()
-                self.finished.set()
-                self.function()
+    @property
+    def cuts(self) -> bool:
+        is_set = self.silent.is_set()
+        self.silent.clear()
+        return is_set or super().cuts
 
 
 def comes(event: threading.Event) -> bool:

@@ -11,7 +11,6 @@ from functools import wraps
 from environments.door.client import Client
 from environments.door.liveness import GONE, UnreachableError
 from environments.door.preparing import prepare
-from environments.door.run_keys import KeyState
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import is_granted, registered, succeeded
@@ -190,7 +189,7 @@ class World:
     def _lingers(self) -> bool:
         """Whether the last list showed a key that was deleted before it."""
         states = self.client.door.keys
-        return any(states.state(value) is KeyState.STILL_LISTED for value in self.touched)
+        return any(states.is_still_listed(value) for value in self.touched)
 
     def _execute(self, code: str, *, valid: bool) -> Exchange | None:
         exchange = self.client.send("executePix", code, valid=valid)
