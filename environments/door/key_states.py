@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from environments.door import key_record
 from environments.door.key_record import KeyRecord
 from environments.door.outgoing import Sending
-from environments.door.overlaps import Overlaps, changes_a_key
 from environments.door.request_texts import key_sent, names, texts_of
 from environments.door.run_keys import NOT_CLEANED_UP, KeyState, RunKey, name_by_value, name_of
 from environments.profiles.profile import PixKey
@@ -45,7 +44,7 @@ class Keys:
         self._owned = {key.key: place for place, key in reversed(list(enumerate(owned))) if key.key}
         self._profile_keys, self._is_sandbox = owned, is_sandbox
         self._record, self._account = record, account
-        self._overlaps, self._guard = Overlaps(), threading.RLock()
+        self._guard, self._changing, self._changes = threading.RLock(), 0, 0
         self._last: Listing | None = None
         self._keys: dict[tuple[str, str], RunKey] = {}
         for key in owned:  # they come first, whatever is sent first
@@ -150,18 +149,28 @@ class Keys:
 
     @contextmanager
     def watching(self, sending: Sending, number: int) -> Iterator[None]:
-        """While a request is on the wire. A registration is written down before it; JournalError. What was
-        listed while a key was changed is not looked at."""
+        """While a request is on the wire. A registration is written down before it; JournalError. A list that was
+        read while a key was changed says nothing of it, and is not looked at."""
         with self._guard:
             key = self._open(sending, number) if sending.intent.operation == "registerPixKey" else None
-            change = (key is not None and key.owned) or changes_a_key(sending, {*self.values, *self._owned})
-        with self._overlaps.during(change=change) as undisturbed:
-            try:
-                yield
-            finally:
-                with self._guard:
-                    if sending.intent.operation != "listPixKeys" or undisturbed():
-                        self._take(sending.exchange, key)
+            quiet, changes, is_change = not self._changing, self._changes, self._is_change(sending, key)
+            self._changing += is_change
+            self._changes += is_change
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._changing -= is_change
+                if sending.intent.operation != "listPixKeys" or (quiet and self._changes == changes):
+                    self._take(sending.exchange, key)
+
+    def _is_change(self, sending: Sending, key: RunKey | None) -> bool:
+        """True for a registration that is valid or of a key of the profile, and for a deletion of a key of the run."""
+        if sending.intent.operation == "deletePixKey":
+            strings = set(texts_of(sending.sent.body))
+            return any(_names(strings, value) for value in {*self.values, *self._owned})
+        valid = sending.intent.operation == "registerPixKey" and sending.intent.valid
+        return valid or (key is not None and key.owned)
 
     def _open(self, sending: Sending, number: int) -> RunKey | None:
         """Write down that a key may be registered from now on; none that was there before."""

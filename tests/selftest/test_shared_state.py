@@ -22,7 +22,6 @@ from environments.door.journal import Outcome, canonical
 from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, LimitError, Sending
-from environments.door.overlaps import Overlaps
 from environments.door.preparing import prepare_one
 from environments.door.run_keys import KeyState
 from environments.door.token_monitor import TokenMonitor
@@ -492,42 +491,19 @@ def test_a_list_is_looked_at_while_another_thread_registers(locked, meeting):
     assert keys.state("pixconf-two") is KeyState.REGISTERED
 
 
-@with_and_without_a_lock
-def test_a_change_that_begins_together_with_a_list_disturbs_it(locked, meeting):
-    """The list has seen that no change is on the wire, and stops before it counts those that there were."""
-    overlaps, changing, asked = Overlaps(), threading.Event(), threading.Event()
-    meeting.stops_at(Overlaps, "_changing")
-    meeting.lock(overlaps, "_guard", locked=locked)
-
-    def read():
-        with overlaps.during(change=False) as undisturbed:
-            changing.wait()
-            try:
-                return undisturbed()
-            finally:
-                asked.set()
-
-    def change():
-        with overlaps.during(change=True):
-            changing.set()
-            meeting.go_on()
-            asked.wait()
-
-    assert meeting.of(read, change)[0] is not locked
-
-
-def test_a_change_disturbs_until_it_is_answered():
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_change_disturbs_until_it_is_answered(others):
     """Also where another one was answered meanwhile."""
-    overlaps = Overlaps()
-    with overlaps.during(change=True):
-        with overlaps.during(change=True):
-            pass
-        with overlaps.during(change=False) as undisturbed:
-            in_the_middle = undisturbed()
-    with overlaps.during(change=False) as undisturbed:
-        afterwards = undisturbed()
+    keys = Keys(OWNED)
+    with watched(keys, "registerPixKey", key="pixconf-one"):
+        for _ in range(others):
+            pass_by(keys, "registerPixKey", key="pixconf-two")
+        keys.started = False
+        pass_by(keys, "listPixKeys", KEY)
+        in_the_middle = keys.was_there_before(KEY)
+    pass_by(keys, "listPixKeys", KEY)
 
-    assert (in_the_middle, afterwards) == (False, True)
+    assert (in_the_middle, keys.was_there_before(KEY)) == (False, True)
 
 
 # -- prepared transfers -----------------------------------------------------------------------------------------
