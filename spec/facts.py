@@ -87,9 +87,9 @@ def renamed(facts: Facts, change: Callable[[str], str]) -> Facts:
 def text_of(facts: Facts) -> str:
     """The facts on one line, without what others imply: `200 application/json: /code number, /data/*/id string`."""
     known = _by_place(facts)
-    holding = {parent_of(place) for place in known if place} - {ANSWER}
-    told = {place: known[place] - _HOLDING if place in holding else known[place] for place in sorted(known)}
-    inner = ", ".join(f"{place} {in_words(told[place])}" for place in told if place and told[place])
+    holding = {parent_of(place) for place in known}
+    told = [place for place in sorted(known) if place and (place not in holding or known[place] - _HOLDING)]
+    inner = ", ".join(f"{place} {in_words(known[place])}" for place in told)
     return ": ".join(filter(None, (in_words(known.get(ANSWER, ())), inner)))
 
 

@@ -348,7 +348,7 @@ def test_all_that_an_observation_needs_in_allow_is_said_at_once():
         os.environ |= {"PIX_SANDBOX_TOKEN": server.service.token, "PIX_TOKEN": server.service.token}
         target = (f"--base-url={server.base_url}", f"--environment={profile('read_only')}")
         run = run_of("--no-report", *target, "-k", " or ".join(ids))[1]
-    needed = {one.id: one.message.removesuffix(" in allow").rpartition("needs ")[2] for one in run.results}
+    needed = {one.id: str(one.message).removesuffix(" in allow").rpartition("needs ")[2] for one in run.results}
 
     assert {name: needed[name] for name in ids} == {
         "executePix.repeated": "execute and fuzz",
