@@ -18,6 +18,7 @@ from tests.harness.configuration import configure
 from tests.harness.explaining import EXERCISES
 from tests.harness.options import add_processes, whole_number
 from tests.traffic.exercises import exercises_of
+from tests.traffic.phases import send
 from tests.traffic.planning import planned
 
 pytest_plugins = ["tests.harness.plugin", "tests.traffic.fixtures"]
@@ -65,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[EXERCISES] = _exercises
     starting.configuring = True
-    configure(config, planned)
+    configure(config, planned, send)
     starting.end()
 
 

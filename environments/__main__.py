@@ -132,6 +132,8 @@ def _opened(profile: Profile, run: str = "") -> Iterator[tuple[Client, Display]]
         forget_variables(profile)
         try:
             yield client, display
+            if why := door.liveness.unreachable:
+                raise UnreachableError(why)
         except UnreachableError as error:
             raise UnreachableError(display.foreign(f"{profile.base_url} cannot be reached: {error}")) from None
 

@@ -114,5 +114,4 @@ class Handover:
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
     unsent: Mapping[str, list[str]] = field(default_factory=dict)
-    errors: tuple[str, ...] = ()
     exchanges: tuple[Evidence, ...] = ()

@@ -20,7 +20,7 @@ UNDOCUMENTED = ""
 
 @dataclass(frozen=True)
 class Plan:
-    """The most requests by operationId, without repetitions; `generated` are the property tests' share of them.
+    """The requests by operationId, to a service that answers as documented; `generated` are the property tests' share.
 
     `denied` are operations that the selection is about and the profile does not permit; `bodies` is how many valid
     bodies go to operations that may move money, `invalid` are the operations that write and get invalid requests.
@@ -71,7 +71,7 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, display: Display, sel
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
     sandbox = "a sandbox" if profile.is_sandbox else "no sandbox"
     where = f"{profile.base_url}, {sandbox}"
-    yield f"nothing was sent; a run with {profile.path} would send to {where}, {selected}at most:"
+    yield f"nothing was sent; a run with {profile.path} would send to {where}, {selected}if answered as documented:"
     for operation in operations().values():
         if plan.most(operation.id):
             share = plan.generated.get(operation.id, 0)
@@ -79,8 +79,7 @@ def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
             yield f"  {operation.id:<17} {plan.most(operation.id):>5}  {operation.method} {operation.path}{generated}"
     if plan.most(UNDOCUMENTED):
         yield f"  {'unknown paths':<17} {plan.most(UNDOCUMENTED):>5}  to see how an unknown path is answered"
-    together = min(plan.together, profile.limits.requests)
-    yield f"  {'total':<17} {together:>5}  at most limits.requests ({profile.limits.requests}), repeats included"
+    yield f"  {'total':<17} {plan.together:>5}  at most limits.requests ({profile.limits.requests}), repeats included"
     yield "  A request is repeated when the service asks for it (429, 502, 503, 504), once when a connection drops or a"
     yield "  finding has to be reproduced, an execution only when the connection was refused; a read is repeated to see"
     yield "  whether the token has expired."

@@ -160,7 +160,6 @@ class Run:
         self.said += handover.notes
         self.not_cleaned_up += handover.not_cleaned_up
         self.not_executed += handover.not_executed
-        self.errors += [f"the suite failed in a thread: {error}" for error in handover.errors]
         self.generated, self.grants, self.cuts = handover.generated, handover.grants, Cuts(handover.unsent)
         self._add_exchanges(handover.exchanges)
 

@@ -20,7 +20,6 @@ from requests.adapters import HTTPAdapter
 
 from environments.door.deadline import Deadline, Watchdog, use_watched_pools
 from environments.door.ending import Ending
-from environments.door.in_flight import Meeting
 from environments.profiles.profile import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
@@ -208,12 +207,10 @@ class Wire(HTTPAdapter):
         pools = self.poolmanager.pools
         return any(pools[key].closes_soon for key in pools.keys())  # noqa: SIM118 - it cannot be iterated over
 
-    def attempt(
-        self, request: requests.PreparedRequest, *, afresh: bool = False, meeting: Meeting | None = None
-    ) -> Response | Failure:
-        """Send once; `afresh` over a connection that carried no other request. `meeting` is with another request."""
+    def attempt(self, request: requests.PreparedRequest, *, afresh: bool = False) -> Response | Failure:
+        """Send once; `afresh` over a connection that carried no other request."""
         settings = self._settings
-        with Deadline(settings.timeout_s, self._ending, self._watchdog, afresh=afresh, meeting=meeting) as deadline:
+        with Deadline(settings.timeout_s, self._ending, self._watchdog, afresh=afresh) as deadline:
             try:
                 raw = (
                     super()

@@ -80,7 +80,7 @@ class Connections:
             self._first_code = self._first_code or code
         elif code:
             self._sleep(max(0.0, self._answered_at + _SETTLES_S - self._clock()))
-        result = self._wire.attempt(sending.request, afresh=afresh, meeting=sending.meeting)
+        result = self._wire.attempt(sending.request, afresh=afresh)
         self._answered_at = self._clock() if isinstance(result, Response) else float("-inf")
         if code and not afresh and isinstance(result, Failure):
             self._keeps_codes = False

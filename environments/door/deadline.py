@@ -17,7 +17,6 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from environments.door.ending import Ending
-from environments.door.in_flight import Meeting
 
 _local = threading.local()
 KEPT_S = 3.0
@@ -73,7 +72,7 @@ class Deadline:
     `sock` is None until there is one.
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
-    `afresh`: the request goes over a connection that was opened for it. `meeting` is with another request."""
+    `afresh`: the request goes over a connection that was opened for it."""
 
     def __init__(
         self,
@@ -82,9 +81,8 @@ class Deadline:
         watchdog: Watchdog,
         *,
         afresh: bool = False,
-        meeting: Meeting | None = None,
     ) -> None:
-        self.afresh, self.meeting = afresh, meeting
+        self.afresh = afresh
         self.expired = ending.is_stopped  # it was not sent yet, and is not
         self.sending = False
         self.sock: socket.socket | None = None
@@ -109,8 +107,6 @@ class Deadline:
 
     def __exit__(self, *_: object) -> None:
         self._watchdog.remove(self)
-        if self.meeting:
-            self.meeting.come_back()
         _local.deadline = None
 
 
@@ -210,9 +206,6 @@ class _Watched:
             self.connect()  # else `urllib3` connects while it sends
         _watch(self.sock, sending=True)
         super().request(*args, **kwargs)  # type: ignore[misc]
-        deadline = _deadline()
-        if deadline and deadline.meeting:
-            deadline.meeting.leave()
 
     def getresponse(self) -> Any:
         response = super().getresponse()  # type: ignore[misc]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Set
 from contextlib import nullcontext
 from itertools import count
+from typing import Protocol
 
 import requests
 
@@ -32,6 +33,19 @@ from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
 _CLEANS_UP = ("listPixKeys", "deletePixKey")
 """Operations that clean up while the run has a key to delete."""
+
+
+class Channel(Protocol):
+    """What a door sends through."""
+
+    def attempt(self, sending: Sending) -> Response | Failure:
+        """Send once."""
+
+    def connect(self, base_url: str) -> Handshake:
+        """Open a connection, and close it."""
+
+    def close(self) -> None:
+        """Close what is open."""
 
 
 class Door:
@@ -69,7 +83,8 @@ class Door:
         self.in_flight.window = lambda: self.backoff.window
         self.liveness, self.company = Liveness(self.in_flight.alone), Company(self.backoff)
         self.token_monitor = TokenMonitor(token, target.refresh, alone=self.in_flight.alone)
-        self._connections, self._numbers = Connections(wire, self.in_flight.most, self.ending), count(1)
+        self.connections: Channel = Connections(wire, self.in_flight.most, self.ending)
+        self._numbers = count(1)
         self.ending.wake = self.in_flight.wake
         self._before, self._around, self._decisions, self._after = self._policies()
 
@@ -107,17 +122,17 @@ class Door:
     def exchange(self, request: requests.PreparedRequest, intent: Intent) -> Exchange:
         """Send one request and give the outcome; a failure is part of the exchange.
 
-        Raises ForbiddenError for what may not be sent and UnreachableError once the target is gone.
+        Raises ForbiddenError for what may not be sent. What a limit keeps, or a target that is gone, has no number.
         """
         return self._pass(request, intent).exchange
 
     def connect(self) -> Handshake:
         """Open a connection, with TLS for https, and close it."""
-        return self._connections.connect(self.permission.base_url)
+        return self.connections.connect(self.permission.base_url)
 
     def close(self) -> None:
         """Close the connections that are kept."""
-        self._connections.close()
+        self.connections.close()
 
     # -- one request ------------------------------------------------------------------------------------------
 
@@ -164,7 +179,7 @@ class Door:
         """Keep everything else off the wire until the answer stands, where company might cost a transfer."""
         intent = sending.intent
         moves_money = sending.executes or intent.may_move_money
-        if intent.alone or (moves_money and not self.guard.is_one_of_two(sending.code)):
+        if intent.alone or (moves_money and sending.meeting is None and not self.guard.is_one_of_two(sending.code)):
             sending.held.enter_context(self.in_flight.alone())
 
     def _attempt(self, sending: Sending) -> None:
@@ -183,7 +198,7 @@ class Door:
         result: Response | Failure = Failure(FailureKind.LIMIT, CUT.format(STOPPED))
         with self.guard.watching(sending, number), self.keys.watching(sending, number):
             try:
-                result = self.ending.explain(self._connections.attempt(sending))
+                result = self.ending.explain(self.connections.attempt(sending))
             finally:
                 sending.is_lost = isinstance(result, Failure)
                 sending.exchange = self._recorded(number, sending.intent, sent, result, started, present.beside)

@@ -1,4 +1,4 @@
-"""How a run ends while requests are on their way: its tests or its time are over, or it is stopped."""
+"""How a run ends while requests are on their way: its time is over, or it is stopped."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
 
-from environments.door.outgoing import LimitError, NotSentError, Sending
+from environments.door.outgoing import LimitError, Sending
 from spec.exchange import Failure, FailureKind, Response
 
 STOPPED = "the run was stopped"
-OVER = "the tests are over"
 CUT = "{}, and no answer came in time"
 _LAST_ANSWERS_S = 1.0
 """Time for the answers to what is on the wire when the run ends: an execution that is cut has an unknown outcome."""
@@ -23,15 +22,14 @@ _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
 
 
 class Ending:
-    """Tells whether the run still sends. When its tests are over, or limits.duration is but for a reserve, it cleans up
-    and begins nothing else. When it is stopped, it sends nothing more, who waits wakes up (`wake`), and what is on the
+    """Tells whether the run still sends. When limits.duration is over but for a reserve, it cleans up and begins no
+    more. When it is stopped, it sends nothing more, who waits wakes up (`wake`), and what is on the
     wire has a last second to be answered.
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._duration_s, self._clock, self._until = duration_s, clock, clock() + duration_s
         self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
-        self._is_over = False
         self._stopped, self._cuts_at = threading.Event(), math.inf
         self.wake: Callable[[], object] = lambda: None
 
@@ -47,10 +45,6 @@ class Ending:
             return STOPPED
         return f"limits.duration ({self._duration_s:g} s) is over" if self._rest_s <= self._reserve_s else ""
 
-    def wind_down(self) -> None:
-        """The tests are over: begin nothing but cleaning up."""
-        self._is_over = True
-
     def stop(self) -> None:
         """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
         self._cuts_at = min(self._cuts_at, self._clock() + _LAST_ANSWERS_S)
@@ -64,8 +58,6 @@ class Ending:
             return
         if limit := self.limit:
             raise LimitError(limit)
-        if self._is_over:
-            raise NotSentError(OVER)
 
     def refuse_after_stop(self) -> None:
         """Raises LimitError where the run was stopped."""

@@ -116,7 +116,7 @@ class ExecutionGuard:
         """Send several codes in one turn. Who is alone on the wire has to have its turn before: the turn may be with
         another process, which waits for the wire. Where the journal cannot be used, each send says so."""
         with ExitStack() as held:
-            with suppress(JournalError):
+            with suppress(JournalError, NotSentError):
                 held.enter_context(self._turn())
             yield
 

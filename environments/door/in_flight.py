@@ -16,11 +16,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
 from environments.door.ending import Ending
 
-T = TypeVar("T")
 _MEETS_S = 1.0
 """How long a request waits for the one that it is to leave with."""
 
@@ -33,14 +31,10 @@ class Presence:
 
 
 class Meeting:
-    """Two requests that leave at the same moment; where one does not come in time, the other one goes on.
-    `took_place`: at some time both had left, and neither had its answer."""
+    """Two requests that leave at the same moment; where one does not come in time, the other one goes on."""
 
     def __init__(self) -> None:
-        self.took_place = False
         self._barrier = threading.Barrier(2)
-        self._under_way: set[int] = set()
-        self._guard = threading.Lock()
 
     def wait(self) -> None:
         """Wait for the other request. A request that is sent again does not wait again."""
@@ -51,17 +45,6 @@ class Meeting:
     def call_off(self) -> None:
         """Let the other request go on."""
         self._barrier.abort()
-
-    def leave(self) -> None:
-        """This thread's request was written."""
-        with self._guard:
-            self._under_way.add(threading.get_ident())
-            self.took_place |= len(self._under_way) > 1
-
-    def come_back(self) -> None:
-        """It was answered, or has failed."""
-        with self._guard:
-            self._under_way.discard(threading.get_ident())
 
 
 class InFlight:
@@ -76,21 +59,13 @@ class InFlight:
         self._changed = threading.Condition()
         self._present: list[Presence] = []
         self._alone_in: int | None = None
-        self._wanting_to_be_alone = self._urgent = 0
+        self._wanting_to_be_alone = 0
         self._local = threading.local()
 
     @property
     def is_alone(self) -> bool:
-        """Whether nobody else can be on the wire while this thread sends, but one that it waits for."""
-        return self._alone_in in (threading.get_ident(), getattr(self._local, "host", 0))
-
-    def send_beside(self, host: int, send: Callable[[], T]) -> T:
-        """Send beside the thread that is alone, which waits for it."""
-        self._local.host = host
-        try:
-            return send()
-        finally:
-            self._local.host = 0
+        """Whether nobody else can be on the wire while this thread sends."""
+        return self._alone_in == threading.get_ident()
 
     @contextmanager
     def on_the_wire(self) -> Iterator[Presence]:
@@ -114,9 +89,6 @@ class InFlight:
     def alone(self) -> Iterator[None]:
         """Wait until nothing of the run is on the wire. Until the end, only this thread sends."""
         if self.is_alone:
-            with self._changed:
-                if self._present:  # the one other request that it may meet
-                    self._wait_until(lambda: not self._present)
             yield
             return
         try:
@@ -140,29 +112,10 @@ class InFlight:
         meeting, self._local.meeting = getattr(self._local, "meeting", None), None
         return meeting
 
-    @contextmanager
-    def background(self) -> Iterator[None]:
-        """What this thread sends gives way to what other threads send: nobody waits for it."""
-        before, self._local.background = self._in_background, True
-        try:
-            yield
-        finally:
-            self._local.background = before
-
-    @property
-    def _in_background(self) -> bool:
-        return getattr(self._local, "background", False)
-
     def _enter(self, present: Presence) -> None:
-        urgent = not self._in_background
         with self._changed:
-            self._urgent += urgent
-            try:
-                self._wait_until(lambda: self._has_room(urgent=urgent))
-            finally:
-                self._urgent -= urgent
+            self._wait_until(self._has_room)
             self._join(present)
-            self._changed.notify_all()  # there may be room for those in the background, too
 
     def _join(self, present: Presence) -> None:
         for other in self._present:
@@ -179,8 +132,8 @@ class InFlight:
         self._changed.wait_for(lambda: self.ending.is_stopped or is_so())
         self.ending.refuse_after_stop()
 
-    def _has_room(self, *, urgent: bool) -> bool:
-        if self._alone_in is not None or self._wanting_to_be_alone or (self._urgent and not urgent):
+    def _has_room(self) -> bool:
+        if self._alone_in is not None or self._wanting_to_be_alone:
             return False
         return len(self._present) < max(1, min(self.most, self.window()))
 

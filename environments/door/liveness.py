@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from environments.door.outgoing import LimitError, Sending
+from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import is_refusal
 from spec.exchange import Failure, FailureKind, Response
 
@@ -22,7 +22,7 @@ _MOST_TIMEOUTS = 2
 _MOST_FAILED_IN_A_ROW = 5
 
 
-class UnreachableError(Exception):
+class UnreachableError(NotSentError):
     """The target cannot be reached any more. The text says why."""
 
 
@@ -41,7 +41,7 @@ class Liveness:
         """Raises UnreachableError where the target is gone, LimitError where the operation has timed
         out twice in a row."""
         if self.unreachable:
-            raise UnreachableError(self.unreachable)
+            raise UnreachableError(GONE.format(self.unreachable))
         operation = sending.intent.operation
         if self._timeouts[operation] >= _MOST_TIMEOUTS:
             raise LimitError(f"{operation} did not answer twice, so it gets no more requests")

@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Container
+from dataclasses import replace
 from pathlib import Path
 
 from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
 from environments.door.client import Client
-from environments.door.door import Door
+from environments.door.door import Channel, Door
 from environments.door.ending import Ending
 from environments.door.event_log import JournalError, LogKey
 from environments.door.in_flight import InFlight
-from environments.door.journal import Journal
+from environments.door.journal import Journal, ReadJournal
 from environments.door.key_record import KeyRecord
 from environments.door.key_states import Keys
 from environments.profiles.credentials import CredentialError, resolve_headers, resolve_journal_key, resolve_passphrase
 from environments.profiles.profile import EMBEDDED, Profile
 from environments.profiles.target import Target
+from environments.secrets import listed_secrets
 
 JOURNAL = "journal.jsonl"
 
@@ -27,12 +29,38 @@ JOURNAL = "journal.jsonl"
 def open_door(profile: Profile, target: Target, run: str = "", *, resend: Container[str] = ()) -> Door:
     """The door to the target, which says what earlier runs of the environment left unknown. `run` is the id of this
     one."""
-    limits, run = profile.limits, run or secrets.token_hex(8)
+    run = run or secrets.token_hex(8)
     record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
-    door = Door(
+    journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
+    door = _door(profile, target, _wire_settings(profile), journal, record)
+    door.guard.repeat_unknown_outcomes()
+    return door
+
+
+def open_planned_door(profile: Profile, token: str, connections: Channel, *, resend: Container[str]) -> Door:
+    """A door to these connections, which asks the journal of the profile and writes nothing."""
+    known = listed_secrets(profile)
+    known.learn_token(token)
+    target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", known)
+    journal = (
+        None
+        if profile.is_sandbox
+        else ReadJournal(place_of_journal(profile), key_of_logs(profile), environment=profile.name, resend=resend)
+    )
+    unlimited = replace(profile, limits=replace(profile.limits, rate=None))
+    door = _door(unlimited, target, WireSettings(timeout_s=1, response_bytes=1), journal, None)
+    door.connections = connections
+    return door
+
+
+def _door(
+    profile: Profile, target: Target, wire: WireSettings, journal: Journal | None, record: KeyRecord | None
+) -> Door:
+    limits = profile.limits
+    return Door(
         target,
         allow=profile.allow,
-        wire=_wire_settings(profile),
+        wire=wire,
         budget=Budget(
             requests=limits.requests,
             executions=limits.executions,
@@ -40,7 +68,7 @@ def open_door(profile: Profile, target: Target, run: str = "", *, resend: Contai
             rate=limits.rate,
             wrong_tokens=limits.wrong_tokens,
         ),
-        journal=None if profile.is_sandbox else journal_of(profile, run=run, resend=resend),
+        journal=journal,
         keys=Keys(
             profile.pix_keys,
             record,
@@ -51,8 +79,6 @@ def open_door(profile: Profile, target: Target, run: str = "", *, resend: Contai
         in_flight=InFlight(limits.parallel),
         ending=Ending(limits.duration),
     )
-    door.guard.repeat_unknown_outcomes()
-    return door
 
 
 def place_of_journal(profile: Profile | None = None) -> Path:
@@ -69,8 +95,7 @@ def key_of_logs(profile: Profile | None = None) -> LogKey:
 
 def journal_of(profile: Profile, *, run: str = "", resend: Container[str] = ()) -> Journal:
     """The journal of a target that is no sandbox. Raises CredentialError."""
-    place, key = place_of_journal(profile), key_of_logs(profile)
-    return Journal(place, key, environment=profile.name, run=run, resend=resend)
+    return Journal(place_of_journal(profile), key_of_logs(profile), environment=profile.name, run=run, resend=resend)
 
 
 def codes_sent_before(profile: Profile, *, resend: Container[str] = ()) -> frozenset[str]:

@@ -37,14 +37,13 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
 def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
     """Prepare one transfer, alone: what is sent meanwhile prepares this one. The guard of the door remembers it, also
     where the run is stopped before the answer."""
-    with client.door.in_flight.alone():
-        before = len(client.door.exchanges)
-        try:
-            return client.send(plan.operation, json=filled(plan.json, profile), valid=True)
-        finally:
-            for exchange in client.door.exchanges[before:]:
-                if exchange.operation == plan.operation:
-                    _remember(client, exchange, plan, profile.transactions.codes)
+    before = len(client.door.exchanges)
+    try:
+        return client.send(plan.operation, json=filled(plan.json, profile), valid=True)
+    finally:
+        for exchange in client.door.exchanges[before:]:
+            if exchange.operation == plan.operation:
+                _remember(client, exchange, plan, profile.transactions.codes)
 
 
 def _remember(client: Client, exchange: Exchange, plan: Prepare, supplied: Iterable[str]) -> None:

@@ -7,7 +7,6 @@ import pytest
 from tests.harness.judging import (
     assert_found,
     assert_holds,
-    judged_last,
     observe,
     remark,
     requirement,
@@ -17,10 +16,10 @@ from tests.harness.judging import (
 from tests.traffic.answered import answer_of
 from tests.traffic.judgements import (
     accepted_under_another_scheme,
-    find_out_whether_the_token_is_accepted,
     needs_more,
     none_granted,
     seen_in_one_answer,
+    token_is_accepted,
 )
 from tests.traffic.observations import account_types_of, states_before, statuses_of, units_of_dates
 from tests.traffic.refused_credentials import tried
@@ -61,11 +60,10 @@ def test_without_a_valid_token_nothing_is_executed(executions, execution_answers
     assert_found(judgement)
 
 
-@judged_last
 @requirement("executePix.token.accepted")
-def test_a_valid_token_is_accepted(endpoints, execution_answers):
+def test_a_valid_token_is_accepted(traffic, execution_answers):
     """A valid access token is accepted for an execution."""
-    assert_found(find_out_whether_the_token_is_accepted(endpoints, "executePix", execution_answers))
+    assert_found(token_is_accepted(traffic, "executePix", execution_answers))
 
 
 @requirement("executePix.token.scheme")
@@ -103,9 +101,9 @@ def test_values(requirement_id, values_of, executions, execution_answers, profil
 
 
 @requirement("executePix.status.transitions")
-def test_status_before_the_execution(traffic, executions):
+def test_status_before_the_execution(executions):
     """A transfer has this status when it is prepared."""
-    states = states_before(traffic.prepare_once())
+    states = states_before(executions.preparations)
     supplied(states, "no transfer was prepared: supply transactions.prepare")
 
-    observe(states, *traffic.prepare_once())
+    observe(states, *executions.preparations)

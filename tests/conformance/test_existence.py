@@ -5,25 +5,24 @@ from __future__ import annotations
 import pytest
 
 from spec.interface import PREPARING, READS, operations
-from tests.harness.judging import assert_found, assert_holds, each, judged_last, requirement, rules_of
-from tests.traffic.judgements import find_out_whether_the_prefix_is_served
+from tests.harness.judging import assert_found, assert_holds, each, requirement, rules_of
+from tests.traffic.existence import find_out, valid_answers
+from tests.traffic.judgements import prefix_is_served
 
 
-@judged_last
 @pytest.mark.parametrize("operation", each(operations(), "exists"))
-def test_endpoint_exists(operation, endpoints):
+def test_endpoint_exists(operation, traffic):
     """The endpoint answers, and not like an undocumented path."""
-    assert_found(endpoints.find_out_existence(operation))
+    assert_found(traffic.sent(find_out)[operation])
 
 
 @pytest.mark.parametrize("requirement_id", rules_of(*READS, *PREPARING))
 def test_general_rule_reaches_the_operation(requirement_id, traffic):
     """A successful answer has status 200 and the envelope."""
-    assert_holds(*traffic.valid_answers(requirement_id.split(".")[0]))
+    assert_holds(*valid_answers(traffic, requirement_id.split(".")[0]))
 
 
-@judged_last
 @requirement("general.versionPrefix")
-def test_documented_paths_answer_under_v1(endpoints):
+def test_documented_paths_answer_under_v1(traffic):
     """At least one documented path answers under /v1."""
-    assert_found(find_out_whether_the_prefix_is_served(endpoints))
+    assert_found(prefix_is_served(traffic))

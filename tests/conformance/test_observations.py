@@ -7,6 +7,8 @@ import pytest
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import each, observe, requirement, supplied
 from tests.harness.selection import selection
+from tests.traffic.execution import execute
+from tests.traffic.existence import visit
 from tests.traffic.observations import (
     codes_of,
     formats_of_identifiers,
@@ -14,8 +16,9 @@ from tests.traffic.observations import (
     sizes_of,
     version_headers_of,
 )
-from tests.traffic.situations import refusals_of, refused_values, send_large, tokens_of, unknown_code, wants_the_token
-from tests.traffic.undescribed import no_answer, values_of, visit_to_the_end
+from tests.traffic.robustness import without_the_token
+from tests.traffic.situations import large_ones, refusals_of, refused_values, tokens_of, unknown_code, wants_the_token
+from tests.traffic.undescribed import answers_to, no_answer, values_of
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
@@ -23,7 +26,7 @@ NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 @pytest.mark.parametrize("operation", each(READS + PREPARING, "shape"))
 def test_shape_of_an_answer(operation, traffic):
     """An operation whose answer is not documented answers with this status, media type and shape."""
-    answers = visit_to_the_end(operation, traffic)
+    answers = answers_to(operation, traffic)
     supplied(answers, no_answer(operation, traffic))
 
     observe(values_of(answers), *answers[:3])
@@ -32,7 +35,7 @@ def test_shape_of_an_answer(operation, traffic):
 @pytest.mark.parametrize("operation", each(READS, "token"))
 def test_token_of_a_read(operation, traffic):
     """A read wants the token, or does not."""
-    granted, without = traffic.visit(operation)
+    granted, without = visit(traffic, operation)
     wanted = wants_the_token(without, granted)
     supplied(wanted, "no answer that could show it")
 
@@ -44,66 +47,63 @@ def test_token_of_a_read(operation, traffic):
 @pytest.mark.needs("fuzz")
 def test_token_of_what_writes(traffic):
     """An operation that writes refuses a request without the token before it reads the body, or does not."""
-    sent = traffic.send_unauthorized()
+    sent = [seen for operation in operations() for seen in without_the_token(traffic, operation, "no header")]
     tokens = tokens_of(sent, traffic)
     supplied(tokens, "no answer that could show it")
 
-    observe(tokens, *sent.values())
+    observe(tokens, *sent)
 
 
 @pytest.mark.parametrize("operation", each(operations(), "refusal"))
-def test_refusals(operation, endpoints):
+def test_refusals(operation, traffic):
     """Requests are refused in these ways."""
-    sent = refusals_of(operation, endpoints)
+    sent = refusals_of(operation, traffic)
     supplied(sent, NOTHING_REFUSED)
-    values = refused_values(sent, unknown_code(endpoints) if operation == "executePix" else None)
+    values = refused_values(sent, unknown_code(traffic) if operation == "executePix" else None)
 
     observe(values, *(one.exchange for one in sent[:5]))
 
 
 @requirement("general.codeValues")
-def test_codes(endpoints):
+def test_codes(traffic):
     """These values of code are seen beside 0."""
-    sent = [one for name in sorted(endpoints.traffic.reach.subjects) for one in refusals_of(name, endpoints)]
+    sent = [one for name in sorted(traffic.reach.subjects) for one in refusals_of(name, traffic)]
     supplied(sent, NOTHING_REFUSED)
 
     observe(codes_of(sent), *(one.exchange for one in sent[:5]))
 
 
 @requirement("general.rateLimit")
-def test_rate_limits(endpoints, profile, pytestconfig):
+def test_rate_limits(traffic, profile, pytestconfig):
     """The service limits the rate of requests in this way, or does not limit it."""
-    endpoints.send_everything()
     whole = selection(pytestconfig).text is None
 
-    observe(rate_limits_of(endpoints.traffic.client.door.exchanges, profile, whole=whole))
+    observe(rate_limits_of(traffic.client.door.exchanges, profile, whole=whole))
 
 
 @requirement("general.sizeLimit")
 @pytest.mark.needs("fuzz")
-def test_size_limits(endpoints):
+def test_size_limits(traffic):
     """Large requests are refused for their size in this way, or are not."""
-    sent = send_large(endpoints)
+    sent = large_ones(traffic)
     supplied(sent, "no large request was sent: add read or register-keys to allow")
 
     observe(sizes_of(sent), *sent.values())
 
 
 @requirement("general.identifierFormat")
-def test_formats_of_identifiers(endpoints):
+def test_formats_of_identifiers(traffic):
     """The identifiers of granted requests are of these characters."""
-    exchanges = endpoints.send_everything()
-    executed = endpoints.traffic.execute_once().prepared if endpoints.traffic.permitted("executePix") else ()
-    formats = formats_of_identifiers(exchanges, executed)
+    formats = formats_of_identifiers(traffic.exchanges, traffic.sent(execute).prepared)
     supplied(formats, "no request that names an account or a code was granted")
 
     observe(formats)
 
 
 @requirement("general.deprecation")
-def test_headers_about_versions(endpoints):
+def test_headers_about_versions(traffic):
     """Answers have these headers about versions and deprecation."""
-    headers = version_headers_of(endpoints.send_everything())
+    headers = version_headers_of(traffic.exchanges)
     supplied(headers, "nothing was granted")
 
     observe(headers)

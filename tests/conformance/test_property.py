@@ -6,7 +6,7 @@ import pytest
 
 from tests.harness.judging import assert_requirements, requirement, supplied
 from tests.harness.session import Session
-from tests.traffic.generation.phases import EXAMPLES, Generation, items
+from tests.traffic.property import EXAMPLES, Generation, items
 
 pytestmark = [pytest.mark.property, pytest.mark.every_rule, pytest.mark.needs("fuzz")]
 
@@ -18,7 +18,7 @@ def _item(operation: str, phase: str) -> object:
 @pytest.mark.parametrize(("operation", "phase"), [_item(*item) for item in items()])
 def test_generated_requests(operation: str, phase: str, generation: Generation, session: Session):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
-    findings, generated = generation.run(operation, phase), session.collector.generated
+    findings, generated = generation.judge(operation, phase), session.collector.generated
     generated.take(operation, findings.accepted, findings.refused, harmless=phase == EXAMPLES)
     generated.cut += [f"{operation}.{phase} was cut after {len(findings.numbers)} requests: {findings.cut}"] * bool(
         findings.cut

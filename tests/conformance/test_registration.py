@@ -8,7 +8,6 @@ from spec.interface import KEY_TYPES
 from tests.harness.judging import (
     assert_found,
     assert_holds,
-    judged_last,
     named,
     observe,
     remark,
@@ -18,8 +17,9 @@ from tests.harness.judging import (
     supplied,
 )
 from tests.traffic.effects import no_refusal_had_an_effect, warn_of_lost, warn_of_suspected
-from tests.traffic.judgements import find_out_whether_the_token_is_accepted, none_granted, registration_is_understood
+from tests.traffic.judgements import none_granted, registration_is_understood, token_is_accepted
 from tests.traffic.refused_credentials import tried
+from tests.traffic.registration import register
 from tests.traffic.registration_values import (
     formats_of_granted,
     formats_of_synthetic,
@@ -28,7 +28,7 @@ from tests.traffic.registration_values import (
     repeated_values,
     required_values,
 )
-from tests.traffic.situations import COMPLETE, OTHER_ACCOUNT, send_incomplete, send_one
+from tests.traffic.situations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
 from tests.traffic.unusual_registrations import Attempted
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
@@ -93,11 +93,10 @@ def test_without_a_valid_token_no_key_is_registered(registrations):
     assert_found(none_granted(refusals, "registered"))
 
 
-@judged_last
 @requirement("registerPixKey.token.accepted")
-def test_a_valid_token_is_accepted(endpoints, registrations):
+def test_a_valid_token_is_accepted(traffic, registrations):
     """A valid access token is accepted for a key registration."""
-    assert_found(find_out_whether_the_token_is_accepted(endpoints, "registerPixKey", registrations.answers))
+    assert_found(token_is_accepted(traffic, "registerPixKey", registrations.answers))
 
 
 @requirement("registerPixKey.token.scheme")
@@ -181,10 +180,10 @@ def test_numeric_key_types(registrations, profile):
 
 @requirement("registerPixKey.body.required")
 @pytest.mark.needs("fuzz")
-def test_required_fields(endpoints):
+def test_required_fields(traffic):
     """A registration needs each of the body fields, or does not."""
-    without = send_incomplete(endpoints)
-    seen = required_values(without, send_one(COMPLETE, endpoints))
+    without = incomplete_ones(traffic)
+    seen = required_values(without, one_of(COMPLETE, traffic))
     supplied(seen, "no answer that could show it")
 
     observe(seen, *without.values())
@@ -192,10 +191,10 @@ def test_required_fields(endpoints):
 
 @requirement("registerPixKey.account.relation")
 @pytest.mark.needs("fuzz")
-def test_another_account_in_the_body(endpoints):
+def test_another_account_in_the_body(traffic):
     """A registration whose body names another account than its path is accepted, or is refused."""
-    other, random = send_one(OTHER_ACCOUNT, endpoints), endpoints.traffic.register_once().of_another_account
-    seen = relation_values(other, send_one(COMPLETE, endpoints), random)
+    other, random = one_of(OTHER_ACCOUNT, traffic), traffic.sent(register).of_another_account
+    seen = relation_values(other, one_of(COMPLETE, traffic), random)
     supplied(seen, "no answer that could show it")
 
     observe(seen, *filter(None, (other, random)))
@@ -212,9 +211,9 @@ def test_formats_of_keys(registrations):
 
 @requirement("registerPixKey.pixKey.format")
 @pytest.mark.needs("fuzz")
-def test_a_text_that_is_no_key(endpoints):
+def test_a_text_that_is_no_key(traffic):
     """A text that is no key of its type is accepted, or is refused."""
-    synthetic = send_one(COMPLETE, endpoints)
+    synthetic = one_of(COMPLETE, traffic)
     seen = formats_of_synthetic(synthetic)
     supplied(seen, "no answer that could show it")
 

@@ -8,7 +8,7 @@ from spec.message import joined, say
 from tests.harness.judging import assert_requirements, observe, requirement, supplied
 from tests.harness.session import Session
 from tests.traffic.answered import by_situation
-from tests.traffic.generation.world import World
+from tests.traffic.stateful import World
 
 _NOT_FOLLOWED = say("no transfer was executed between two readings of a balance")
 pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]

@@ -45,9 +45,9 @@ class Collector:
         self._held: defaultdict[str, list[Exchange]] = defaultdict(list)
         self._shown: set[int] = set()
 
-    def handover(self, errors: Iterable[str]) -> Handover:
-        """What the run sent, when its tests are over. `errors` failed in the suite, and no test asked for them. What
-        nothing cites is an outline, unless it tells of a key that is left, or was not expected."""
+    def handover(self) -> Handover:
+        """What the run sent, when its tests are over. What nothing cites is an outline, unless it tells of a key that is
+        left, or was not expected."""
         door, foreign = self.door, self.display.foreign
         self._take_over()
         keys = door.keys.not_cleaned_up()
@@ -68,7 +68,6 @@ class Collector:
             grants=Grants.of_exchanges(door.exchanges),
             unsent={why: sorted(names) for why, names in door.unsent.items()},
             exchanges=(*whole, *(outline(seen) for seen in door.exchanges if seen.number not in self._shown)),
-            errors=tuple(map(foreign, errors)),
         )
 
     def found(self, recording: Recording) -> FoundByTest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from environments.commands.sent_codes import code_from, code_to_resend, start_journal
-from environments.door.opening import codes_sent_before, journal_in_words
+from environments.door.opening import journal_in_words
 from environments.process import protect
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
@@ -20,7 +20,7 @@ from environments.secrets import listed_secrets
 from reports.handover import Note, NoteKind
 from reports.plan import Plan, plan_lines
 from reports.show import Display
-from tests.harness.controller import open_controller
+from tests.harness.controller import Send, open_controller
 from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
 from tests.harness.options import (
@@ -36,11 +36,11 @@ from tests.harness.selection import only_selftests, selection, take_ids
 from tests.harness.session import SESSION
 
 Planned = Callable[[Sequence[pytest.Item]], Plan]
-PlanOf = Callable[[pytest.Config, Profile, Callable[[], Collection[str]], Sequence[pytest.Item]], Plan]
+PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]], Plan]
 """Makes the plan of a run: `planned` in tests/traffic, which tests/harness does not import."""
 
 
-def configure(config: pytest.Config, plan_of: PlanOf) -> None:
+def configure(config: pytest.Config, plan_of: PlanOf, send: Send) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
     refuse_processes(config, only_selftests=only_selftests(config))
     refuse_to_accept(config, only_selftests=only_selftests(config))
@@ -50,21 +50,20 @@ def configure(config: pytest.Config, plan_of: PlanOf) -> None:
     take_ids(config)
     try:
         protect()
-        _configure(config, _profile(config), plan_of)
+        _configure(config, _profile(config), plan_of, send)
     except ProfileError as error:
         raise pytest.UsageError(str(error)) from None
 
 
-def _configure(config: pytest.Config, profile: Profile, plan_of: PlanOf) -> None:
+def _configure(config: pytest.Config, profile: Profile, plan_of: PlanOf, send: Send) -> None:
     resend = _codes_to_resend(config, profile)
     if explains(config):
         config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
-        sent_before = partial(codes_sent_before, profile, resend=resend)
-        planner = Planner(profile, partial(plan_of, config, profile, sent_before))
+        planner = Planner(profile, partial(plan_of, config, profile, resend))
         config.pluginmanager.register(planner, "conformance-planner")
     elif not options_given(config, SHOWING):
-        _configure_run(config, profile, resend, partial(plan_of, config, profile, frozenset))
+        _configure_run(config, profile, resend, send)
 
 
 def _profile(config: pytest.Config) -> Profile:
@@ -82,14 +81,14 @@ def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
     return frozenset({code_to_resend(profile, code_from(where, "--resend-code"))})
 
 
-def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str], planned: Planned) -> None:
+def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str], send: Send) -> None:
     _refuse_linked_cache(config)
     before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
     config.add_cleanup(lambda: _set_umask(before))
     started = start_journal(profile) if config.getoption("new_journal") else ""
-    run = open_controller(config, profile, resend)
+    run = open_controller(config, profile, resend, send)
     run.said += [Note(NoteKind.SET_UP, started)] * bool(started)
-    feedback = Feedback(config, run, config.stash[SESSION].door.budget, planned)
+    feedback = Feedback(config, run, config.stash[SESSION].door.budget)
     config.pluginmanager.register(feedback, "conformance-feedback")
 
 

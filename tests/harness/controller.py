@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Container
+from collections.abc import Callable, Container, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from environments.door.liveness import UnreachableError
-from environments.door.preflight import Preflight, check
+from environments.door.preflight import check
 from environments.process import forget_variables
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
@@ -26,10 +25,13 @@ from tests.harness.interruption import Interruption, hear_signals
 from tests.harness.options import examples_of
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
-from tests.harness.session import Session, open_session
+from tests.harness.session import SENT, Session, open_session
+
+Send = Callable[[pytest.Config, Session, Sequence[pytest.Item]], object]
+"""Sends all that the tests judge: tests/harness does not import tests/traffic."""
 
 
-def open_controller(config: pytest.Config, profile: Profile, resend: Container[str]) -> Run:
+def open_controller(config: pytest.Config, profile: Profile, resend: Container[str], send: Send) -> Run:
     """Open the target, the folder of the report and the session. Gives the model of the run."""
     named, accepts = named_run(config), config.getoption("accept")
     record = record_beside(profile, accepts=accepts)
@@ -46,7 +48,7 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     clean = reporter.clean = session.collector.display.line
     reporter.consult_record = BesideProfile(record, clean, accepts=accepts)
     reporter.compare = partial(comparison_of, named=named, earlier=earlier_runs(config, folder), clean=clean)
-    config.pluginmanager.register(Controller(session, reporter, interruption), "conformance-controller")
+    config.pluginmanager.register(Controller(session, reporter, interruption, send), "conformance-controller")
     return run
 
 
@@ -77,35 +79,36 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
 
 
 class Controller:
-    """Checks the target once, before the first request of a test; takes over what was sent."""
+    """Checks the target once, has everything sent, and takes over what was sent."""
 
-    def __init__(self, session: Session, reporter: Reporter, interruption: Interruption) -> None:
-        self._session, self._reporter, self._interruption = session, reporter, interruption
+    def __init__(self, session: Session, reporter: Reporter, interruption: Interruption, send: Send) -> None:
+        self._session, self._reporter, self._interruption, self._send = session, reporter, interruption, send
         self._run = reporter.run
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if session.items:
             self._check_target()
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Send everything before the first test judges; nothing where pytest runs no test."""
+        if session.items and not session.testsfailed:
+            session.config.stash[SENT] = self._send(session.config, self._session, session.items)
+        return (yield)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Take over what was sent, before the reports are written."""
         run = self._run
-        run.add(self._session.end(exitstatus))
+        run.add(self._session.end())
         run.interrupted |= self._interruption.was_asked
         self._reporter.finish(session, exitstatus)
 
     def _check_target(self) -> None:
         run, foreign = self._run, self._session.collector.display.foreign
-        found = self._run_preflight()
+        found = check(self._session.client, self._session.profile)
         run.said += [Note(NoteKind.SET_UP, note) for note in found.notes]
         if found.unreachable:
             run.unreachable = foreign(found.unreachable)
             why = f"{run.base_url} cannot be reached: {found.unreachable}; this is no verdict on the service"
             pytest.exit(foreign(why), returncode=7)
-
-    def _run_preflight(self) -> Preflight:
-        try:
-            return check(self._session.client, self._session.profile)
-        except UnreachableError as error:
-            return Preflight(str(error))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from typing import Any, TextIO
 
 import pytest
 
 from environments.door.budget import Budget
-from reports.plan import Plan
 from reports.progress import Progress, RecentRate
 from reports.run import Run
 from tests.harness.screen import Log, Screen
@@ -21,15 +20,13 @@ _OF_CI = ("CI", "BUILD_NUMBER")
 
 
 class Feedback:
-    """Shows the progress of `run`, of which `budget` counts the requests and `planned` says how many there will be."""
+    """Shows the progress of `run`, of which `budget` counts the requests."""
 
-    def __init__(
-        self, config: pytest.Config, run: Run, budget: Budget, planned: Callable[[Sequence[pytest.Item]], Plan]
-    ) -> None:
-        self._config, self._run, self._budget, self._planned = config, run, budget, planned
+    def __init__(self, config: pytest.Config, run: Run, budget: Budget) -> None:
+        self._config, self._run, self._budget = config, run, budget
         self._screen: Screen | None = None
         self._rate, self._at_hand = RecentRate(), ""
-        self._most: int | None = None
+        self._most = run.profile.limits.requests
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_plugin_registered(self, plugin: Any, plugin_name: str) -> None:
@@ -42,7 +39,6 @@ class Feedback:
         """However the tests end, nothing is shown after them."""
         if self._screen is None:
             return (yield)
-        self._most = min(self._planned(session.items).together, self._run.profile.limits.requests)
         try:
             self._rate.at(time.monotonic(), self._budget.requests_sent)
             self._screen.start()

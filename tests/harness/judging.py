@@ -26,10 +26,6 @@ def requirement(requirement_id: str) -> pytest.MarkDecorator:
     return pytest.mark.requirement(requirement_id)
 
 
-judged_last = pytest.mark.judged_last
-"""A test that judges what the whole run showed, generated traffic included."""
-
-
 def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
     """The requirements of the operations that a rule answers for, as parameters; those of robustness are judged apart.
     `but` names others to leave out, without the operation."""

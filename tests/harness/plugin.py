@@ -17,7 +17,6 @@ MARKERS = (
     "needs(permission, ...): a permission, or one of these, beyond that of the requirement's operation",
     "property: generated traffic",
     "every_rule: judges by every rule of the operation of its requirement",
-    "judged_last: judges what the whole run showed",
 )
 
 
@@ -34,15 +33,12 @@ def pytest_metadata(metadata: dict[str, Any]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What -k takes. Targeted tests need keys that no other test has touched; then comes generated traffic, then what
-    judges all of it."""
+    """Leave out what -k does not take."""
     if expression := getattr(config.option, "ids", ""):
         ids = ids_of(expression)
         left_out = [item for item in items if (one := requirement_of(item)) is None or one.id not in ids]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: bool(item.get_closest_marker("property")))
-    items.sort(key=lambda item: bool(item.get_closest_marker("judged_last")))
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from environments.door.liveness import GONE, UnreachableError
-from environments.door.outgoing import NotSentError
 from environments.profiles.profile import Profile, today
 from reports.run import missing_permission
 from reports.terminal import whole
@@ -17,7 +15,7 @@ from reports.wording import listed
 from spec.message import Text, say
 from spec.requirements import Requirement, ledger
 from tests.harness.collector import Collector
-from tests.harness.judging import NotExercised, OutOfScope, Recording, RequirementsFailError, current
+from tests.harness.judging import OutOfScope, Recording, RequirementsFailError, current
 
 RECORDING = pytest.StashKey[Recording]()
 
@@ -91,11 +89,6 @@ class Watcher:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        if call.excinfo and isinstance(error := call.excinfo.value, UnreachableError | NotSentError):
-            # a target that is gone, or a limit, leaves requirements untested; it is no error of the suite
-            why = GONE.format(self._clean(str(error))) if isinstance(error, UnreachableError) else str(error)
-            untested = NotExercised(why).with_traceback(error.__traceback__)
-            call.excinfo = pytest.ExceptionInfo.from_exception(untested)
         report: Any = yield
         recording = item.stash.get(RECORDING, None)
         if recording is None:

@@ -10,7 +10,7 @@ from tests.selftest.proof.trial import CONFORMANCE, Trial, try_service
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import sandbox_at
 from tests.traffic.generation import strategies
-from tests.traffic.generation.phases import items
+from tests.traffic.property import items
 
 ROOT = Path(__file__).parents[2]
 DRAWS_HERE = strategies

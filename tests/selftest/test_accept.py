@@ -67,7 +67,7 @@ def run_case(result):
 
 
 def test_a_run_writes_what_it_observed(ended, record):
-    """Beside the profile, for its owner alone; conformance.json has the same, and the terminal names the file."""
+    """Together the profile, for its owner alone; conformance.json has the same, and the terminal names the file."""
     result = ended(*SHAPES, "--accept")
 
     assert observed(record) == result.document["observed"]

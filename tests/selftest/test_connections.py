@@ -16,12 +16,12 @@ from environments.door.ending import Ending
 from spec.exchange import Response
 from spec.findings import Outcome
 from spec.rules import judge
-from tests.harness.lanes import Lanes
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.secured import Certificates, Secured
 from tests.selftest.services.serving import Raw, real_codes, served_by
+from tests.traffic.together import Together
 
 CODES = (CODE, OTHER, "SBX-CPF-1")
 BEFORE = (closing.ClosesAtOnce, closing.ClosesALittleLater, closing.ResetsAtOnce)
@@ -188,7 +188,7 @@ def keeps(service, folder, number):
     """A run that keeps so many connections."""
     a_run = Run(service, folder, parallel=number)
     service.together = threading.Barrier(number)
-    Lanes(a_run.door.in_flight).send_side_by_side([partial(a_run.client.send, "listAccounts")] * number)
+    Together(a_run.client).send_all([partial(a_run.client.send, "listAccounts")] * number)
     a_run.door.exchanges.clear()
     return a_run
 

@@ -1,11 +1,12 @@
 """A run that ends while requests are on their way: it winds down, or it is stopped; no thread waits, and nothing is lost."""
 
+import math
 import threading
 from contextlib import contextmanager
 
 import pytest
 
-from environments.door.ending import CUT, OVER, STOPPED, Ending
+from environments.door.ending import CUT, STOPPED, Ending
 from environments.door.key_states import Keys
 from environments.door.preparing import prepare
 from environments.door.run_keys import KeyState
@@ -20,10 +21,10 @@ from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.world import World
 from tests.traffic.reach import Reach
 from tests.traffic.registrar import Registrar
-from tests.traffic.registrations import register_all
+from tests.traffic.registration import register_all
+from tests.traffic.stateful import World
 
 OURS = ("pix-lane", "pix-interruption", "watchdog")
 
@@ -250,13 +251,13 @@ def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
     """The run is stopped when all was asked and nothing was sent: what was claimed stays unknown, to be safe."""
     with Silent() as service:
         a_run = Run(service, tmp_path)
-        attempt = a_run.door._connections.attempt
+        attempt = a_run.door.connections.attempt
 
         def stopped_first(sending):
             a_run.door.ending.stop()
             return attempt(sending)
 
-        monkeypatch.setattr(a_run.door._connections, "attempt", stopped_first)
+        monkeypatch.setattr(a_run.door.connections, "attempt", stopped_first)
         found = a_run.execute()
 
     assert (found.failure.message, service.seen) == (CUT.format(STOPPED), [])
@@ -264,6 +265,14 @@ def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
 
 
 # -- a run that winds down ---------------------------------------------------------------------------------------
+
+
+OVER = "limits.duration (inf s) is over"
+
+
+def wind_down(a_run):
+    """All that is left of limits.duration is the reserve for cleaning up."""
+    a_run.door.ending._reserve_s = math.inf
 
 
 class HoldsARegistration(Raw):
@@ -291,16 +300,16 @@ def keys_at(service):
 
 @pytest.mark.parametrize("number", range(1, 9))
 def test_keys_are_cleaned_up_and_none_is_registered(number, tmp_path):
-    """Wherever a chain of registrations is when the tests are over."""
+    """Wherever the registrations are when the time is over."""
     with HoldsARegistration(number) as service:
         before = keys_at(service)
         profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
         a_run = Run(service, tmp_path, parallel=4, requests=1000)
         a_run.door.keys = Keys(profile.pix_keys, account="ac-0001", is_sandbox=True, key_at=profile.key_at)
-        thread = Thread(lambda: register_all(a_run.client, profile, service.service.token))
+        thread = Thread(lambda: register_all(a_run.client, profile))
         assert comes(service.registered)
         registered = len(posts(service))
-        a_run.door.ending.wind_down()
+        wind_down(a_run)
         service.go_on.set()
         thread.ended()
 
@@ -323,7 +332,7 @@ def test_what_the_machine_registered_is_deleted(tmp_path):
         world = World(a_run.client, profile, registrar, Findings(a_run.door, Reproduction(), "sequences"), reach)
         first, second = world.keys[:2]
         world.register(first)
-        a_run.door.ending.wind_down()
+        wind_down(a_run)
         world.register(second)
         registered = keys_at(service) - before
         world.tidy()
@@ -335,7 +344,7 @@ def test_what_the_machine_registered_is_deleted(tmp_path):
 def test_what_is_not_begun_waits_for_nothing(service, tmp_path):
     """Not to be alone, for instance, while an answer is on its way."""
     a_run = Run(service, tmp_path, parallel=4)
-    a_run.door.ending.wind_down()
+    wind_down(a_run)
     with a_run.door.in_flight.on_the_wire():
         found = Thread(a_run.execute).ended()
 
@@ -351,7 +360,7 @@ def test_what_waited_is_not_claimed(service, tmp_path, monkeypatch):
         thread = Thread(a_run.execute)
         while a_run.door.in_flight._wanting_to_be_alone == 0:
             assert comes(waits)
-        a_run.door.ending.wind_down()
+        wind_down(a_run)
     found = thread.ended()
 
     assert (found.failure.message, service.seen) == (OVER, [])
@@ -363,7 +372,7 @@ def test_an_answer_is_asked_nothing_more(tmp_path, monkeypatch):
     with Silent(answers=lambda request: True) as service:
         a_run = Run(service, tmp_path)
         put_off = Response(429, b"{}", (("Retry-After", "30"),))
-        monkeypatch.setattr(service.service, "respond", lambda request: a_run.door.ending.wind_down() or put_off)
+        monkeypatch.setattr(service.service, "respond", lambda request: wind_down(a_run) or put_off)
         found = a_run.client.send("listAccounts", valid=True)
 
     assert (found.response.status, len(service.seen)) == (429, 1)
@@ -376,7 +385,7 @@ def posts(service):
 
 def test_all_else_is_not_begun(service, a_run):
     """No execution, no preparation, no read; where nothing is to be cleaned up, no list and no deletion either."""
-    a_run.door.ending.wind_down()
+    wind_down(a_run)
     operations = ("listAccounts", "createPix", "registerPixKey", "executePix", "listPixKeys", "deletePixKey")
     found = {operation: a_run.client.send(operation, "pixconf-0", json={}) for operation in operations}
     refused = [operation for operation, seen in found.items() if not seen.number and seen.failure.message == OVER]

@@ -7,7 +7,7 @@ import pytest
 from spec.exchange import FailureKind
 from spec.findings import Outcome
 from tests.selftest.exchanges import answer, failed
-from tests.traffic.existence import Comparison, EndpointEvidence, Question, conclude
+from tests.traffic.endpoint_evidence import Comparison, EndpointEvidence, Question, conclude
 
 REFUSED = replace(answer("createPix", {"message": "no"}, status=400), valid=True)
 NOT_FOUND = answer("createPix", {"message": "no such path"}, status=404)

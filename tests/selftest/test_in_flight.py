@@ -83,15 +83,6 @@ def entering(in_flight, name, entered, within=None):
     return Thread(enter)
 
 
-def in_background(in_flight):
-    @contextmanager
-    def within():
-        with in_flight.background(), in_flight.on_the_wire():
-            yield
-
-    return within
-
-
 @pytest.mark.parametrize(("most", "window", "room"), [(2, 5, 2), (5, 2, 2), (1, 1, 1), (3, 0, 1)])
 def test_no_more_are_on_the_wire_than_there_is_room(most, window, room):
     """Neither more than `most` nor more than the window; one is always let through."""
@@ -167,55 +158,6 @@ def test_who_is_alone_may_send_and_be_alone_once_more():
     assert (still, in_flight.is_alone, present.beside) == (True, False, 0)
 
 
-def test_what_is_in_the_background_gives_way():
-    """It waited first, and comes last; another thread of the background does not count as urgent."""
-    entered = []
-    in_flight = in_flight_of(1)
-    with held(in_flight):
-        threads = [entering(in_flight, "background", entered, in_background(in_flight))]
-        in_flight._changed.somebody()
-        threads.append(entering(in_flight, "urgent", entered))
-        in_flight._changed.somebody()
-    for thread in threads:
-        thread.ended()
-
-    assert entered == ["urgent", "background"]
-
-
-def test_what_is_in_the_background_goes_beside_what_is_urgent():
-    """Where there is room for both, it does not wait until the urgent one has its answer."""
-    entered, background_is_in = [], threading.Event()
-    in_flight = in_flight_of(2)
-
-    @contextmanager
-    def until_the_other_is_in():
-        with in_flight.on_the_wire():
-            yield
-            assert background_is_in.wait(HANGS_S)
-
-    with in_flight.alone():
-        background = entering(in_flight, "background", entered, in_background(in_flight))
-        in_flight._changed.somebody()
-        urgent = entering(in_flight, "urgent", entered, until_the_other_is_in)
-        in_flight._changed.somebody()
-    background.ended()
-    background_is_in.set()
-    urgent.ended()
-
-    assert sorted(entered) == ["background", "urgent"]
-
-
-def test_the_background_ends_where_it_began():
-    """Also within another one."""
-    in_flight = InFlight(1)
-    with in_flight.background():
-        with in_flight.background():
-            pass
-        within = in_flight._in_background
-
-    assert (within, in_flight._in_background) == (True, False)
-
-
 def interrupted(in_flight, within, meanwhile=lambda: None):
     """Wait for the wire, and be stopped while waiting, as by a signal."""
     waits = in_flight._changed.wait
@@ -237,10 +179,10 @@ def test_who_is_stopped_while_waiting_leaves_nothing_behind(within):
     in_flight = in_flight_of(1)
     with held(in_flight):
         interrupted(in_flight, getattr(in_flight, within))
-    entering(in_flight, "background", entered, in_background(in_flight)).ended()
+    entering(in_flight, "another", entered).ended()
     entering(in_flight, "alone", entered, in_flight.alone).ended()
 
-    assert entered == ["background", "alone"]
+    assert entered == ["another", "alone"]
 
 
 def test_who_is_stopped_does_not_end_what_another_is_alone_for():
@@ -252,20 +194,6 @@ def test_who_is_stopped_does_not_end_what_another_is_alone_for():
         still = in_flight.is_alone
 
     assert (stopped, still) == ([None], True)
-
-
-@pytest.mark.parametrize("within", ["on_the_wire", "alone"])
-def test_who_waits_for_the_one_that_is_stopped_is_told(within):
-    """There is room by then for what gave way, and nothing else tells it so."""
-    entered, window = [], [1]
-    in_flight = in_flight_of(2, window=lambda: window[0])
-    with held(in_flight):
-        background = entering(in_flight, "background", entered, in_background(in_flight))
-        in_flight._changed.somebody()
-        interrupted(in_flight, getattr(in_flight, within), meanwhile=lambda: window.insert(0, 2))
-        background.ended()
-
-    assert entered == ["background"]
 
 
 def test_what_fails_on_the_wire_frees_its_place():

@@ -14,7 +14,7 @@ from spec.exchange import LARGE, FailureKind, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json
 from tests.selftest.exchanges import answer
-from tests.traffic.existence import indistinguishable
+from tests.traffic.endpoint_evidence import indistinguishable
 
 on_a_busy_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 JSON_VALUES = st.recursive(

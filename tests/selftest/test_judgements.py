@@ -6,7 +6,7 @@ import pytest
 
 from spec.findings import Outcome
 from tests.selftest.exchanges import answer, execution
-from tests.traffic.executions import Executions
+from tests.traffic.execution import Executions
 from tests.traffic.judgements import needs_more
 
 REFUSED = answer("executePix", {"error": "more is needed"}, status=400)

@@ -12,7 +12,6 @@ from environments.profiles.profile import PixKey
 from environments.sandbox import Key, Refusal, Server, Service
 from spec.interface import MARK, PREPARING
 from spec.key_list import Listing
-from tests.harness.lanes import Lanes, Part
 from tests.selftest.exchanges import answer
 from tests.selftest.proof.registry import VARIANTS
 from tests.selftest.proof.trial import try_service
@@ -21,10 +20,7 @@ from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelc
 from tests.selftest.services.one_run import Run, profile_of
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
-from tests.traffic.beside import Beside
 from tests.traffic.registrar import REGISTERED_BEFORE, Registrar
-from tests.traffic.registrations import send
-from tests.traffic.unusual_registrations import undocumented
 
 EMAIL, PHONE = "qa@pix-conformance.example", "+5511955500777"
 OF_KEYS = ("-k", "registerPixKey or deletePixKey or listPixKeys")
@@ -495,18 +491,3 @@ def test_a_key_stands_like_another(accepted, other, same):
     shown = listing({"keys": [{"pixKey": key, "pixKeyType": kind, **more} for key, kind, more in entries]})
 
     assert (shown.places("a@x.example", "EMAIL") == shown.places("13579246828", "CPF")) is same
-
-
-def test_the_list_before_all_registrations_does_not_take_the_place_of_one_that_meets_another_request(tmp_path):
-    """It is read before a registration waits for the other request, and once."""
-    with Server(Service()) as server:
-        a_run, profile = Run(server, tmp_path, parallel=2), profile_of(tmp_path)
-        lanes = Lanes(a_run.door.in_flight)
-        beside, met = Beside(a_run.client, lanes), []
-        beside.offer("registerPixKey", [Part(lambda: a_run.client.send("registerPixKey", "ac-0001", json={}))])
-        registrar = Registrar(a_run.client, profile, beside)
-        registrar.look = lambda: met.append(a_run.door.in_flight.take_meeting())
-        send(registrar, list(undocumented(profile.pix_keys))[:1])
-        lanes.close()
-
-    assert met == [None]

@@ -89,7 +89,7 @@ def test_a_code_that_never_left_is_executed_by_a_later_run(service, tmp_path):
     """There was no connection to send it over."""
     away = Run(service, tmp_path)
     refused = Failure(FailureKind.NO_CONNECTION, "the connection is refused")
-    away.door._connections.attempt = lambda sending: refused
+    away.door.connections.attempt = lambda sending: refused
     away.execute()
     later = Run(service, tmp_path, name="two")
     later.execute()

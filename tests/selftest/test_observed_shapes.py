@@ -17,7 +17,7 @@ from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
 from tests.selftest.services.running import sandbox_at
 from tests.traffic import answered
-from tests.traffic.targeted_traffic import TargetedTraffic
+from tests.traffic.scenario import Traffic
 from tests.traffic.undescribed import answers_to, values_of
 
 ORDER = "PIX_CONFORMANCE_SELFTEST_ORDER"
@@ -152,7 +152,7 @@ OTHERS = {
 
 def shown_by(*exchanges):
     """What shows how entries are listed."""
-    traffic = TargetedTraffic.__new__(TargetedTraffic)
+    traffic = Traffic.__new__(Traffic)
     traffic.client = SimpleNamespace(door=SimpleNamespace(exchanges=list(exchanges)))
     return answers_to("listEntries", traffic)
 

@@ -11,12 +11,11 @@ from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.loading import load
 from environments.sandbox import Refusal
 from spec.interface import operations_reached
-from tests.harness.lanes import Lanes
 from tests.selftest.services.one_run import Run
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import EXECUTION, Raw, is_real, real_codes, served_by
 from tests.selftest.services.signed import Signing
-from tests.traffic.beside import Beside
+from tests.traffic.together import Together
 
 CODES = ("SBX-PHONE-1", "SBX-EMAIL-1", "SBX-CPF-1", "SBX-RANDOM-1", "SBX-CNPJ-1")
 FUZZ = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
@@ -83,10 +82,7 @@ def executed(service, folder, codes, parallel=8, **changes):
     profile = load(str(profile_with(folder, codes=codes, **changes)), folder=folder)
     limits = {"wrong_tokens": profile.limits.wrong_tokens, "requests": 2000, "executions": 12}
     a_run = Run(service, folder, parallel=parallel, allow=profile.allow, **limits)
-    lanes = Lanes(a_run.door.in_flight)
-    found = a_run.execute_all(profile, Beside(a_run.client, lanes))
-    lanes.close()
-    return found
+    return a_run.execute_all(profile, Together(a_run.client))
 
 
 def wrong_ones(service, operation="executePix"):

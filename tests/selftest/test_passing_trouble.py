@@ -14,7 +14,7 @@ from tests.harness.reproduction import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
-from tests.traffic.existence import comparable, granted, is_passing
+from tests.traffic.endpoint_evidence import comparable, granted, is_passing
 
 NOT_READY = Response(503, b"", (("Retry-After", "0"),))
 WHOLE = ("-m", "property or not property", "--examples=2")

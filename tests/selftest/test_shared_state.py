@@ -33,7 +33,7 @@ from spec.exchange import LARGE, Exchange, Failure, FailureKind, Response
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.serving import Raw
-from tests.traffic.executions import execute
+from tests.traffic.execution import execute
 from tests.traffic.registrar import Registrar
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"

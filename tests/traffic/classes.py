@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, zip_longest
+from typing import TypeVar
 
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import Profile, fill
-from spec.interface import MARK, READS, operations
+from spec.interface import MARK, PREPARING, READS, operations
 from spec.json_text import as_bytes
 from tests.traffic import invalid
 from tests.traffic.case import FORMS, NAMED_TYPES, Case, Form, bounded, form_of, places_of
 
+T = TypeVar("T")
 _REGISTER = "registerPixKey"
 _PATH_PARAMETERS = (
     "very long", "with an encoded slash", "outside the basic plane", "with quotes", "with NUL", "with a question mark",
@@ -47,6 +50,23 @@ def _targeted(operation: str, profile: Profile) -> Iterator[Case]:
     if operation in READS:
         place = next(iter(places_of(operation, profile)), None)
         yield Case(operation, "Authorization", ANOTHER, place, credential=ANOTHER)
+
+
+def in_turns(cases: Iterable[Case]) -> list[Case]:
+    """These cases, those that may prepare a transfer last: one of each operation in turn, and of each operation one of each
+    part of a request that is unusual. So limits.transfers is for all of them alike."""
+    by_operation: dict[str, dict[str, list[Case]]] = {}
+    others = []
+    for case in cases:
+        if case.operation in PREPARING:
+            by_operation.setdefault(case.operation, {}).setdefault(case.where, []).append(case)
+        else:
+            others.append(case)
+    return others + _interleaved(_interleaved(classes.values()) for classes in by_operation.values())
+
+
+def _interleaved(lists: Iterable[Iterable[T]]) -> list[T]:
+    return [one for one in chain.from_iterable(zip_longest(*lists)) if one is not None]
 
 
 def _deletions(case: Case, profile: Profile) -> Iterator[Case]:

@@ -21,7 +21,7 @@ from spec.findings import Judgement, deviates, finding, holds
 from spec.key_list import Listing, Place
 from spec.message import joined, say
 from tests.harness.judging import warn
-from tests.traffic.existence import indistinguishable
+from tests.traffic.endpoint_evidence import indistinguishable
 from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registrar import Registrar, Suspicion
 

@@ -1,205 +1,300 @@
-"""Whether an endpoint exists, decided from the answers that a run has gathered. Nothing here sends a request.
-
-The interface document names the endpoints and shows no answer of most of them. A success proves an endpoint. A refusal
-is compared with the refusal of a path that is not documented: an endpoint that answers a valid request like such a path
-does not exist. `endpoints.py` gathers the answers.
-"""
+"""The reads and the orders, whose answers the interface document does not describe, and whether each endpoint exists."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 
 from environments.door.authorization import VALID
-from spec.answers import ABOUT_THE_CALLER, PASSING, RefusalKind, code_of, is_granted, refusal_kind
-from spec.exchange import Exchange, Response
-from spec.findings import Judgement, Outcome, deviates, finding, holds, inconclusive
-from spec.interface import MARK
-from spec.key_list import VARYING
-from spec.message import Text, joined, say
-from tests.traffic.case import JSON
+from environments.door.client import NOTHING
+from environments.door.permission import synthetic
+from environments.door.preparing import filled, prepare_one
+from environments.door.wrong_tokens import NO_HEADER
+from environments.profiles.gaps import NO_ACCOUNT
+from environments.profiles.profile import PixKey, Prepare, Profile, RequestBody
+from spec.answers import RefusalKind, is_page, is_refusal, refusal_kind, succeeded
+from spec.exchange import Exchange
+from spec.findings import Judgement, inconclusive
+from spec.interface import PREPARING, READS, operations
+from tests.harness.judging import NotExercised
+from tests.traffic import invalid
+from tests.traffic.endpoint_evidence import (
+    Comparison,
+    EndpointEvidence,
+    Question,
+    comparable,
+    conclude,
+    granted,
+    indistinguishable,
+    is_passing,
+)
+from tests.traffic.execution import execute
+from tests.traffic.reach import permits
+from tests.traffic.registrar import Registrar
+from tests.traffic.registration import NOTHING_TO_DELETE, register, send
+from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.unusual_registrations import Attempted, undocumented
 
-_MOST_COMPARED = 3
-_NOT_COMPARED = PASSING | ABOUT_THE_CALLER | {RefusalKind.SIZE, RefusalKind.MEDIA_TYPE}
-"""Refusals that say nothing of a path."""
-_NOT_TOLD_APART = say("cannot be told from an undocumented path")
-_NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
-
-
-class Question(Enum):
-    """What must be asked before the evidence decides."""
-
-    ELSEWHERE = "what do other requests show, where passing trouble answered the surest ones?"
-    SIBLING = "how is a path that is not documented answered?"
-    VALID = "is the request surely valid?"
-    INVALID = "are invalid requests answered like those to a path that is not documented, too?"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A request to an endpoint, and the same request to its sibling, a path that is not documented."""
-
-    endpoint: Exchange
-    sibling: Exchange
-
-    @property
-    def tells_apart(self) -> bool:
-        """Whether both were answered, and not alike."""
-        both = self.endpoint.response is not None and self.sibling.response is not None
-        return both and not indistinguishable(self.endpoint, self.sibling)
+WITH_A_BODY = ("deletePixKey", *PREPARING)
+_SUPPLY = {operation: f"supply requests.{operation}" for operation in WITH_A_BODY} | {
+    "executePix": "supply transactions.prepare"
+}
 
 
-@dataclass(frozen=True)
-class EndpointEvidence:
-    """What a run knows of an endpoint; None stands for what was not asked yet."""
+CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
+"""What may change the answers of reads: then each read is sent once more."""
+_BOTH = (VALID, NO_HEADER)
+Visits = dict[str, list[Exchange]]
+"""By operation the requests to it, the valid one first."""
 
-    answers: tuple[Exchange, ...]
-    """Answers that can show the endpoint, the surest first."""
-    elsewhere: tuple[Comparison, ...] | None = None
-    """Comparisons of other harmless requests, where every answer is a temporary error."""
-    comparison: Comparison | None = None
-    """The comparison of the first answer that is no temporary error."""
-    known_valid: bool | None = None
-    """Whether the compared request is known to be valid."""
-    needed: Text = ""
-    """What the operator has to supply to know that."""
-    invalid: tuple[Comparison, ...] | None = None
-    """Comparisons of invalid requests: an endpoint may refuse a valid request like an unknown path, but not these."""
 
-    @property
-    def answer(self) -> Exchange | None:
-        """The surest answer that is no passing trouble."""
-        return next((seen for seen in self.answers if not is_passing(seen)), None)
+@scenario(shows=[f"{operation}.*" for operation in PREPARING], alone=True, otherwise=Visits())
+def order(traffic: Traffic) -> Visits:
+    """A valid body to each operation that prepares transfers, where none was sent."""
+    sent = traffic.sent(execute).preparations
+    return {
+        operation: [seen for seen in sent if seen.operation == operation] or [_order(traffic, operation)]
+        for operation in traffic.is_about(*PREPARING)
+    }
 
-    @property
-    def status(self) -> int:
-        """The status of that answer, or else of the first one; 0 where nothing was answered."""
-        seen = self.answer or next((seen for seen in self.answers if seen.response), None)
-        return seen.response.status if seen and seen.response else 0
 
-    @property
-    def refusal(self) -> RefusalKind | None:
-        """What that answer refuses."""
-        return refusal_kind(self.answer.response) if self.answer and self.answer.response else None
+def _order(traffic: Traffic, operation: str) -> Exchange:
+    client, profile = traffic.client, traffic.profile
+    body = _body_of(operation, profile)
+    if body is None:
+        return client.send(operation, json={})
+    if isinstance(body, Prepare):  # it is not executed, and listed as that
+        return prepare_one(client, profile, body)
+    return client.send(operation, json=filled(body.json, profile), valid=True)
 
-    @property
-    def told_apart(self) -> Comparison | None:
-        """The first comparison that tells the endpoint from no endpoint."""
-        first = (self.comparison,) if self.comparison else ()
-        return next(
-            (each for each in (*first, *(self.elsewhere or ()), *(self.invalid or ())) if each.tells_apart), None
+
+def _body_of(operation: str, profile: Profile) -> RequestBody | Prepare | None:
+    """A valid body: the one of the profile, or that of a transfer which a whole run would prepare and execute."""
+    plan = profile.transactions.prepare
+    prepares = plan is not None and plan.operation == operation and permits(profile, "executePix")
+    return profile.requests.get(operation) or (plan if prepares else None)
+
+
+@scenario(shows=[f"{operation}.*" for operation in READS], otherwise=Visits())
+def read(traffic: Traffic) -> Visits:
+    """Each read with the token and without."""
+    return _visits(traffic, traffic.is_about(*READS))
+
+
+def _visits(traffic: Traffic, reads: Iterable[str]) -> Visits:
+    """The reads that need no account, or have one."""
+    possible = [name for name in reads if operations()[name].path_parameter is None or traffic.profile.accounts]
+    sends = [partial(_read, traffic, name, credential) for name in possible for credential in _BOTH]
+    answers = iter(traffic.together.send_all(sends))
+    return {name: [next(answers), next(answers)] for name in possible}
+
+
+def _read(traffic: Traffic, operation: str, credential: str) -> Exchange:
+    place = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
+    return traffic.client.send(operation, place, credential=credential, valid=credential == VALID)
+
+
+@scenario(shows=[f"{operation}.shape" for operation in READS], otherwise=None)
+def read_again(traffic: Traffic) -> None:
+    """Each read once more, where what was sent may have changed its answer."""
+    for operation in traffic.sent(read) if traffic.reach.operations & CHANGE_ACCOUNTS else ():
+        _read(traffic, operation, VALID)
+
+
+def visit(traffic: Traffic, operation: str) -> list[Exchange]:
+    """The requests to an operation whose answer the interface document does not describe. Raises NotExercised where no
+    account is supplied."""
+    if found := (traffic.sent(read) | traffic.sent(order)).get(operation):
+        return found
+    raise NotExercised(NO_ACCOUNT)
+
+
+def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
+    """The visit, and what is read beside registrations that the selection is about."""
+    registers = operation == "listPixKeys" and traffic.is_about("registerPixKey")
+    return [*visit(traffic, operation), *(traffic.sent(register).read_beside if registers else ())]
+
+
+@scenario(shows=["*.exists", "general.versionPrefix", "*.token.accepted"], alone=True, otherwise=dict[str, Judgement]())
+def find_out(traffic: Traffic) -> dict[str, Judgement]:
+    """Ask of each endpoint what the answers leave open; and show whether the token is valid where it is refused."""
+    endpoints, wants = _Endpoints(traffic), traffic.reach.wants
+    about = [
+        operation
+        for operation in operations()
+        if wants(f"{operation}.exists") or (wants("general.versionPrefix") and traffic.permitted(operation))
+    ]
+    found = {operation: endpoints.find_out(operation) for operation in about}
+    for operation in ("executePix", "registerPixKey"):
+        valid = [seen.response for seen in traffic.targeted(operation) if seen.expects_success]
+        refuses = all(answer and refusal_kind(answer) is RefusalKind.TOKEN for answer in valid)
+        if refuses and wants(f"{operation}.token.accepted"):
+            endpoints.send_witnesses()
+    return found
+
+
+class _Endpoints:
+    """Asks, question by question, until `endpoint_evidence` can decide."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self.traffic, self._client, self._profile = traffic, traffic.client, traffic.profile
+        self._witnesses: Visits | None = None
+
+    def find_out(self, operation: str) -> Judgement:
+        """Find out whether an endpoint exists."""
+        try:
+            return self._gather(operation)
+        except NotExercised as missing:
+            return inconclusive(missing.why)
+
+    def send_witnesses(self) -> None:
+        """Send the reads that were not sent yet: they show whether an account, or the token, is valid."""
+        if self._witnesses is None:
+            reads = [name for name in READS if self.traffic.permitted(name) and name not in self.traffic.sent(read)]
+            self._witnesses = _visits(self.traffic, reads)
+
+    # -- the questions ----------------------------------------------------------------------------------------
+
+    def _gather(self, operation: str) -> Judgement:
+        questions = {
+            Question.ELSEWHERE: self._send_elsewhere,
+            Question.SIBLING: self._send_it_to_sibling,
+            Question.VALID: self._send_what_shows_that_it_is_valid,
+            Question.INVALID: self._send_invalid_requests,
+        }
+        evidence = EndpointEvidence(tuple(self._send_what_can_show(operation)))
+        while isinstance(concluded := conclude(evidence), Question):
+            evidence = questions[concluded](operation, evidence)
+        return concluded
+
+    def _send_what_can_show(self, operation: str) -> list[Exchange]:
+        """The exchanges that can show the operation, the surest first."""
+        if operation == "executePix":
+            executions = self.traffic.sent(execute)
+            prepared = [seen for seen in executions.answers if seen.number in executions.prepared]
+            return [*executions.successes, *prepared, *([executions.unknown] if executions.unknown else [])]
+        if operation == "registerPixKey":
+            found = self.traffic.sent(register)
+            return [*found.accepted, *found.fresh]
+        if operation == "deletePixKey":
+            deletions = self.traffic.sent(register).deletions if self.traffic.permitted("registerPixKey") else []
+            return deletions or [self._client.send("deletePixKey", synthetic(), json={})]
+        return visit(self.traffic, operation)[:1]
+
+    def _send_elsewhere(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
+        """See what other requests of the run show of the endpoint, and send another harmless one."""
+        others = [seen for seen in self._client.door.exchanges if seen.operation == operation]
+        if seen := granted([seen for seen in others if seen.credential == VALID]):
+            return replace(evidence, answers=(*evidence.answers, seen))
+        compared = next((each for each in map(self._send_to_sibling, comparable(others)) if _counts(each)), None)
+        if compared is None and not is_passing(harmless := self._send_harmlessly(operation)):
+            compared = self._send_to_sibling(harmless)
+        return replace(evidence, elsewhere=(compared,) if compared and _counts(compared) else ())
+
+    def _send_it_to_sibling(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
+        """Send the request that was refused to the sibling of the endpoint."""
+        assert evidence.answer is not None
+        return replace(evidence, comparison=self._send_to_sibling(evidence.answer))
+
+    def _send_invalid_requests(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
+        """A valid request may be refused like an unknown path (no such key, no such payee), and an invalid one not.
+
+        For a synthetic account: what a deletion without a key does to a real one is not shown.
+        """
+        path_parameter = synthetic() if operations()[operation].path_parameter else None
+        compared: list[Comparison] = []
+        for body in _invalid_bodies(operation, self._profile):
+            if not any(each.tells_apart for each in compared):
+                compared.append(
+                    self._send_to_sibling(self._client.send(operation, path_parameter, body=body, alone=True))
+                )
+        return replace(evidence, invalid=tuple(compared))
+
+    def _send_to_sibling(self, seen: Exchange) -> Comparison:
+        """Send a request once more, to the sibling of the endpoint; never with a real code."""
+        path_parameter = synthetic() if seen.operation == "executePix" else _path_parameter_of(seen)
+        return Comparison(
+            seen, self._client.send_to_sibling(seen.operation, path_parameter, body=seen.request.body or None)
         )
 
-    @property
-    def sibling(self) -> Response | None:
-        """The answer of the sibling of the endpoint."""
-        return self.comparison.sibling.response if self.comparison else None
+    def _send_harmlessly(self, operation: str) -> Exchange:
+        """A request that can do nothing to anybody: for a synthetic identifier, or an empty object as body. A read is
+        valid."""
+        documented = operations()[operation]
+        reads, body = documented.permission == "read", NOTHING if documented.method == "GET" else {}
+        account = self._profile.accounts[0] if reads and self._profile.accounts else synthetic()
+        place = account if documented.path_parameter else None
+        return self._client.send(operation, place, json=body, valid=reads, alone=True)
+
+    # -- whether the refused request is known to be valid -----------------------------------------------------
+
+    def _send_what_shows_that_it_is_valid(self, operation: str, evidence: EndpointEvidence) -> EndpointEvidence:
+        """Find out whether the request is surely valid: else its refusal says nothing of the endpoint."""
+        assert evidence.comparison is not None
+        seen = evidence.comparison.endpoint
+        known = seen.expects_success and self._seek_proof_that_it_is_valid(seen, evidence.comparison.sibling)
+        return replace(evidence, known_valid=known, needed=self._needed(seen))
+
+    def _seek_proof_that_it_is_valid(self, seen: Exchange, sibling: Exchange) -> bool:
+        """A prepared code, a key that is listed, or an account that a read or another operation accepts. Where nothing
+        was granted the token may be wrong, and a 404 alone says that there is no such path."""
+        if seen.operation == "executePix":
+            return seen.number in self.traffic.sent(execute).prepared
+        if seen.operation == "deletePixKey" and self._send_and_compare_registrations(sibling):
+            deletion = self._delete_a_listed_key(seen)
+            return deletion is not None and indistinguishable(seen, deletion)
+        self.send_witnesses()
+        others = [other for other in self._client.door.exchanges if other.operation != seen.operation]
+        accepted = [other for other in others if succeeded(other) and other.response and not is_page(other.response)]
+        if operations()[seen.operation].path_parameter is None:
+            return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
+        return any(_path_parameter_of(other) == _path_parameter_of(seen) for other in accepted)
+
+    def _send_and_compare_registrations(self, sibling: Exchange) -> bool:
+        """Send registrations that may be refused, where no requirement of the registration is selected. True where all
+        that are refused are refused like an unknown path."""
+        found = self.traffic.sent(register)
+        if not found.tried[Attempted.UNDOCUMENTED_TYPE]:
+            registrar = Registrar(self._client, self._profile)
+            send(registrar, undocumented(registrar.to_be_refused(self._profile.pix_keys[:1])))
+            found.tried = registrar.found.tried
+        sent = [*found.tried[Attempted.UNDOCUMENTED_TYPE], *found.tried[Attempted.OTHER_NAME], *found.fresh]
+        return all(indistinguishable(seen, sibling) for seen in sent if seen.response and is_refusal(seen.response))
+
+    def _delete_a_listed_key(self, seen: Exchange) -> Exchange | None:
+        """Delete the key that a deletion named, where the list shows it by now: a registration may be done later than
+        it is answered."""
+        registrar, body = Registrar(self._client, self._profile), seen.request.body.decode("utf-8", "replace")
+        left = [(key.value, key.type) for key in registrar.keys.not_cleaned_up() if key.value and key.value in body]
+        for value, key_type in left:
+            listing = registrar.look() if registrar.keys.may_be_deleted(value) else None
+            if listing is not None and listing.shows(value):
+                return registrar.delete(PixKey(key_type, value), valid=True)
+        return None
+
+    def _needed(self, seen: Exchange) -> str:
+        """What would tell the endpoint from no endpoint."""
+        if seen.operation != "deletePixKey" or seen.operation not in self._profile.requests:
+            return _SUPPLY.get(seen.operation, "supply an account that exists")
+        return (
+            "the list of keys does not show that the key is registered by now"
+            if seen.expects_success
+            else NOTHING_TO_DELETE
+        )
 
 
-Reason = str | Callable[[EndpointEvidence], Text]
-"""The code of a finding, or why nothing is found; the empty text for neither."""
-_TABLE: tuple[tuple[Callable[[EndpointEvidence], object], Question | Outcome, Reason], ...] = (
-    (lambda seen: granted(seen.answers), Outcome.HOLDS, ""),
-    (lambda seen: seen.told_apart, Outcome.HOLDS, ""),
-    (lambda seen: seen.answer is None and seen.elsewhere is None, Question.ELSEWHERE, ""),
-    (lambda seen: seen.answer is None, Outcome.INCONCLUSIVE, lambda seen: _answered(seen)),
-    (lambda seen: seen.refusal in _NO_ENDPOINT, Outcome.DEVIATES, "no-endpoint"),
-    (lambda seen: seen.comparison is None, Question.SIBLING, ""),
-    (lambda seen: seen.sibling is None, Outcome.INCONCLUSIVE, lambda seen: say("no answer")),
-    (lambda seen: _limit(seen), Outcome.INCONCLUSIVE, lambda seen: _limit(seen)),
-    (
-        lambda seen: seen.refusal is RefusalKind.CERTIFICATE,
-        Outcome.INCONCLUSIVE,
-        lambda seen: say("the gateway refuses the client certificate"),
-    ),
-    (lambda seen: seen.refusal in ABOUT_THE_CALLER, Outcome.INCONCLUSIVE, lambda seen: _NOT_TOLD_APART),
-    (lambda seen: seen.known_valid is None, Question.VALID, ""),
-    (
-        lambda seen: not seen.known_valid,
-        Outcome.INCONCLUSIVE,
-        lambda seen: joined((_NOT_TOLD_APART, seen.needed)),
-    ),
-    (lambda seen: seen.invalid is None, Question.INVALID, ""),
-    (lambda seen: True, Outcome.DEVIATES, "like-undocumented"),
-)
-"""What evidence says of the requirement and why, or what must be asked next. The first line that applies counts."""
+def _counts(compared: Comparison) -> bool:
+    """Whether it tells the endpoint from no endpoint, and no passing trouble of its sibling does."""
+    return compared.tells_apart and not is_passing(compared.sibling)
 
 
-def conclude(evidence: EndpointEvidence) -> Judgement | Question:
-    """Whether the endpoint exists, or what must be asked first."""
-    outcome, reason = next((outcome, reason) for applies, outcome, reason in _TABLE if applies(evidence))
-    if isinstance(outcome, Question):
-        return outcome
-    shown = _shown_by(evidence)
-    if callable(reason):
-        return inconclusive(reason(evidence), *shown)
-    return deviates(finding(reason, status=evidence.status), *shown) if reason else holds(*shown)
+def _path_parameter_of(exchange: Exchange) -> str | None:
+    return exchange.request.last_segment if operations()[exchange.operation].path_parameter else None
 
 
-def _answered(evidence: EndpointEvidence) -> Text:
-    return say("status {status}", status=evidence.status) if evidence.status else say("no answer")
-
-
-def _limit(evidence: EndpointEvidence) -> Text:
-    return evidence.sibling.json.limit if evidence.sibling else ""
-
-
-def _shown_by(evidence: EndpointEvidence) -> tuple[Exchange, ...]:
-    """The exchanges that show it."""
-    if seen := granted(evidence.answers):
-        return (seen,)
-    if compared := evidence.told_apart or evidence.comparison:
-        return (compared.endpoint, compared.sibling)
-    answered = [seen for seen in evidence.answers if seen.response is not None]
-    return (evidence.answer,) if evidence.answer else tuple(answered[:1])
-
-
-# -- reading answers --------------------------------------------------------------------------------------------
-
-
-def is_passing(exchange: Exchange) -> bool:
-    """Whether the answer, or that there is none, may be another one in a minute."""
-    return exchange.response is None or refusal_kind(exchange.response) in PASSING
-
-
-def granted(exchanges: Collection[Exchange]) -> Exchange | None:
-    """The first that was granted, with JSON: it shows its endpoint by effect."""
-    for seen in exchanges:
-        if seen.response is not None and is_granted(seen) and seen.response.json.readable:
-            return seen
-    return None
-
-
-def comparable(exchanges: Collection[Exchange]) -> Iterator[Exchange]:
-    """Refusals of plain requests that can be sent to the sibling of the endpoint, one for each status."""
-    found: dict[int, Exchange] = {}
-    for seen in exchanges:
-        if seen.response is not None and refusal_kind(seen.response) not in _NOT_COMPARED and _is_plain(seen):
-            found.setdefault(seen.response.status, seen)
-    yield from list(found.values())[:_MOST_COMPARED]
-
-
-def _is_plain(exchange: Exchange) -> bool:
-    """Whether nothing but path and body tells the request from another: no real code, no query, no other media type."""
-    types = {value for name, value in exchange.request.headers if name.lower() == "content-type"}
-    real_code = exchange.operation == "executePix" and not exchange.request.last_segment.startswith(MARK)
-    return exchange.credential == VALID and not real_code and "?" not in exchange.request.url and types <= {JSON}
-
-
-def indistinguishable(one: Exchange, other: Exchange) -> bool:
-    """Whether status, media type, code and body are the same, but for the path, digits and long hex numbers."""
-    if one.response is None or other.response is None:
-        return False
-    return _print(one, one.response) == _print(other, other.response)
-
-
-def _print(exchange: Exchange, response: Response) -> tuple[Any, ...]:
-    text = response.body.decode("utf-8", "replace")
-    path = urlsplit(exchange.request.url).path
-    for part in sorted({path, *path.split("/")}, key=len, reverse=True):
-        for form in {part, unquote(part)}:
-            text = text.replace(form, "·") if len(form) > 2 else text
-    return response.status, response.media_type, code_of(response), VARYING.sub("#", text)
+def _invalid_bodies(operation: str, profile: Profile) -> list[bytes]:
+    """What is compared where a valid request is refused like an unknown path."""
+    objects = [b"{}"] if operation == "deletePixKey" else []
+    texts = [invalid.TEXTS["cut short"]] if operation in WITH_A_BODY and "fuzz" in profile.allow else []
+    return objects + texts

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from environments.profiles.gaps import NO_DELETION
@@ -11,46 +9,33 @@ from environments.profiles.profile import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from tests.harness.judging import NotExercised, OutOfScope
-from tests.harness.session import Session
-from tests.traffic.endpoints import Endpoints
-from tests.traffic.executions import Executions
-from tests.traffic.generation.phases import Generation
-from tests.traffic.generation.settings import GenerationSettings, settings_of
-from tests.traffic.generation.world import World
+from tests.harness.session import SENT
+from tests.traffic.execution import Executions, execute
+from tests.traffic.phases import RunTraffic, world_of
+from tests.traffic.property import Generation
 from tests.traffic.registered import Registrations
-from tests.traffic.registrations import NOTHING_TO_DELETE
-from tests.traffic.run_traffic import RunTraffic
-from tests.traffic.targeted_traffic import TargetedTraffic
+from tests.traffic.registration import NOTHING_TO_DELETE, register
+from tests.traffic.scenario import Traffic
+from tests.traffic.stateful import World
 
 
 @pytest.fixture(scope="session")
-def run_traffic(
-    request: pytest.FixtureRequest, session: Session, generation_settings: GenerationSettings
-) -> Iterator[RunTraffic]:
-    """All that this run sends. Parts of it are begun now, before the tests ask for them."""
-    found = RunTraffic(session, generation_settings, request.session.items)
-    found.start()
-    yield found
-    found.close()
+def sent(pytestconfig: pytest.Config) -> RunTraffic:
+    """All that this run has sent."""
+    found: RunTraffic = pytestconfig.stash[SENT]
+    return found
 
 
 @pytest.fixture(scope="session")
-def traffic(run_traffic: RunTraffic) -> TargetedTraffic:
-    """What this run sends for the selected requirements, each part once."""
-    return run_traffic.traffic
+def traffic(sent: RunTraffic) -> Traffic:
+    """What this run has sent for the selected requirements, without generated traffic."""
+    return sent.traffic
 
 
 @pytest.fixture(scope="session")
-def endpoints(run_traffic: RunTraffic, traffic: TargetedTraffic) -> Endpoints:
-    """What shows whether an endpoint exists, and every exchange of the run. It asks for `traffic`, so that its tests count
-    among those that `uses(item, "traffic")`."""
-    return run_traffic.endpoints
-
-
-@pytest.fixture(scope="session")
-def executions(traffic: TargetedTraffic) -> Executions:
+def executions(traffic: Traffic) -> Executions:
     """Refusals and executions of transaction codes."""
-    return traffic.execute_once()
+    return traffic.sent(execute)
 
 
 @pytest.fixture(scope="session")
@@ -63,9 +48,9 @@ def execution_answers(executions: Executions) -> list[Exchange]:
 
 
 @pytest.fixture(scope="session")
-def registrations(traffic: TargetedTraffic) -> Registrations:
+def registrations(traffic: Traffic) -> Registrations:
     """Refusals, registrations and deletions of keys."""
-    found = traffic.register_once()
+    found = traffic.sent(register)
     if found.missing:
         raise NotExercised(found.missing)
     if found.left_out and not found.answers:
@@ -84,18 +69,12 @@ def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
 
 
 @pytest.fixture(scope="session")
-def generation_settings(pytestconfig: pytest.Config, session: Session) -> GenerationSettings:
-    """How much traffic is generated, from which seed, and where failing examples are kept."""
-    return settings_of(pytestconfig, session.profile, seed=session.seed)
+def generation(sent: RunTraffic) -> Generation:
+    """The generated traffic."""
+    return sent.generation
 
 
 @pytest.fixture(scope="session")
-def generation(run_traffic: RunTraffic) -> Generation:
-    """Sends generated traffic."""
-    return run_traffic.generation
-
-
-@pytest.fixture(scope="session")
-def world(run_traffic: RunTraffic) -> World:
-    """What the state machine saw."""
-    return run_traffic.follow_sequences()
+def world(sent: RunTraffic) -> World:
+    """What sequences of operations showed."""
+    return world_of(sent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from environments.door.authorization import VALID
+from environments.door.wrong_tokens import NO_HEADER
 from spec.answers import (
     RefusalKind,
     grants_protected_result,
@@ -20,17 +21,18 @@ from spec.message import Text, joined, say
 from spec.rules import judge
 from tests.harness.judging import require_permission, supplied
 from tests.harness.reproduction import Reproduction
-from tests.traffic.endpoints import Endpoints
-from tests.traffic.executions import Executions
-from tests.traffic.existence import indistinguishable
+from tests.traffic.endpoint_evidence import indistinguishable
+from tests.traffic.execution import Executions
+from tests.traffic.existence import find_out
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of
 from tests.traffic.registered import Registrations
+from tests.traffic.scenario import Traffic
 
 
-def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
-    """Find out whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid, or
+def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
+    """Whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid, or
     where it is the answer to another request."""
-    if mixed_up := endpoints.traffic.client.door.company.mixed_up(operation, RefusalKind.TOKEN):
+    if mixed_up := traffic.client.door.company.mixed_up(operation, RefusalKind.TOKEN):
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     if granted := list(filter(succeeded, answers)):
@@ -40,13 +42,13 @@ def find_out_whether_the_token_is_accepted(endpoints: Endpoints, operation: str,
     if statuses != {401}:
         seen = ", ".join(str(status) for status in sorted(statuses)) or say("no answer")
         return inconclusive(say("no valid request was granted ({answer})", answer=seen), *shown)
-    return _find_out_why_it_is_refused(endpoints, operation, answers)
+    return _why_it_is_refused(traffic, operation, answers)
 
 
-def _find_out_why_it_is_refused(endpoints: Endpoints, operation: str, answers: list[Exchange]) -> Judgement:
-    """Find out whether a 401 to every valid request is a fault of the service: only if the token is valid elsewhere."""
-    traffic, shown = endpoints.traffic, tuple(answers[:1])
-    witness = _send_what_shows_the_token(endpoints, operation)
+def _why_it_is_refused(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
+    """Whether a 401 to every valid request is a fault of the service: only if the token is valid elsewhere."""
+    shown = tuple(answers[:1])
+    witness = _shows_the_token(traffic, operation)
     unasked = traffic.client.door.token_monitor.witness is None
     if witness and unasked and witness[0].number < answers[0].number:
         why = say("status 401 after the token was accepted: it may have expired, and no harmless request shows it")
@@ -60,19 +62,21 @@ def _find_out_why_it_is_refused(endpoints: Endpoints, operation: str, answers: l
 _NO_WITNESS = say("status 401, and no other operation shows that the token is valid")
 
 
-def _send_what_shows_the_token(endpoints: Endpoints, but: str) -> tuple[Exchange, ...]:
-    """Send what shows that the token is valid: a request that is granted with it and, where the interface document does
-    not say that a token is needed, refused without it."""
-    traffic = endpoints.traffic
+def _shows_the_token(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
+    """What shows that the token is valid: a request that is granted with it and, where the interface document does not say
+    that a token is needed, refused without it."""
     for operation in ("executePix", "registerPixKey"):
-        if operation != but and traffic.permitted(operation):
-            granted = (seen for seen in endpoints.send_everything() if seen.operation == operation and succeeded(seen))
-            if seen := next(granted, None):
-                return (seen,)
-    for operation in filter(traffic.permitted, READS):
-        valid, without = traffic.visit(operation)[:2]
-        if succeeded(valid) and without.response is not None and is_refusal(without.response):
-            return (valid, without)
+        granted = list(filter(succeeded, traffic.targeted(operation)))
+        if operation != but and granted:
+            return (granted[0],)
+    for operation in READS:
+        sent = traffic.targeted(operation)
+        granted = [seen for seen in sent if succeeded(seen)]
+        refused = [
+            seen for seen in sent if seen.credential == NO_HEADER and seen.response and is_refusal(seen.response)
+        ]
+        if granted and refused:
+            return (granted[-1], refused[0])
     return ()
 
 
@@ -157,13 +161,12 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
 _NOT_UNDERSTOOD = say("no registration was understood")
 
 
-def find_out_whether_the_prefix_is_served(endpoints: Endpoints) -> Judgement:
-    """Find out whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
-    traffic = endpoints.traffic
+def prefix_is_served(traffic: Traffic) -> Judgement:
+    """Whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
     require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
     permitted = list(filter(traffic.permitted, operations()))
     supplied(permitted, say("all that is permitted may move money: add read to allow, or select an operation"))
-    found = [endpoints.find_out_existence(operation) for operation in permitted]
+    found = [traffic.sent(find_out)[operation] for operation in permitted]
     exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
     if any(judgement.holds for judgement in found):
         return holds(*exchanges)

@@ -1,116 +1,115 @@
-"""How many requests a run sends at most: the sum of what each part of the traffic says beside the code that sends it."""
+"""What a run would send: the same traffic on a wire that sends nothing and answers as the interface document says."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Container, Sequence
 
 import pytest
 
-from environments.door.budget import Spending, spending
-from environments.door.event_log import JournalError
-from environments.door.preflight import MOST_ACCOUNTS
+from environments.door.attempt import Handshake
+from environments.door.authorization import VALID
+from environments.door.client import Client
+from environments.door.opening import open_planned_door
+from environments.door.outgoing import Sending
+from environments.door.preflight import check
+from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.profile import Profile
-from reports.plan import UNDOCUMENTED, Plan
-from spec.interface import READS, operations
+from reports.plan import Plan
+from spec.exchange import Exchange, Response
+from spec.interface import PREPARING, operations
+from spec.json_text import parts_of_pointer
 from spec.requirements import ledger
-from tests.harness.selection import requirements, uses
-from tests.traffic import executions, registrations
-from tests.traffic.classes import malformed
-from tests.traffic.endpoints import most_comparisons
-from tests.traffic.executions import SHOWN_BY_A_PAIR, most_executions
-from tests.traffic.generation.phases import EXAMPLES, most_generated
+from tests.harness.reproduction import Reproduction
+from tests.harness.selection import requirements
+from tests.traffic.execution import spending_of
 from tests.traffic.generation.settings import settings_of
-from tests.traffic.generation.world import executes_twice, most_in_sequences
-from tests.traffic.reach import Reach, permits, reach_of
-from tests.traffic.registrations import most_registrations
-from tests.traffic.targeted_traffic import most_synthetic_keys, most_visits, valid_bodies
+from tests.traffic.phases import SEQUENCES, send_all
+from tests.traffic.reach import permits
 
-_FOR_THE_TOKEN = 2
-"""Reads or synthetic codes that the door sends once more where the token seems to have expired."""
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwaXhjb25mLXBsYW4iLCJleHAiOjE5OTk5OTk5OTl9.cGl4Y29uZi1wbGFuLXNpZ25hdHVyZQ"
+"""A token from which every form of wrong token can be made."""
+_TEXTS = ("id", "bank", "account", "digit", "branch", "document", "name", "type", "key", "message")
+_EXECUTION = {"date": 1, "accountType": 1, "value": 1, "status": "DONE", "error": None} | dict.fromkeys(_TEXTS, "*")
+_REGISTRATION = {"Success": "true", "Message": "", "Key": None, "DocumentNumber": 1}
 
 
-def planned(
-    config: pytest.Config, profile: Profile, sent_before: Callable[[], Collection[str]], items: Sequence[pytest.Item]
-) -> Plan:
-    """What the selected tests would send. `sent_before` gives the codes that the journal keeps from being sent again;
-    it is asked where a code would be sent."""
-    settings = settings_of(config, profile, seed=0)
-    reach = reach_of(requirements(items, "traffic"), profile)
-    sequences = any(uses(item, "world") for item in items)
-    in_sequences = reach_of(requirements(items, "traffic", "world") if sequences else (), profile)
-    phases = _phases(items)
-    spent, trouble = _spent(profile, reach, sent_before)
-    registers = "registerPixKey" in reach.operations | in_sequences.operations
+def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
+    """What the selected tests would send. `resend` has the codes that may be sent although an earlier run sent them."""
+    door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend)
+    client = Client(door)
+    check(client, profile)
+    traffic = send_all(
+        client, profile, settings_of(config, profile, seed=config.getoption("seed") or 0), items, Reproduction()
+    ).traffic
+    sent, spends = door.exchanges, traffic.reach.spends_codes
+    executes_more = any(seen.part == SEQUENCES and seen.operation == "executePix" for seen in sent)
     return Plan(
-        _targeted(profile, reach, spent),
-        most_generated(profile, settings, phases, reach.surveyed) + most_in_sequences(profile, in_sequences),
+        Counter(seen.operation for seen in sent if not seen.part),
+        Counter(seen.operation for seen in sent if seen.part),
         denied=_denied(items, profile),
-        bodies=valid_bodies(profile, reach, spent),
-        invalid=_invalid(profile, reach, phases),
-        registers=registers or ("registerPixKey", EXAMPLES) in phases,
-        generates=reach.surveys or bool(phases) or sequences,
-        spending=spent,
-        follows=executes_twice(profile, in_sequences),
-        wrong_tokens=_wrong_tokens(profile, reach, spent),
-        journal_trouble=trouble,
+        bodies=Counter(seen.operation for seen in sent if seen.valid and seen.operation in PREPARING),
+        invalid=_invalid(sent),
+        registers=any(seen.operation == "registerPixKey" for seen in sent),
+        generates=any(seen.part for seen in sent) or traffic.reach.surveys,
+        spending=spending_of(client, profile, traffic.reach.wants) if spends else None,
+        follows=executes_more,
+        wrong_tokens=_with_wrong_tokens(sent),
+        journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
     )
 
 
-def _targeted(profile: Profile, reach: Reach, spent: Spending | None) -> Counter[str]:
-    """What the targeted tests send, and what the door sends by itself."""
-    counts = most_visits(profile, reach, spent) + most_comparisons(profile, reach)
-    parallel = profile.limits.parallel > 1
-    counts += most_registrations(profile, to_delete="registerPixKey" not in reach.subjects, parallel=parallel)
-    counts["executePix"] += most_executions(spent, profile)
-    for operation in reach.surveyed:
-        counts[operation] += len(list(malformed(operation, profile)))
-    if "registerPixKey" in reach.surveyed and "fuzz" in profile.allow:
-        counts["deletePixKey"] += most_synthetic_keys(profile)
-    for operation in (*READS, "executePix"):
-        counts[operation] += _FOR_THE_TOKEN
-    sent = {name: count for name, count in counts.items() if name in reach.operations | {UNDOCUMENTED}}
-    return _preflight(profile) + Counter(sent)
+class _Wire:
+    """Connections that send nothing. A valid request succeeds, as the interface document says; any other is refused."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._plan = profile.transactions.prepare
+        self._prepared = 0
+
+    def attempt(self, sending: Sending) -> Response:
+        """The answer to a request that is not sent."""
+        intent = sending.intent
+        if intent.credential != VALID:
+            return _answer(401, {})
+        if intent.valid or sending.executes:
+            return _answer(200, {"code": 0, "data": self._data(intent.operation)})
+        return _answer(400 if intent.operation else 404, {})
+
+    def connect(self, base_url: str) -> Handshake:
+        """Nothing is opened."""
+        return Handshake()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _data(self, operation: str) -> object:
+        if operation in PREPARING and self._plan:
+            self._prepared += 1
+            value: object = f"plan-{self._prepared}"
+            for part in reversed(parts_of_pointer(self._plan.code_at.removeprefix("/data"))):
+                value = {part: value}
+            return value
+        return {"executePix": _EXECUTION, "registerPixKey": _REGISTRATION}.get(operation, {})
 
 
-def _preflight(profile: Profile) -> Counter[str]:
-    if not permits(profile, "listAccounts"):
-        return Counter()
-    return Counter({"listAccounts": 2 + _FOR_THE_TOKEN, "getBalance": len(profile.accounts[:MOST_ACCOUNTS])})
-
-
-def _spent(profile: Profile, reach: Reach, sent_before: Callable[[], Collection[str]]) -> tuple[Spending | None, str]:
-    """What is executed, None where nothing is to be; and why the journal keeps it from being sent."""
-    if not reach.spends_codes:
-        return None, ""
-    try:
-        return spending(profile, sent_before(), pair=reach.wants(SHOWN_BY_A_PAIR)), ""
-    except JournalError as error:
-        return spending(profile, pair=reach.wants(SHOWN_BY_A_PAIR)), str(error)
-
-
-def _phases(items: Sequence[pytest.Item]) -> list[tuple[str, str]]:
-    """The operation and the phase of each item of generated traffic."""
-    found = [item.callspec.params for item in items if uses(item, "generation")]  # type: ignore[attr-defined]
-    return [(params["operation"], params["phase"]) for params in found]
+def _answer(status: int, body: object) -> Response:
+    return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
 
 
 def _denied(items: Sequence[pytest.Item], profile: Profile) -> frozenset[str]:
     """The operations that the selection is about and the profile does not permit."""
-    about = {ledger()[name].operation for name in requirements(items, "traffic", "world", "generation")}
+    about = {ledger()[name].operation for name in requirements(items, "sent")}
     return frozenset(name for name in about if name and not permits(profile, name))
 
 
-def _invalid(profile: Profile, reach: Reach, phases: Collection[tuple[str, str]]) -> tuple[str, ...]:
+def _invalid(sent: Sequence[Exchange]) -> tuple[str, ...]:
     """The operations that write and get invalid requests."""
-    asked = {name for name, phase in phases if phase != EXAMPLES} | reach.surveyed
-    writing = [each.id for each in operations().values() if each.method != "GET" and permits(profile, each.id)]
-    return tuple(name for name in writing if name in asked) if "fuzz" in profile.allow else ()
+    invalid = {seen.operation for seen in sent if not seen.valid and seen.credential == VALID}
+    return tuple(each.id for each in operations().values() if each.method != "GET" and each.id in invalid)
 
 
-def _wrong_tokens(profile: Profile, reach: Reach, spent: Spending | None) -> tuple[str, ...]:
-    """The operations that get wrong tokens."""
-    executes = spent not in (None, Spending()) and reach.wants(*executions.SHOWN_BY_WRONG_TOKENS)
-    registers = "registerPixKey" in reach.subjects and profile.accounts and profile.pix_keys
-    asked = {"executePix": executes, "registerPixKey": registers and reach.wants(*registrations.SHOWN_BY_WRONG_TOKENS)}
-    return tuple(name for name, wanted in asked.items() if wanted) if profile.limits.wrong_tokens else ()
+def _with_wrong_tokens(sent: Sequence[Exchange]) -> tuple[str, ...]:
+    """The documented operations that get wrong tokens."""
+    wrong = {seen.operation for seen in sent if seen.credential not in (VALID, NO_HEADER)}
+    return tuple(name for name in ("executePix", "registerPixKey") if name in wrong)

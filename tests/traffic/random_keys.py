@@ -56,8 +56,3 @@ def try_another_account(registrar: Registrar) -> None:
     told, listing = told_by(seen), registrar.look()
     if told is None or (listing is not None and listing.shows(told)):
         registrar.undo(seen)
-
-
-def most_random(keys: int) -> int:
-    """How many registrations both send at most for so many RANDOM keys of the profile."""
-    return keys * len(list(forms_of_random({}))) + bool(keys)

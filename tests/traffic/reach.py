@@ -42,7 +42,10 @@ SURVEYS = (
     "deprecation",
 )  # fmt: skip
 """What looks at everything that is sent to an operation, by the last part of its name."""
-NEED_INVALID_BODIES = tuple(f"registerPixKey.{what}" for what in ("body.required", "account.relation", "pixKey.format"))
+_OF_BODIES = ("body.required", "account.relation", "pixKey.format")
+NEED_INVALID_BODIES = tuple(f"registerPixKey.{what}" for what in _OF_BODIES)
+INVALID_BODIES = (*SURVEYS, *_OF_BODIES)
+"""What invalid registrations are sent for."""
 
 
 NEED_FUZZ = tuple(f"{name}.refusal" for name in MAY_BE_OPEN)
@@ -70,6 +73,12 @@ class Reach:
     def wants(self, *names: str) -> bool:
         """True where one of these requirements is selected: what is sent for them alone is left out otherwise."""
         return not self.requirements.isdisjoint(names)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The requirements; one of no operation also under the name that it has at each operation where it is seen."""
+        others = (name.partition(".")[2] for name in self.requirements if ledger()[name].operation is None)
+        return self.requirements | {f"{operation}.{what}" for what in others for operation in self.subjects}
 
     @property
     def surveyed(self) -> frozenset[str]:

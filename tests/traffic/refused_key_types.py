@@ -16,10 +16,10 @@ from environments.door.request_texts import key_sent
 from environments.door.run_keys import KeyState
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
-from spec.exchange import Exchange, Request
+from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.message import Message, joined, say
-from tests.traffic.existence import indistinguishable
+from tests.traffic.endpoint_evidence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
 from tests.traffic.registered import is_refused_outright, is_understood
 from tests.traffic.registrar import RETRY_WAITS_S, Registrar
@@ -152,8 +152,7 @@ def explain(registrar: Registrar, key: PixKey) -> Judgement:
         next((answer for answer in others if _may_be_sent_again(registrar, answer)), None),
     )
     while isinstance(concluded := conclude(evidence), Question):
-        with registrar.client.door.in_flight.alone():  # an account may be busy with another request
-            evidence = _QUESTIONS[concluded](registrar, key, evidence)
+        evidence = _QUESTIONS[concluded](registrar, key, evidence)
     return concluded
 
 
@@ -251,16 +250,6 @@ _QUESTIONS: Mapping[Question, Callable[[Registrar, PixKey, KeyTypeEvidence], Key
     Question.LISTED: _look,
     Question.CONTROL: _register_another,
 }
-
-
-def most_explained(keys: Sequence[PixKey], account: str) -> int:
-    """How many registrations explain refused key types at most. A refusal may name fields, which are tried in three
-    ways, and two members may be numbers."""
-    refusal = Exchange(0, "registerPixKey", Request("POST", "", ()))
-    tried = list(alternatives(keys[0], account, refusal))
-    differences = len(tried) + sum(each.unless is not None for each in tried) + 5
-    in_the_end = 1 + len(RETRY_WAITS_S) + 1
-    return MOST_EXPLAINED * differences + (3 * MOST_EXPLAINED + len(CONTROLS) + in_the_end) * len(keys)
 
 
 def type_sent(exchange: Exchange) -> str:

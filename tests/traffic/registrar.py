@@ -22,9 +22,9 @@ from spec.answers import (
 )
 from spec.exchange import Exchange
 from spec.key_list import Listing, Place
-from tests.traffic.beside import Beside
 from tests.traffic.extras import FORM, Alternative, registration
 from tests.traffic.registered import Registrations, told_by
+from tests.traffic.together import Together
 from tests.traffic.unusual_registrations import given
 
 NOT_FOR_THIS_ACCOUNT = "not_for_this_account of the profile names {}"
@@ -46,8 +46,8 @@ class Suspicion:
 class Registrar:
     """Registers keys, and deletes those that the run may delete."""
 
-    def __init__(self, client: Client, profile: Profile, beside: Beside | None = None) -> None:
-        self.client, self.profile, self.beside = client, profile, beside or Beside(client)
+    def __init__(self, client: Client, profile: Profile, together: Together | None = None) -> None:
+        self.client, self.profile, self.together = client, profile, together or Together(client)
         self.keys = client.door.keys
         self.listing: Listing | None = None
         self.suspicions: list[Suspicion] = []
@@ -201,17 +201,16 @@ class Registrar:
 
     def undo_all(self, sent: Sequence[Exchange]) -> None:
         """Delete at once what was registered, at the same time."""
-        self.beside.send_all([partial(self.undo, exchange) for exchange in sent])
+        self.together.send_all([partial(self.undo, exchange) for exchange in sent])
 
     def undo_invalid(self, exchange: Exchange) -> None:
         """Delete a key that an invalid request registered after all."""
         if not registered(exchange) or not self.deletes:
             return
-        with self.client.door.in_flight.alone():
-            key = self.keys.key_of(exchange)
-            is_random = key is not None and key.type == "RANDOM" and key.value is None  # it was tried where it was sent
-            if key and key.state is KeyState.REGISTERED and not is_random:  # no other thread has deleted it meanwhile
-                self.undo(exchange)
+        key = self.keys.key_of(exchange)
+        is_random = key is not None and key.type == "RANDOM" and key.value is None  # it was tried where it was sent
+        if key and key.state is KeyState.REGISTERED and not is_random:
+            self.undo(exchange)
 
     def clean_up(self) -> None:
         """Look what is left, and try once more to delete what the run may delete."""

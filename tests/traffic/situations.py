@@ -7,22 +7,23 @@ out. Each request shows one requirement alone: a large one is no part of a refus
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from environments.door.authorization import VALID
 from environments.door.wrong_tokens import ANOTHER
 from reports.observations.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, registered, succeeded
 from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.interface import READS, operations
-from tests.harness.judging import NotExercised
 from tests.traffic.answered import Values, answer_of, by_situation
 from tests.traffic.case import Case
-from tests.traffic.endpoints import Endpoints
+from tests.traffic.execution import execute
+from tests.traffic.registration import register, register_incomplete
+from tests.traffic.robustness import send_invalid, without_the_token
+from tests.traffic.scenario import Traffic
 from tests.traffic.settled import answered_alike, answered_in_the_same_words, counts, is_refused, settle
-from tests.traffic.targeted_traffic import TargetedTraffic
 from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
 
 _CREDENTIALS = {
@@ -66,10 +67,10 @@ class Sent:
     exchange: Exchange
 
 
-def refusals_of(operation: str, endpoints: Endpoints) -> list[Sent]:
-    """Send everything to an operation, and give what is refused, and what is not although it is invalid."""
-    exchanges = endpoints.send_everything()
-    sent = [*_with_a_bad_credential(operation, endpoints), *_invalid(operation, endpoints)]
+def refusals_of(operation: str, traffic: Traffic) -> list[Sent]:
+    """What is refused of what was sent to an operation, and what is not although it is invalid."""
+    exchanges = traffic.exchanges
+    sent = [*_with_a_bad_credential(operation, traffic), *_invalid(operation, traffic)]
     settled = (Sent(one.situation, one.sort, settle(one.exchange, exchanges)) for one in sent)
     return [one for one in settled if is_refused(one.exchange) or _is_taken(one)]
 
@@ -95,54 +96,52 @@ def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> Values:
     return by_situation((one.situation, how(one)) for one in sent)
 
 
-def unknown_code(endpoints: Endpoints) -> Exchange | None:
-    """Send an unknown transaction code, and give it where its answer counts."""
-    unknown = endpoints.traffic.execute_once().unknown
-    seen = settle(unknown, endpoints.send_everything()) if unknown else None
+def unknown_code(traffic: Traffic) -> Exchange | None:
+    """An unknown transaction code, where its answer counts."""
+    unknown = traffic.sent(execute).unknown
+    seen = settle(unknown, traffic.exchanges) if unknown else None
     return seen if seen and counts(seen) else None
 
 
-def _with_a_bad_credential(operation: str, endpoints: Endpoints) -> Iterator[Sent]:
-    for seen in _unauthorized(operation, endpoints):
+def _with_a_bad_credential(operation: str, traffic: Traffic) -> Iterator[Sent]:
+    for seen in _unauthorized(operation, traffic):
         if seen is not None and seen.credential in _CREDENTIALS:
             yield Sent(_CREDENTIALS[seen.credential], Sort.CREDENTIAL, seen)
 
 
-def _unauthorized(operation: str, endpoints: Endpoints) -> Iterable[Exchange | None]:
+def _unauthorized(operation: str, traffic: Traffic) -> Iterable[Exchange | None]:
     if operation == _EXECUTE:  # with a real code the answer may depend on what became of it
-        found = endpoints.traffic.execute_once()
+        found = traffic.sent(execute)
         return found.unknown_without_a_token, found.unknown_unauthorized
     if operation == _REGISTER:
-        return endpoints.traffic.register_once().tried[Attempted.WITHOUT_A_TOKEN]
+        return traffic.sent(register).tried[Attempted.WITHOUT_A_TOKEN]
     if (
         operation not in READS
     ):  # an open operation refuses the body: whether it wants the token, another requirement shows
-        sent = endpoints.traffic.send_unauthorized_to(operation)
-        return (seen for seen in sent if _wants_the_token(seen, endpoints.traffic) == REQUIRED)
-    with suppress(NotExercised):  # an account is missing: the test of its shape says so
-        return endpoints.traffic.visit(operation)[1:]
-    return ()
+        sent = without_the_token(traffic, operation)
+        return (seen for seen in sent if _wants_the_token(seen, traffic) == REQUIRED)
+    return [seen for seen in traffic.targeted(operation) if seen.credential == "no header"]
 
 
-def _invalid(operation: str, endpoints: Endpoints) -> Iterator[Sent]:
-    for case, seen in endpoints.send_malformed(operation):
+def _invalid(operation: str, traffic: Traffic) -> Iterator[Sent]:
+    for case, seen in traffic.sent(send_invalid).get(operation, ()):
         if case.credential in _CREDENTIALS:
             yield Sent(_CREDENTIALS[case.credential], Sort.CREDENTIAL, seen)
         elif _name_of(case) not in (*LARGE, OTHER_ACCOUNT):
             yield Sent(f"{case.where}: {case.what}", _sort_of(case), seen)
     if operation == _REGISTER:
-        found = endpoints.traffic.register_once()
+        found = traffic.sent(register)
         for seen in (seen for what in OTHER_TYPES for seen in found.tried[what]):
             yield Sent("pixKeyType: another word", Sort.CONTENT, seen)
         if found.of_another_account and not registered(found.of_another_account):
             yield Sent("account: unknown, with a RANDOM key", Sort.CONTENT, found.of_another_account)
-        yield from _incomplete(endpoints)
+        yield from _incomplete(traffic)
 
 
-def _incomplete(endpoints: Endpoints) -> Iterator[Sent]:
+def _incomplete(traffic: Traffic) -> Iterator[Sent]:
     """Those that are not answered like a complete registration: whether a field is needed, another requirement shows."""
-    complete = send_one(COMPLETE, endpoints)
-    for seen in send_incomplete(endpoints).values() if complete else ():
+    complete = one_of(COMPLETE, traffic)
+    for seen in incomplete_ones(traffic).values() if complete else ():
         if complete and not answered_in_the_same_words(seen, complete):
             yield Sent("a field: missing", Sort.CONTENT, seen)
 
@@ -159,29 +158,27 @@ def _sort_of(case: Case) -> Sort:
 # -- single requests, and large ones ------------------------------------------------------------------------------
 
 
-def send_one(name: Name, endpoints: Endpoints) -> Exchange | None:
-    """Send the invalid requests to an operation, and give the one of this class where its answer counts."""
-    return _send_those(lambda each: each == name, endpoints).get(name)
+def one_of(name: Name, traffic: Traffic) -> Exchange | None:
+    """The invalid request of this class, where its answer counts."""
+    return _those(lambda each: each == name, traffic).get(name)
 
 
-def send_large(endpoints: Endpoints) -> dict[Name, Exchange]:
-    """Send the large requests to the operations that the selection is about; those whose answer counts."""
-    return _send_those(LARGE.__contains__, endpoints)
+def large_ones(traffic: Traffic) -> dict[Name, Exchange]:
+    """The large requests whose answer counts."""
+    return _those(LARGE.__contains__, traffic)
 
 
-def _send_those(is_meant: Callable[[Name], bool], endpoints: Endpoints) -> dict[Name, Exchange]:
-    exchanges = endpoints.send_everything()
-    subjects = sorted(endpoints.traffic.reach.subjects)
-    sent = (pair for operation in subjects for pair in endpoints.send_malformed(operation))
+def _those(is_meant: Callable[[Name], bool], traffic: Traffic) -> dict[Name, Exchange]:
+    exchanges, invalid = traffic.exchanges, traffic.sent(send_invalid)
+    sent = (pair for operation in sorted(invalid) for pair in invalid[operation])
     settled = {_name_of(case): settle(seen, exchanges) for case, seen in sent if is_meant(_name_of(case))}
     return {name: seen for name, seen in settled.items() if counts(seen)}
 
 
-def send_incomplete(endpoints: Endpoints) -> dict[str, Exchange]:
-    """Send the registrations that lack a field, by that field; those whose answer counts."""
-    exchanges = endpoints.send_everything()
-    without = endpoints.traffic.send_incomplete_registrations()
-    settled = {name: settle(seen, exchanges) for name, seen in without.items()}
+def incomplete_ones(traffic: Traffic) -> dict[str, Exchange]:
+    """The registrations that lack a field, by that field; those whose answer counts."""
+    exchanges = traffic.exchanges
+    settled = {name: settle(seen, exchanges) for name, seen in traffic.sent(register_incomplete).items()}
     return {name: seen for name, seen in settled.items() if counts(seen)}
 
 
@@ -203,11 +200,12 @@ def wants_the_token(without: Exchange, valid: Exchange | None = None) -> str:
     return REQUIRED if succeeded(valid) or not answered_alike(without, valid) else ""
 
 
-def tokens_of(sent: Mapping[str, Exchange], traffic: TargetedTraffic) -> Values:
+def tokens_of(sent: Iterable[Exchange], traffic: Traffic) -> Values:
     """By operation, whether it wants the token; where the body is refused first, that is not shown."""
-    answered = {operation: seen for operation, seen in sent.items() if counts(seen)}
-    return {name: [_wants_the_token(seen, traffic) or "the body is refused first"] for name, seen in answered.items()}
+    answered = filter(counts, sent)
+    return {seen.operation: [_wants_the_token(seen, traffic) or "the body is refused first"] for seen in answered}
 
 
-def _wants_the_token(without: Exchange, traffic: TargetedTraffic) -> str:
-    return wants_the_token(without) or wants_the_token(without, traffic.send_the_same_with_the_token(without.operation))
+def _wants_the_token(without: Exchange, traffic: Traffic) -> str:
+    [same] = without_the_token(traffic, without.operation, VALID)
+    return wants_the_token(without) or wants_the_token(without, same)

@@ -18,7 +18,7 @@ from environments.secrets import Secrets
 from spec.interface import operations
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.waiting import CutsWhen
-from tests.traffic.executions import Executions, execute
+from tests.traffic.execution import Executions, execute_all
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 EVERYTHING = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
@@ -58,12 +58,12 @@ class Run:
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
         return [event for event in events if event in list(Outcome) and event != Outcome.OFFERED]
 
-    def execute_all(self, profile: Profile, beside=None) -> Executions:
+    def execute_all(self, profile: Profile, together=None) -> Executions:
         """All that a run sends to the execution, transfers that it prepares included."""
-        plan, token = profile.transactions.prepare, self.secrets.token()
+        plan = profile.transactions.prepare
         wanted = plan.count if plan else 0
         self.secrets.learn("code", *profile.transactions.codes)
-        return execute(self.client, profile, lambda: self._prepare(profile, wanted), token, beside)
+        return execute_all(self.client, profile, lambda: self._prepare(profile, wanted), together)
 
     def _prepare(self, profile: Profile, wanted: int) -> list[str]:
         return self.door.guard.prepared.codes_of(prepare(self.client, profile, wanted))

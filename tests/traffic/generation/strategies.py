@@ -21,7 +21,7 @@ from tests.traffic.case import Case, Form
 from tests.traffic.generation import drawn, schema
 from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS, GenerationSettings
 from tests.traffic.generation.tuning import tune
-from tests.traffic.generation.world import Step, StepKind
+from tests.traffic.stateful import Step, StepKind
 
 PROFILE = "conformance"
 Drawn = TypeVar("Drawn")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import wraps
 
 from environments.door.client import Client
-from environments.door.liveness import GONE, UnreachableError
 from environments.door.preparing import prepare
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile
@@ -18,15 +15,12 @@ from spec.exchange import Exchange
 from tests.traffic.case import Case
 from tests.traffic.generation.balances import Numbers, Repeated, changes, numbers
 from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.settings import MOST_SEQUENCES, STEPS
 from tests.traffic.reach import Reach, may_execute_twice
-from tests.traffic.registrar import RETRY_WAITS_S, Registrar
+from tests.traffic.registrar import Registrar
 from tests.traffic.unusual_registrations import given
 
 MOST_TRANSFERS = 1
 """Transfers that the sequences prepare in a run, and execute twice."""
-BALANCES = 3
-"""Readings around a transfer that is executed twice: before, between and after."""
 
 
 class StepKind(Enum):
@@ -46,19 +40,6 @@ class Step:
 
     kind: StepKind
     place: int = 0
-
-
-def _step(act: Callable[..., None]) -> Callable[..., None]:
-    """A step that a target which is gone cuts short: what was learned until then is judged."""
-
-    @wraps(act)
-    def taken(world: World, *keys: PixKey) -> None:
-        try:
-            act(world, *keys)
-        except UnreachableError as error:
-            world.findings.cut = world.findings.cut or GONE.format(error)
-
-    return taken
 
 
 @dataclass
@@ -109,7 +90,6 @@ class World:
         for key in self.keys[step.place : step.place + 1]:
             of_a_key[step.kind](key)
 
-    @_step
     def register(self, key: PixKey) -> None:
         """Register a key that may be registered already."""
         if self.registrar is None or self.findings.cut:
@@ -121,7 +101,6 @@ class World:
             self.registrations[key.key] = exchange
             self.touched[key.key] = key
 
-    @_step
     def delete(self, key: PixKey) -> None:
         """Delete a key that a step registered."""
         exchange = self.registrations.get(key.key)
@@ -133,7 +112,6 @@ class World:
         if gone:
             del self.registrations[key.key]
 
-    @_step
     def list(self) -> None:
         """List the keys and see which of those that were touched are among them; if that may have changed."""
         if not self.keys or not (self.unseen or self._lingers()):
@@ -147,12 +125,10 @@ class World:
             state = "a registered key" if key in self.registrations else "a deleted key"
             self.listings[state, "is listed" if key in body else "is not listed"] = exchange
 
-    @_step
     def read_balance(self) -> None:
         """Read a balance, as any other step may come between."""
         self._read("getBalance", self.profile.accounts[0])
 
-    @_step
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
         if self.transfers >= MOST_TRANSFERS or self.findings.cut or not may_execute_twice(self.reach):
@@ -178,7 +154,6 @@ class World:
         sent = prepare(self.client, self.profile, min(1, self.client.door.guard.room))
         return next(iter(self.client.door.guard.prepared.codes_of(sent)), None)
 
-    @_step
     def tidy(self) -> None:
         """Delete what is still registered, and look whether it is gone."""
         self.list()
@@ -219,27 +194,3 @@ class World:
 def keys_to_come_and_go(profile: Profile) -> list[PixKey]:
     """The keys that can be registered and deleted again; none where the profile does not say how."""
     return given(profile.pix_keys) or [PixKey("EMAIL", "")] if deletes_keys(profile) else []
-
-
-def most_in_sequences(profile: Profile, reach: Reach) -> Counter[str]:
-    """The requests that sequences send at most to the operations that they reach."""
-    if "fuzz" not in profile.allow or not profile.accounts:
-        return Counter()
-    steps, keys = MOST_SEQUENCES * STEPS, len(profile.pix_keys)
-    tidied = MOST_SEQUENCES + 1
-    twice = executes_twice(profile, reach)
-    counts = {
-        "registerPixKey": steps + 1,
-        "deletePixKey": steps + tidied * keys + len(RETRY_WAITS_S),
-        "listPixKeys": steps + 2 * tidied + 1,
-        "getBalance": steps + BALANCES * len(profile.accounts[:3]) * twice,
-        "executePix": 2 * twice,
-    }
-    if twice and profile.transactions.prepare:
-        counts[profile.transactions.prepare.operation] = 1
-    return +Counter({name: count for name, count in counts.items() if name in reach.operations})
-
-
-def executes_twice(profile: Profile, reach: Reach) -> bool:
-    """Whether the sequences execute a transfer that they prepare."""
-    return "fuzz" in profile.allow and bool(profile.transactions.prepare) and may_execute_twice(reach)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from environments.door.authorization import forms
 from environments.door.budget import Spending, spending
 from environments.door.client import Client
-from environments.door.liveness import UnreachableError
 from environments.door.permission import synthetic
+from environments.door.preparing import prepare
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES
 from environments.profiles.gaps import NO_CODE, SENT_BEFORE
-from environments.profiles.profile import Profile
+from environments.profiles.profile import Profile, Transactions
 from spec.answers import ABOUT_THE_REQUEST, LATER, grants_protected_result, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange, Response
 from spec.rules import ROBUSTNESS
-from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
 from tests.traffic.extras import EXTRA_HEADERS
 from tests.traffic.reach import Wants
 from tests.traffic.refused_credentials import of_code, to_try
+from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.together import Together
 
 SHOWN_BY_A_PAIR = "executePix.id.matches"
 """The requirement that executions beside other requests are for."""
@@ -48,6 +49,7 @@ class Executions:
     prepared: set[int] = field(default_factory=set)
     offered: set[int] = field(default_factory=set)
     generous: list[Exchange] = field(default_factory=list)
+    preparations: list[Exchange] = field(default_factory=list)
     missing: str = ""
 
     @property
@@ -70,18 +72,35 @@ class Executions:
         return bool(self.successes) and all(map(succeeded, self.answers))
 
 
-def execute(
+@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=Executions(missing=NO_CODE))
+def execute(traffic: Traffic) -> Executions:
+    """Send everything that goes to the execution; no real code where no selected requirement needs one."""
+    client, profile, reach = traffic.client, traffic.profile, traffic.reach
+    if not reach.spends_codes:
+        profile = replace(profile, transactions=Transactions())
+    preparations: list[Exchange] = []
+
+    def prepared() -> list[str]:
+        wanted = min(spending_of(client, profile, reach.wants).prepared, client.door.guard.room)
+        preparations.extend(prepare(client, profile, wanted))
+        return client.door.guard.prepared.codes_of(preparations)
+
+    found = execute_all(client, profile, prepared, traffic.together, reach.wants)
+    found.preparations = preparations
+    return found
+
+
+def execute_all(
     client: Client,
     profile: Profile,
     prepared: Callable[[], list[str]],
-    token: str,
-    beside: Beside | None = None,
+    together: Together | None = None,
     wants: Wants = lambda *_: True,
 ) -> Executions:
     """Send everything that one run sends to the execution; each code is executed once. `prepared` prepares transfers
     and gives their codes: it is called when the supplied codes were sent. `wants` says which requirements are selected."""
-    sender = _Sender(client, profile, token, beside or Beside(client), wants)
-    with suppress(UnreachableError), sender.behind_an_execution:  # what was learned until then is judged
+    sender = _Sender(client, profile, together or Together(client), wants)
+    with sender.behind_an_execution:
         sender.found.unknown = client.send(_EXECUTE, synthetic(), alone=True)
         sender.send_codes(spending_of(client, profile, wants), prepared)
         sender.send_synthetic_codes()
@@ -94,28 +113,20 @@ def spending_of(client: Client, profile: Profile, wants: Wants) -> Spending:
     return spending(profile, set(codes) - set(client.door.guard.drop_sent(codes)), pair=wants(SHOWN_BY_A_PAIR))
 
 
-def most_executions(spends: Spending | None, profile: Profile) -> int:
-    """How many requests `execute` sends at most: with synthetic codes, and where any are spent, with real ones; before
-    each of these the door may look whether wrong tokens have locked the caller out. Several at a time have companions."""
-    codes = len(spends.codes) + spends.prepared if spends else 0
-    probes = codes + profile.limits.wrong_tokens
-    return 3 + probes + 2 * codes + MOST_COMPANIONS * probes * (profile.limits.parallel > 1)
-
-
 class _Sender:
-    """Sends codes, and keeps the answers in `found`. From an execution until the next request the turn of the journal
-    and the wire are kept, in `behind_an_execution`.
+    """Sends codes, and keeps the answers in `found`. From an execution until the next request the turn of the journal is
+    kept, in `behind_an_execution`.
 
     The first code is executed first. The second is offered with wrong tokens, then executed. The third is executed beside
     one other request. All others go as the second, as a single code does. A service that takes a code for spent after a
     wrong token is offered no more of them.
     """
 
-    def __init__(self, client: Client, profile: Profile, token: str, beside: Beside, wants: Wants) -> None:
+    def __init__(self, client: Client, profile: Profile, together: Together, wants: Wants) -> None:
         self.found = Executions(missing=NO_CODE)
         self.behind_an_execution = ExitStack()
-        self._client, self._profile, self._beside, self._wants = client, profile, beside, wants
-        self._door, self._token = client.door, token
+        self._client, self._profile, self._together, self._wants = client, profile, together, wants
+        self._door = client.door
         self._unanswered: set[str] = set()
         self._breaking: set[str] = set()
         self._lost_in_company = False
@@ -130,7 +141,7 @@ class _Sender:
         if self._wants(_SCHEME, *_ROBUST):
             schemes = forms(self._profile, among=OTHER_SCHEMES)
             sends = (partial(send, credential=form.name) for form in schemes)
-            found.other_schemes = self._beside.send_each_with_companions(_EXECUTE, *sends, tries=TRIES)
+            found.other_schemes = self._together.send_each_with_a_companion(_EXECUTE, *sends)
 
     def send_codes(self, spends: Spending, prepared: Callable[[], list[str]]) -> None:
         """Send each code, the last two at the same time where the run prepared them for that."""
@@ -141,7 +152,6 @@ class _Sender:
             if is_offered and self._offer(code, offered[index]):
                 continue
             self.behind_an_execution.enter_context(self._door.guard.turn())
-            self.behind_an_execution.enter_context(self._door.in_flight.alone())
             if index >= ordinary and self._may_pair():
                 together.append(code)
                 self.behind_an_execution.close()
@@ -154,13 +164,13 @@ class _Sender:
         self._execute_together(together)
 
     def _is_beside(self, index: int, ordinary: int) -> bool:
-        return index == 2 and index < ordinary and self._beside.is_possible and self._wants(SHOWN_BY_A_PAIR)
+        return index == 2 and index < ordinary and self._together.is_possible and self._wants(SHOWN_BY_A_PAIR)
 
     def _offered(self, ordinary: int) -> dict[int, tuple[str, ...]]:
         """The credentials that each code is offered with, by its place."""
         if not self._wants(*SHOWN_BY_WRONG_TOKENS):
             return {}
-        names = to_try(self._profile, self._token)
+        names = to_try(self._profile, self._door.secrets.token())
         places = [each for each in range(1, ordinary) if not self._is_beside(each, ordinary)] or [0]
         spare = self._profile.limits.wrong_tokens - len(names)
         return {place: of_code(names, turn, len(places), spare) for turn, place in enumerate(places)}
@@ -175,7 +185,7 @@ class _Sender:
         for code in spends.codes:
             self.found.missing = ""
             yield code, False
-        self.behind_an_execution.close()  # another thread may be preparing transfers, and wait for the wire
+        self.behind_an_execution.close()
         supplied = (*spends.codes, *spends.sent_before)
         for code in dict.fromkeys(prepared()):
             if code not in supplied:
@@ -207,7 +217,7 @@ class _Sender:
             return False
         in_company = not at_once and self._profile.is_sandbox and bool(found.successes) and not self._lost_in_company
         send = partial(self._client.send, _EXECUTE, code, credential=credential, alone=not in_company)
-        [exchange] = self._beside.send_each_with_companions(_EXECUTE, send) if in_company else [send()]
+        [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if in_company else [send()]
         if not exchange.number:  # not sent: the code can still be executed
             return False
         found.refusals.append(exchange)
@@ -228,13 +238,13 @@ class _Sender:
 
     def _may_pair(self) -> bool:
         """Whether an execution may wait for another one, to be sent at the same time."""
-        return self._beside.is_possible and self.found.all_confirmed
+        return self._together.is_possible and self.found.all_confirmed
 
     def _execute_together(self, codes: list[str]) -> None:
         """Execute two transfers that the run prepared at the same time, on this machine; else one after the other."""
         if len(codes) == 2 and self._door.guard.permit_together(*codes):
             sends = (partial(self._client.send, _EXECUTE, code, valid=True) for code in codes)
-            answers = self._beside.send_all(self._beside.meeting(*sends))
+            answers = self._together.send_all(self._together.meeting(*sends))
             self.found.answers += answers
             self.found.prepared |= {answer.number for answer in answers}
             return
@@ -247,7 +257,7 @@ class _Sender:
         if was_prepared and self._needs_more():
             found.generous.append(send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1"))
             return
-        exchange = self._beside.send_beside(send, self._other) if beside else send()
+        exchange = self._together.send_beside(send, self._other) if beside else send()
         found.answers.append(exchange)
         if was_prepared:
             found.prepared.add(exchange.number)

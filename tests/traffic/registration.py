@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from environments.door.authorization import VALID, forms
 from environments.door.client import Client
-from environments.door.liveness import UnreachableError
 from environments.door.wrong_tokens import OTHER_SCHEMES
-from environments.profiles.gaps import NOTHING_TO_REGISTER, deletes_keys
+from environments.profiles.gaps import NO_REGISTRATION, NOTHING_TO_REGISTER
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import Exchange
 from spec.findings import inconclusive
 from spec.message import say
 from spec.rules import ROBUSTNESS
-from tests.traffic.beside import MOST_COMPANIONS, TRIES, Beside
+from tests.traffic.classes import incomplete
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
-from tests.traffic.random_keys import most_random, register_random, try_another_account
-from tests.traffic.reach import Wants
+from tests.traffic.random_keys import register_random, try_another_account
+from tests.traffic.reach import INVALID_BODIES, Wants
 from tests.traffic.refused_credentials import OfKeys, to_try
-from tests.traffic.refused_key_types import explain, most_explained, was_tried
+from tests.traffic.refused_key_types import explain, was_tried
 from tests.traffic.registered import Registrations
-from tests.traffic.registrar import RETRY_WAITS_S, Registrar
+from tests.traffic.registrar import Registrar
+from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.together import Together
 from tests.traffic.unusual_registrations import (
     Attempt,
     Attempted,
@@ -45,22 +44,36 @@ ROUNDS = 2
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
-_LOOKS = 8
-"""Number of list requests: before the first registration, before the first valid one, and at cleanup."""
-_LOOKS_FOR_A_KEY = 8
-"""After it is registered, or twice after it is refused; where its type is refused, and where it cannot be deleted; and
-as for a key that the service makes."""
-_LOOKS_FOR_A_MADE_KEY = 4
-"""Before a registration of a key that the service makes, twice after it, and after its deletion."""
+
+
+NOTHING_WAS_SENT = Registrations("", missing=NO_REGISTRATION)
+
+
+@scenario(shows=["registerPixKey.*", "deletePixKey.*"], needs="register-keys", alone=True, otherwise=NOTHING_WAS_SENT)
+def register(traffic: Traffic) -> Registrations:
+    """Register keys and delete them, with the requests that are to be refused."""
+    return register_all(
+        traffic.client,
+        traffic.profile,
+        to_delete=not traffic.is_about(_REGISTER),
+        together=traffic.together,
+        wants=traffic.reach.wants,
+    )
+
+
+@scenario(shows=[f"registerPixKey.{what}" for what in INVALID_BODIES], needs="fuzz", otherwise=dict[str, Exchange]())
+def register_incomplete(traffic: Traffic) -> dict[str, Exchange]:
+    """Registrations of a synthetic key, each without one of the documented members, by that member."""
+    cases = incomplete(traffic.profile, traffic.profile.accounts[0]) if traffic.profile.accounts else ()
+    return {case.where: case.send(traffic.client) for case in cases}
 
 
 def register_all(
     client: Client,
     profile: Profile,
-    token: str,
     *,
     to_delete: bool = False,
-    beside: Beside | None = None,
+    together: Together | None = None,
     wants: Wants = lambda *_: True,
 ) -> Registrations:
     """Send everything that one run sends to the key registration; refusals first. With `to_delete` only what a deletion
@@ -68,43 +81,21 @@ def register_all(
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations("", missing=NOTHING_TO_REGISTER.format(what))
-    registrar = Registrar(client, profile, beside)
+    registrar = Registrar(client, profile, together)
     registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
-    with suppress(UnreachableError):  # what was learned until then is judged
-        keys = registrar.choose_keys()
-        if to_delete:
-            _register_to_delete(registrar, keys)
-        else:
-            names = to_try(profile, token) if wants(*SHOWN_BY_WRONG_TOKENS) else None
-            schemes = forms(profile, among=OTHER_SCHEMES) if wants("registerPixKey.token.scheme", *_ROBUST) else []
-            _register(registrar, keys, names, [form.name for form in schemes], own=profile.is_sandbox)
-        with client.door.in_flight.alone():
-            for name, key in {key.type: key for key in reversed(keys)}.items():
-                if was_tried(registrar, name):
-                    registrar.found.key_types[name] = explain(registrar, key)
-        registrar.clean_up()
-        registrar.found.kept = deleted_and_kept(registrar)
+    keys = registrar.choose_keys()
+    if to_delete:
+        _register_to_delete(registrar, keys)
+    else:
+        names = to_try(profile, client.door.secrets.token()) if wants(*SHOWN_BY_WRONG_TOKENS) else None
+        schemes = forms(profile, among=OTHER_SCHEMES) if wants("registerPixKey.token.scheme", *_ROBUST) else []
+        _register(registrar, keys, names, [form.name for form in schemes], own=profile.is_sandbox)
+    for name, key in {key.type: key for key in reversed(keys)}.items():
+        if was_tried(registrar, name):
+            registrar.found.key_types[name] = explain(registrar, key)
+    registrar.clean_up()
+    registrar.found.kept = deleted_and_kept(registrar)
     return registrar.found
-
-
-def most_registrations(profile: Profile, *, to_delete: bool, parallel: bool) -> Counter[str]:
-    """The requests that `register_all` sends at most. With `parallel`, companions too."""
-    keys, deletes = profile.pix_keys, deletes_keys(profile)
-    if not profile.accounts or not keys:
-        return Counter()
-    own = len(given(keys)) + deletes
-    made = most_random(len(keys) - len(given(keys)))
-    probes = len(keys) + 1 + profile.limits.wrong_tokens
-    sent = len(list(undocumented(keys[:1]))) if to_delete else _most_refused(keys, probes, deletes, parallel)
-    sent += own * (3 + 2 * (ROUNDS - 1) * deletes) + made + most_explained(keys, profile.accounts[0])
-    deletions = (sent + len(keys) * ROUNDS + len(RETRY_WAITS_S)) * deletes
-    looks = _LOOKS + (own > 0 and deletes and parallel) + _LOOKS_FOR_A_KEY * len(keys) + _LOOKS_FOR_A_MADE_KEY * made
-    return Counter({"registerPixKey": sent, "deletePixKey": deletions, "listPixKeys": looks})
-
-
-def _most_refused(keys: Sequence[PixKey], probes: int, deletes: bool, parallel: bool) -> int:
-    others = len(list(undocumented(keys))) + len(list(spellings(keys))) * deletes
-    return others + probes + MOST_COMPANIONS * probes * parallel
 
 
 def _register(
@@ -117,21 +108,20 @@ def _register(
     send(registrar, undocumented(refused))
     send(registrar, without_token(wrong.first))
     if registrar.deletes:
-        send(registrar, other_schemes(wrong.of((given(refused) or refused)[0]), schemes), tries=TRIES)
+        send(registrar, other_schemes(wrong.of((given(refused) or refused)[0]), schemes))
     registrar.look()
     for turn in range(rounds):
-        if turn and registrar.beside.is_possible:
+        if turn and registrar.together.is_possible:
             free = _register_beside_each_other(registrar, free, wrong)
         else:
             free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
     send(registrar, without_token((wrong.of(refused[0]), name) for name in wrong.rest()))
     if registrar.deletes:
         send(registrar, spellings(registrar.that_come_and_go() or refused))
-    with registrar.client.door.in_flight.alone():  # nobody else changes the list meanwhile
-        register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
-        try_another_account(registrar)
-        decide_suspicions(registrar)
-        registrar.clean_up()
+    register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
+    try_another_account(registrar)
+    decide_suspicions(registrar)
+    registrar.clean_up()
 
 
 def _register_to_delete(registrar: Registrar, keys: list[PixKey]) -> None:
@@ -145,20 +135,20 @@ def _register_to_delete(registrar: Registrar, keys: list[PixKey]) -> None:
 # -- what must be refused, or may be ------------------------------------------------------------------------------
 
 
-def send(registrar: Registrar, attempts: Iterable[Attempt], *, tries: int = 1) -> None:
+def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
     """Send registrations, those of different keys beside each other where the run does that; those without the valid
-    token with companions, up to `tries` times until they have met one."""
+    token with a companion."""
     waiting = list(attempts)
     while waiting:
         registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
         first = {attempt.key: attempt for attempt in reversed(waiting)}
-        now = list(reversed(first.values())) if registrar.beside.is_possible else waiting[:1]
+        now = list(reversed(first.values())) if registrar.together.is_possible else waiting[:1]
         waiting = [attempt for attempt in waiting if not any(attempt is sent for sent in now)]
         sends = [partial(_try, registrar, attempt) for attempt in now]
         if any(attempt.credential == VALID for attempt in now):
-            _take(registrar, now, registrar.beside.send_all(sends))
+            _take(registrar, now, registrar.together.send_all(sends))
         else:
-            _take(registrar, now, registrar.beside.send_each_with_companions(_REGISTER, *sends, tries=tries))
+            _take(registrar, now, registrar.together.send_each_with_a_companion(_REGISTER, *sends))
 
 
 def _send_at_once(registrar: Registrar, attempts: list[Attempt]) -> None:
@@ -192,14 +182,13 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: b
     send(registrar, without_token((wrong.of(key), name) for name in wrong.take()))
     behind: list[Attempt] = []
     seems_free = registrar.keys.seems_free(key.key)
-    with registrar.client.door.in_flight.alone():
-        exchange = registrar.register(key)
-        registrar.found.fresh += [exchange] if seems_free else []
-        if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
-            behind = list(without_token((other, name) for name in wrong.take()))
-            _send_at_once(registrar, behind)
-        elif repeat and not registered(exchange):
-            look_for_effect(registrar, key, exchange, before)
+    exchange = registrar.register(key)
+    registrar.found.fresh += [exchange] if seems_free else []
+    if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
+        behind = list(without_token((other, name) for name in wrong.take()))
+        _send_at_once(registrar, behind)
+    elif repeat and not registered(exchange):
+        look_for_effect(registrar, key, exchange, before)
     send(registrar, behind[1:])
     if registered(exchange) and repeat:
         _look_where_it_stands(registrar, key)
@@ -240,8 +229,8 @@ def _register_beside(
     reads: list[Callable[[], Exchange]] = []
     if keys and registrar.may_list:
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True)
-        sends[0], *reads = registrar.beside.meeting(sends[0], read)
-    sent = registrar.beside.send_all([*sends, *reads, *tries])
+        sends[0], *reads = registrar.together.meeting(sends[0], read)
+    sent = registrar.together.send_all([*sends, *reads, *tries])
     registrar.found.read_beside += sent[len(keys) : len(keys) + len(reads)]
     return sent[: len(keys)], sent[len(keys) + len(reads) :]
 

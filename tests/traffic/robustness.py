@@ -1,0 +1,60 @@
+"""Invalid requests, and requests without a valid token that can do nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from environments.door.authorization import VALID
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from spec.exchange import Exchange
+from tests.traffic.case import Case
+from tests.traffic.classes import in_turns, malformed, unauthorized
+from tests.traffic.reach import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
+from tests.traffic.registrar import Registrar
+from tests.traffic.scenario import Traffic, scenario
+
+UNAUTHORIZED = (NO_HEADER, ANOTHER)
+"""The credentials of requests that can do nothing even where an operation wants none."""
+Answered = tuple[Case, Exchange]
+
+
+@scenario(
+    shows=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
+    needs="fuzz",
+    otherwise=dict[str, list[Answered]](),
+)
+def send_invalid(traffic: Traffic) -> dict[str, list[Answered]]:
+    """The malformed requests and their answers, by operation."""
+    cases = in_turns(case for name in sorted(traffic.reach.surveyed) for case in malformed(name, traffic.profile))
+    answers = traffic.together.send_all([partial(case.send, traffic.client) for case in cases])
+    found: dict[str, list[Answered]] = {}
+    for case, answer in zip(cases, answers, strict=True):
+        found.setdefault(case.operation, []).append((case, answer))
+    return found
+
+
+@scenario(shows=["general.otherTokens", "*.refusal"], needs="fuzz", otherwise=dict[tuple[str, str], Exchange]())
+def ask_without_the_token(traffic: Traffic) -> dict[tuple[str, str], Exchange]:
+    """Requests that can do nothing to operations that may be open, by operation and credential: the valid one, too, as
+    whether the token makes a difference shows that it is wanted."""
+    about = [name for name in MAY_BE_OPEN if traffic.permitted(name)]
+    about = about if traffic.reach.wants("general.otherTokens") else traffic.is_about(*about)
+    named = [(name, credential) for name in about for credential in (*UNAUTHORIZED, VALID)]
+    answers = traffic.together.send_all([partial(unauthorized(*each).send, traffic.client) for each in named])
+    return dict(zip(named, answers, strict=True))
+
+
+def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> list[Exchange]:
+    """The requests that can do nothing to an operation that may be open, with these credentials."""
+    sent = traffic.sent(ask_without_the_token)
+    return [sent[operation, name] for name in credentials or UNAUTHORIZED if (operation, name) in sent]
+
+
+def delete_synthetic_keys(traffic: Traffic) -> None:
+    """Delete the synthetic keys that invalid requests registered after all."""
+    if not traffic.permitted("registerPixKey") or not traffic.profile.accounts:
+        return
+    registrar = Registrar(traffic.client, traffic.profile)
+    for exchange in list(traffic.client.door.exchanges):
+        if not exchange.valid:
+            registrar.undo_invalid(exchange)

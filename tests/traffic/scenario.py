@@ -1,0 +1,81 @@
+"""A scenario: a function that sends, and returns what it got. Tests judge that, and send nothing.
+
+It is declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`.
+Which requirements are selected decides which scenarios are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Generic, TypeVar
+
+from environments.door.client import Client
+from environments.profiles.profile import Profile
+from spec.exchange import Exchange
+from tests.traffic.reach import Reach
+from tests.traffic.together import Together
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario(Generic[T]):
+    """`shows` are groups of requirements, in which `*` stands for anything; `needs` is a permission beyond those of the
+    operations. `alone`: one request after the other. `otherwise` stands where it was not sent."""
+
+    send: Callable[[Traffic], T]
+    shows: tuple[str, ...]
+    otherwise: T
+    needs: str = ""
+    alone: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name for people."""
+        return self.send.__name__.replace("_", " ")
+
+
+def scenario(
+    *, shows: Sequence[str], otherwise: T, needs: str = "", alone: bool = False
+) -> Callable[[Callable[[Traffic], T]], Scenario[T]]:
+    """Declare a function that sends as a scenario."""
+    return lambda send: Scenario(send, tuple(shows), otherwise, needs, alone)
+
+
+class Traffic:
+    """What a run sends that is not generated, and to no operation that the selection does not reach."""
+
+    def __init__(self, client: Client, profile: Profile, reach: Reach) -> None:
+        self.client, self.profile, self.reach = client, profile, reach
+        self.together = Together(client)
+        self._sent: dict[Scenario[Any], Any] = {}
+
+    def send(self, one: Scenario[Any]) -> None:
+        """Send a scenario that shows a selected requirement, where the profile permits it."""
+        selected = any(fnmatchcase(name, group) for name in self.reach.names for group in one.shows)
+        if selected and (not one.needs or one.needs in self.profile.allow):
+            self._sent[one] = one.send(self)
+
+    def sent(self, one: Scenario[T]) -> T:
+        """What a scenario returned."""
+        found: T = self._sent.get(one, one.otherwise)
+        return found
+
+    def permitted(self, operation: str) -> bool:
+        """Whether the profile allows the operation, and the selection reaches it."""
+        return operation in self.reach.operations
+
+    def is_about(self, *operations: str) -> list[str]:
+        """Those of the operations that the selection is about."""
+        return [operation for operation in operations if operation in self.reach.subjects]
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Every exchange of the run that is not generated traffic."""
+        return [seen for seen in self.client.door.exchanges if not seen.part]
+
+    def targeted(self, operation: str) -> list[Exchange]:
+        """What was sent to the operation, without generated traffic."""
+        return [seen for seen in self.exchanges if seen.operation == operation]

@@ -1,0 +1,76 @@
+"""Requests that are sent together: any of them at once, or two at the same moment, as some faults show only then.
+
+A check of the token may fail open while a valid request is under way, and an answer may be that of another request. So
+valid requests that do nothing are under way beside those that must be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from environments.door.client import NOTHING, Client
+from environments.door.in_flight import Meeting
+from environments.door.permission import synthetic
+from spec.exchange import Exchange
+
+T = TypeVar("T")
+Send = Callable[[], Exchange]
+
+
+class Together:
+    """Sends requests beside each other, where the run sends several at a time; else one after the other, and alone.
+
+    A companion is a request that does nothing, to the same operation with a valid token: an execution of a synthetic code,
+    or an empty registration for a synthetic account.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._in_flight = client, client.door.in_flight
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether several requests may be on the wire at once."""
+        return self._in_flight.most > 1
+
+    def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
+        """Send these at the same time, and give what each of them gives."""
+        if not self.is_possible or len(sends) < 2:
+            return [send() for send in sends]
+        with ThreadPoolExecutor(min(len(sends), 2 * self._in_flight.most), "pix-together") as pool:
+            return list(pool.map(lambda send: send(), sends))
+
+    def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
+        """Send these, each at the same moment as a companion."""
+        if not self.is_possible:
+            return self.send_all(sends)
+        at_once = max(1, self._in_flight.most // 2)  # a pair needs two places
+        batches = [sends[first : first + at_once] for first in range(0, len(sends), at_once)]
+        companion = partial(self._send_companion, operation)
+        return [
+            answer
+            for batch in batches
+            for answer in self.send_all([one for send in batch for one in self.meeting(send, companion)])[::2]
+        ]
+
+    def meeting(self, *sends: Send) -> list[Send]:
+        """Two requests as `send_all` takes them, alone or among others, so that they leave at the same moment."""
+        meeting = Meeting()
+
+        def met(send: Send) -> Exchange:
+            with self._in_flight.meeting(meeting):
+                return send()
+
+        return [partial(met, send) for send in sends]
+
+    def send_beside(self, send: Send, other: Send) -> Exchange:
+        """Send a request in this thread, and another one at the same moment."""
+        one, two = self.meeting(send, other)
+        with ThreadPoolExecutor(1, "pix-beside") as pool:
+            pool.submit(two)
+            return one()
+
+    def _send_companion(self, operation: str) -> Exchange:
+        return self._client.send(operation, synthetic(), json=NOTHING if operation == "executePix" else {})
