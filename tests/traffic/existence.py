@@ -33,7 +33,7 @@ from tests.traffic.execution import execute
 from tests.traffic.reach import permits
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import NOTHING_TO_DELETE, register, send
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import Asking, Traffic, scenario
 from tests.traffic.unusual_registrations import Attempted, undocumented
 
 WITH_A_BODY = ("deletePixKey", *PREPARING)
@@ -77,16 +77,16 @@ def _body_of(operation: str, profile: Profile) -> RequestBody | Prepare | None:
 
 
 @scenario(shows=[f"{operation}.*" for operation in READS], otherwise=Visits())
-def read(traffic: Traffic) -> Visits:
+def read(traffic: Traffic) -> Asking[Visits]:
     """Each read with the token and without."""
-    return _visits(traffic, traffic.is_about(*READS))
+    return (yield from _visits(traffic, traffic.is_about(*READS)))
 
 
-def _visits(traffic: Traffic, reads: Iterable[str]) -> Visits:
+def _visits(traffic: Traffic, reads: Iterable[str]) -> Asking[Visits]:
     """The reads that need no account, or have one."""
     possible = [name for name in reads if operations()[name].path_parameter is None or traffic.profile.accounts]
-    sends = [partial(_read, traffic, name, credential) for name in possible for credential in _BOTH]
-    answers = iter(traffic.together.send_all(sends))
+    sent = yield [partial(_read, traffic, name, credential) for name in possible for credential in _BOTH]
+    answers = iter(sent)
     return {name: [next(answers), next(answers)] for name in possible}
 
 
@@ -95,7 +95,7 @@ def _read(traffic: Traffic, operation: str, credential: str) -> Exchange:
     return traffic.client.send(operation, place, credential=credential, valid=credential == VALID)
 
 
-@scenario(shows=[f"{operation}.shape" for operation in READS], otherwise=None)
+@scenario(shows=[f"{operation}.shape" for operation in READS], alone=True, otherwise=None)
 def read_again(traffic: Traffic) -> None:
     """Each read once more, where what was sent may have changed its answer."""
     for operation in traffic.sent(read) if traffic.reach.operations & CHANGE_ACCOUNTS else ():
@@ -139,7 +139,7 @@ class _Endpoints:
 
     def __init__(self, traffic: Traffic) -> None:
         self.traffic, self._client, self._profile = traffic, traffic.client, traffic.profile
-        self._witnesses: Visits | None = None
+        self._has_witnesses = False
 
     def find_out(self, operation: str) -> Judgement:
         """Find out whether an endpoint exists."""
@@ -150,9 +150,11 @@ class _Endpoints:
 
     def send_witnesses(self) -> None:
         """Send the reads that were not sent yet: they show whether an account, or the token, is valid."""
-        if self._witnesses is None:
+        if not self._has_witnesses:
+            self._has_witnesses = True
             reads = [name for name in READS if self.traffic.permitted(name) and name not in self.traffic.sent(read)]
-            self._witnesses = _visits(self.traffic, reads)
+            for send in next(_visits(self.traffic, reads)):
+                send()
 
     # -- the questions ----------------------------------------------------------------------------------------
 

@@ -76,13 +76,12 @@ def send_all(
     follows = any(uses(item, "world") for item in items) and profile.accounts
     world = _world(client, profile, in_sequences, reproduction) if follows else None
     _draw(generation, items, steps=world is not None)
-    for one in IN_ORDER:
-        traffic.send(one)
+    traffic.send(IN_ORDER)
     generation.register()
     if world is not None:  # last, as a transfer that is executed twice gets the room that is left
         world.follow(generation.steps)
-    for one in (*AT_ONCE, *IN_THE_END):
-        traffic.send(one)
+    traffic.send(AT_ONCE)
+    traffic.send(IN_THE_END)
     generation.send(traffic.together)
     delete_synthetic_keys(traffic)
     return RunTraffic(traffic, generation, world)

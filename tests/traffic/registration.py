@@ -61,7 +61,12 @@ def register(traffic: Traffic) -> Registrations:
     )
 
 
-@scenario(shows=[f"registerPixKey.{what}" for what in INVALID_BODIES], needs="fuzz", otherwise=dict[str, Exchange]())
+@scenario(
+    shows=[f"registerPixKey.{what}" for what in INVALID_BODIES],
+    needs="fuzz",
+    alone=True,
+    otherwise=dict[str, Exchange](),
+)
 def register_incomplete(traffic: Traffic) -> dict[str, Exchange]:
     """Registrations of a synthetic key, each without one of the documented members, by that member."""
     cases = incomplete(traffic.profile, traffic.profile.accounts[0]) if traffic.profile.accounts else ()

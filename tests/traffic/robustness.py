@@ -11,7 +11,7 @@ from tests.traffic.case import Case
 from tests.traffic.classes import in_turns, malformed, unauthorized
 from tests.traffic.reach import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.registrar import Registrar
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import Asking, Traffic, scenario
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
@@ -23,10 +23,10 @@ Answered = tuple[Case, Exchange]
     needs="fuzz",
     otherwise=dict[str, list[Answered]](),
 )
-def send_invalid(traffic: Traffic) -> dict[str, list[Answered]]:
+def send_invalid(traffic: Traffic) -> Asking[dict[str, list[Answered]]]:
     """The malformed requests and their answers, by operation."""
     cases = in_turns(case for name in sorted(traffic.reach.surveyed) for case in malformed(name, traffic.profile))
-    answers = traffic.together.send_all([partial(case.send, traffic.client) for case in cases])
+    answers = yield [partial(case.send, traffic.client) for case in cases]
     found: dict[str, list[Answered]] = {}
     for case, answer in zip(cases, answers, strict=True):
         found.setdefault(case.operation, []).append((case, answer))
@@ -34,13 +34,13 @@ def send_invalid(traffic: Traffic) -> dict[str, list[Answered]]:
 
 
 @scenario(shows=["general.otherTokens", "*.refusal"], needs="fuzz", otherwise=dict[tuple[str, str], Exchange]())
-def ask_without_the_token(traffic: Traffic) -> dict[tuple[str, str], Exchange]:
+def ask_without_the_token(traffic: Traffic) -> Asking[dict[tuple[str, str], Exchange]]:
     """Requests that can do nothing to operations that may be open, by operation and credential: the valid one, too, as
     whether the token makes a difference shows that it is wanted."""
     about = [name for name in MAY_BE_OPEN if traffic.permitted(name)]
     about = about if traffic.reach.wants("general.otherTokens") else traffic.is_about(*about)
     named = [(name, credential) for name in about for credential in (*UNAUTHORIZED, VALID)]
-    answers = traffic.together.send_all([partial(unauthorized(*each).send, traffic.client) for each in named])
+    answers = yield [partial(unauthorized(*each).send, traffic.client) for each in named]
     return dict(zip(named, answers, strict=True))
 
 

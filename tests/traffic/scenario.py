@@ -1,12 +1,12 @@
 """A scenario: a function that sends, and returns what it got. Tests judge that, and send nothing.
 
-It is declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`.
+One whose requests may go together with those of others is a generator: it yields them, and gets the answers. It is declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`.
 Which requirements are selected decides which scenarios are sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Generic, TypeVar
@@ -15,17 +15,18 @@ from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from tests.traffic.reach import Reach
-from tests.traffic.together import Together
+from tests.traffic.together import Send, Together
 
 T = TypeVar("T")
+Asking = Generator[list[Send], list[Exchange], T]
 
 
 @dataclass(frozen=True, eq=False)
 class Scenario(Generic[T]):
     """`shows` are groups of requirements, in which `*` stands for anything; `needs` is a permission beyond those of the
-    operations. `alone`: one request after the other. `otherwise` stands where it was not sent."""
+    operations. `alone`: one request after the other; else it is a generator. `otherwise` stands where it was not sent."""
 
-    send: Callable[[Traffic], T]
+    send: Callable[[Traffic], T | Asking[T]]
     shows: tuple[str, ...]
     otherwise: T
     needs: str = ""
@@ -39,7 +40,7 @@ class Scenario(Generic[T]):
 
 def scenario(
     *, shows: Sequence[str], otherwise: T, needs: str = "", alone: bool = False
-) -> Callable[[Callable[[Traffic], T]], Scenario[T]]:
+) -> Callable[[Callable[[Traffic], T | Asking[T]]], Scenario[T]]:
     """Declare a function that sends as a scenario."""
     return lambda send: Scenario(send, tuple(shows), otherwise, needs, alone)
 
@@ -52,11 +53,23 @@ class Traffic:
         self.together = Together(client)
         self._sent: dict[Scenario[Any], Any] = {}
 
-    def send(self, one: Scenario[Any]) -> None:
-        """Send a scenario that shows a selected requirement, where the profile permits it."""
-        selected = any(fnmatchcase(name, group) for name in self.reach.names for group in one.shows)
-        if selected and (not one.needs or one.needs in self.profile.allow):
+    def send(self, scenarios: Iterable[Scenario[Any]]) -> None:
+        """Send those that show a selected requirement, where the profile permits it: first those that are alone, one after
+        the other, then all others together."""
+        chosen = list(filter(self._is_selected, scenarios))
+        for one in (each for each in chosen if each.alone):
             self._sent[one] = one.send(self)
+        asking = [(one, one.send(self)) for one in chosen if not one.alone]
+        answers = self.together.send_in_turns([next(each) for _, each in asking])
+        for (one, each), mine in zip(asking, answers, strict=True):
+            try:
+                each.send(mine)
+            except StopIteration as end:
+                self._sent[one] = end.value
+
+    def _is_selected(self, one: Scenario[Any]) -> bool:
+        shows = any(fnmatchcase(name, group) for name in self.reach.names for group in one.shows)
+        return shows and (not one.needs or one.needs in self.profile.allow)
 
     def sent(self, one: Scenario[T]) -> T:
         """What a scenario returned."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import zip_longest
 from typing import TypeVar
 
 from environments.door.client import NOTHING, Client
@@ -41,6 +42,14 @@ class Together:
             return [send() for send in sends]
         with ThreadPoolExecutor(min(len(sends), 2 * self._in_flight.most), "pix-together") as pool:
             return list(pool.map(lambda send: send(), sends))
+
+    def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> list[list[Exchange]]:
+        """Send these together, one of each list in turn. The answers to each list."""
+        turns = [(at, send) for turn in zip_longest(*lists) for at, send in enumerate(turn) if send is not None]
+        found: list[list[Exchange]] = [[] for _ in lists]
+        for (at, _), answer in zip(turns, self.send_all([send for _, send in turns]), strict=True):
+            found[at].append(answer)
+        return found
 
     def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
         """Send these, each at the same moment as a companion."""
