@@ -22,7 +22,6 @@ from environments.door.journal import Outcome, canonical
 from environments.door.key_states import Keys
 from environments.door.liveness import Liveness
 from environments.door.outgoing import Intent, LimitError, Sending
-from environments.door.preparing import prepare_one
 from environments.door.run_keys import KeyState
 from environments.door.token_monitor import TokenMonitor
 from environments.profiles.profile import PixKey
@@ -30,11 +29,9 @@ from environments.secrets import Secrets
 from reports.known import KnownValues
 from reports.show import Display
 from spec.exchange import LARGE, Exchange, Failure, FailureKind, Response
-from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
+from tests.selftest.services.one_run import CODE, OTHER, Run
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.serving import Raw
-from tests.traffic.execution import execute
-from tests.traffic.registrar import Registrar
 
 TOKEN, LATER = "Tok-3n.Of-The_Service", "Lat3r.Tok-en_of-the-service"
 DROPPED = Failure(FailureKind.DROPPED, "the connection was dropped without an answer")
@@ -208,28 +205,6 @@ def test_two_threads_do_not_both_send_a_code_once_more(locked, meeting, tmp_path
     found = meeting.of(*(lambda: guard.permit_once_more(CODE) for _ in range(2)))
 
     assert found == [True, not locked]
-
-
-def test_nobody_waits_for_a_turn_alone_on_the_wire(service, tmp_path, monkeypatch):
-    """The turn may be with another process, which waits for the wire: a thread has its turn before it is alone."""
-    a_run, asked = Run(service, tmp_path, requests=400, parallel=2), []
-    journal, is_alone = a_run.door.guard._journal, lambda: a_run.door.in_flight.is_alone
-    turn = journal.turn
-    monkeypatch.setattr(journal, "turn", lambda: asked.append((journal.lock.is_locked, is_alone())) or turn())
-    a_run.execute_all(profile_of(tmp_path))
-
-    assert (True, True) in asked  # what follows an execution at once
-    assert (False, False) in asked
-    assert (False, True) not in asked
-
-
-def test_nobody_waits_alone_for_what_another_thread_prepares(service, a_run, tmp_path):
-    """The other one waits for the wire, and neither goes on."""
-    profile, asked = profile_of(tmp_path), []
-    a_run.secrets.learn("code", *profile.transactions.codes)
-    execute(a_run.client, profile, lambda: asked.append(a_run.door.in_flight.is_alone) or [], TOKEN)
-
-    assert (len(service.executions), asked) == (2, [False])
 
 
 # -- secrets ----------------------------------------------------------------------------------------------------
@@ -507,42 +482,6 @@ def test_a_change_disturbs_until_it_is_answered(others):
 
 
 # -- prepared transfers -----------------------------------------------------------------------------------------
-
-
-@with_and_without_a_lock
-def test_what_another_thread_sends_prepares_no_transfer_of_this_one(locked, meeting, service, tmp_path, monkeypatch):
-    """It is granted like the transfer that is prepared, and its code is never one that the run may execute."""
-    body = {"account": "ac-0001", "pixKey": "+5511955500101", "value": 10.5}
-    plan = {"operation": "createPix", "json": body, "code_at": "/data/transactionId"}
-    a_run, profile = Run(service, tmp_path, parallel=2), profile_of(tmp_path, (), prepare=plan)
-    meeting.condition(a_run.door.in_flight, "_changed")
-    meeting.stops_after(a_run.client, "_request")
-    if not locked:
-        monkeypatch.setattr(a_run.door.in_flight, "alone", nullcontext)
-    found = meeting.of(
-        lambda: prepare_one(a_run.client, profile, profile.transactions.prepare),
-        lambda: a_run.client.send("createPix", json=body),
-    )
-
-    assert statuses(found) == [200, 200]
-    assert len(list(a_run.door.guard.prepared.not_executed())) == (1 if locked else 2)
-
-
-@with_and_without_a_lock
-def test_two_threads_do_not_delete_the_same_synthetic_key(locked, meeting, service, tmp_path, monkeypatch):
-    """The second deletion would be refused, and it was valid."""
-    a_run, profile = Run(service, tmp_path, parallel=2), profile_of(tmp_path)
-    made = a_run.client.send("registerPixKey", ACCOUNT, json={"pixKey": "pixconf-1@x.example", "pixKeyType": "EMAIL"})
-    first, second = (Registrar(a_run.client, profile) for _ in range(2))
-    meeting.condition(a_run.door.in_flight, "_changed")
-    monkeypatch.setattr(first, "undo", stopping_before(first.undo, meeting))
-    if not locked:
-        monkeypatch.setattr(a_run.door.in_flight, "alone", nullcontext)
-    meeting.of(lambda: first.undo_invalid(made), lambda: second.undo_invalid(made))
-    deletions = [seen for seen in a_run.door.exchanges if seen.operation == "deletePixKey"]
-
-    assert a_run.door.keys.state("pixconf-1@x.example") is KeyState.GONE
-    assert (len(deletions) == 1) is locked
 
 
 def stopping_before(call, meeting):

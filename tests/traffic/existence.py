@@ -156,8 +156,6 @@ class _Endpoints:
             for send in next(_visits(self.traffic, reads)):
                 send()
 
-    # -- the questions ----------------------------------------------------------------------------------------
-
     def _gather(self, operation: str) -> Judgement:
         questions = {
             Question.ELSEWHERE: self._send_elsewhere,

@@ -31,7 +31,7 @@ from tests.traffic.property import FUZZING, REGISTER, Generation
 from tests.traffic.reach import Reach, reach_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register, register_incomplete
-from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, send_invalid
+from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, read_beside_refusals, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
 
@@ -39,6 +39,7 @@ SEQUENCES = "sequences"
 IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, order)
 """The keys, then the money."""
 AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
+SIDE_BY_SIDE: tuple[Scenario[Any], ...] = (read_beside_refusals,)
 IN_THE_END: tuple[Scenario[Any], ...] = (register_incomplete, find_out, read_again)
 """What needs the other answers: they are compared, leave a question open, or have changed since."""
 
@@ -81,6 +82,7 @@ def send_all(
     if world is not None:  # last, as a transfer that is executed twice gets the room that is left
         world.follow(generation.steps)
     traffic.send(AT_ONCE)
+    traffic.send(SIDE_BY_SIDE)
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     delete_synthetic_keys(traffic)
