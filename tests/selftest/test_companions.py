@@ -61,10 +61,11 @@ def test_a_companion_has_the_token_and_names_nobody(operation, service, beside):
     [answer] = beside.send_each_with_a_companion(operation, probe_of(beside, operation))
 
     assert answer.response.status == 401
-    [companion], [probe] = service.companions, service.probes
-    assert companion.path.rpartition("/")[0] == probe.path.rpartition("/")[0]
-    assert companion.path.rpartition("/")[2].startswith("pixconf-")
-    assert companion.body == (b"" if operation == "executePix" else b"{}")
+    [probe], body = service.probes, b"" if operation == "executePix" else b"{}"
+    assert [companion.body for companion in service.companions] == [body] * 2
+    for companion in service.companions:
+        assert companion.path.rpartition("/")[0] == probe.path.rpartition("/")[0]
+        assert companion.path.rpartition("/")[2].startswith("pixconf-")
 
 
 # -- a read beside a registration ------------------------------------------------------------------------------

@@ -52,12 +52,12 @@ class Together:
         return found
 
     def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send these, each at the same moment as a companion."""
+        """Send these, each at the same moment as the first of two companions."""
         if not self.is_possible:
             return self.send_all(sends)
         at_once = max(1, self._in_flight.most // 2)  # a pair needs two places
         batches = [sends[first : first + at_once] for first in range(0, len(sends), at_once)]
-        companion = partial(self._send_companion, operation)
+        companion = partial(self._send_companions, operation)
         return [
             answer
             for batch in batches
@@ -81,5 +81,8 @@ class Together:
             pool.submit(two)
             return one()
 
-    def _send_companion(self, operation: str) -> Exchange:
-        return self._client.send(operation, synthetic(), json=NOTHING if operation == "executePix" else {})
+    def _send_companions(self, operation: str) -> Exchange:
+        """Two, one after the other: the request that they go with may be under way for longer than one."""
+        body = NOTHING if operation == "executePix" else {}
+        self._client.send(operation, synthetic(), json=body)
+        return self._client.send(operation, synthetic(), json=body)
