@@ -29,7 +29,7 @@ from environments.commands.cleanup import (
     left_by_runs,
     refuse_wrong_use,
 )
-from environments.commands.new_profile import OPTIONS, REPEATED, next_steps, path_of_new, text_of_new
+from environments.commands.new_profile import OPTIONS, next_steps, path_of_new, text_of_new
 from environments.commands.sent_codes import code_from, lines_of, opened_journal, settle
 from environments.door.client import Client
 from environments.door.event_log import JournalError
@@ -196,34 +196,31 @@ class _Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"error: {message}; see {self.prog} --help\n")
 
 
+_COMMANDS = {
+    "new": "write a profile: the commented example with the options filled in; it names secrets and never holds one",
+    "check": "list every problem of a profile, and say whether a run could begin; nothing is executed or registered",
+    "cleanup": "delete the keys that earlier runs registered and left; they are listed and asked for first",
+    "journal": "list the transaction codes that earlier runs sent, by environment, time and outcome; no code is shown",
+}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m environments", allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True)
-    said = "delete the keys of the profile that earlier runs registered and left; they are listed and asked for first"
-    cleanup = commands.add_parser("cleanup", help=said, description=said)
+    added = (commands.add_parser(name, help=said, description=said) for name, said in _COMMANDS.items())
+    new, check, cleanup, journal = added
+    for name, kept in OPTIONS.items():
+        new.add_argument(name, **kept)
+    new.add_argument("--force", action="store_true", help="replace the profile where it exists already")
+    prepare = "prepare one transfer, to see that code_at finds its code"
+    check.add_argument("--prepare", action="store_true", help=prepare)
     cleanup.add_argument("--yes", action="store_true", help="do not ask")
-    said = "list every problem of a profile, and whether a run could begin; nothing is executed, registered or deleted"
-    check = commands.add_parser("check", help=said, description=said)
-    check.add_argument(
-        "--prepare", action="store_true", help="prepare one transfer, to see that code_at finds its code"
-    )
-    said = "list the transaction codes that earlier runs sent, by environment, time and outcome; no code is shown"
-    journal = commands.add_parser("journal", help=said, description=said)
-    journal.add_argument("environment", metavar="NAME", nargs="?", help="those of environments/NAME.yaml, or of a path")
     settles = "end the unknown outcome of a code: the code, a file that holds it, or - to be asked for it"
     journal.add_argument("--settle", metavar="CODE", help=settles)
-    for command in (cleanup, check, _new_parser(commands)):
+    journal.add_argument("environment", metavar="NAME", nargs="?", help="those of environments/NAME.yaml, or of a path")
+    for command in (new, check, cleanup):
         command.add_argument("environment", metavar="NAME", help="environments/NAME.yaml, or a path")
     return parser
-
-
-def _new_parser(commands: Any) -> argparse.ArgumentParser:
-    said = "write a profile: the commented example with the options filled in; it names secrets and never holds one"
-    new: argparse.ArgumentParser = commands.add_parser("new", help=said, description=said)
-    for name, kept in OPTIONS.items():
-        new.add_argument(name, **kept, action="append" if name in REPEATED else "store")
-    new.add_argument("--force", action="store_true", help="replace the profile where it exists already")
-    return new
 
 
 if __name__ == "__main__":

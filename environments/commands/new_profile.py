@@ -17,18 +17,22 @@ from environments.profiles.kinds import PERMISSIONS
 from environments.profiles.loading import made_of, named, path_of
 from environments.profiles.profile import ENVIRONMENTS, ProfileError, shown
 
+_REPEATED: Mapping[str, Any] = {"action": "append", "default": []}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--base-url": {"required": True, "metavar": "URL", "help": "address of the service, without /v1"},
     "--token-env": {"metavar": "NAME", "help": "environment variable with the access token; PIX_TOKEN by default"},
     "--token-file": {"metavar": "FILE", "help": "a file with the access token"},
     "--token-command": {"metavar": "COMMAND", "help": "a command that prints the access token"},
-    "--account": {"metavar": "ID", "help": "an account that the token may see; may be repeated"},
-    "--pix-key": {"metavar": "TYPE=KEY", "help": "a key of yours that may be registered, or RANDOM; may be repeated"},
-    "--code": {"metavar": "CODE", "help": "the code of a prepared transfer; may be repeated"},
-    "--allow": {"choices": [*PERMISSIONS], "help": "a permission beside read; may be repeated; execute MOVES MONEY"},
+    "--account": {"metavar": "ID", "help": "an account that the token may see; may be repeated", **_REPEATED},
+    "--pix-key": {"metavar": "TYPE=KEY", "help": "a key of yours to register, or RANDOM; may be repeated", **_REPEATED},
+    "--code": {"metavar": "CODE", "help": "the code of a prepared transfer; may be repeated", **_REPEATED},
+    "--allow": {
+        "choices": [*PERMISSIONS],
+        "help": "a permission beside read; may be repeated; execute MOVES MONEY",
+        **_REPEATED,
+    },
 }
-"""What argparse keeps of each option. Everything else is switched on in the file."""
-REPEATED = ("--account", "--pix-key", "--code", "--allow")
+"""The options for argparse. Everything else is switched on in the file."""
 _TOKEN = re.compile(r"(?i)\bbearer\s+\S{8}|\beyJ[\w-]{8,}\.[\w.-]{8,}", re.ASCII)
 """A token behind its scheme, and a signed one (RFC 7519 section 3.1: its header begins with eyJ)."""
 _NAME = re.compile(r"\w[\w .-]*")
@@ -55,19 +59,17 @@ def text_of_new(path: Path, options: Mapping[str, Any]) -> str:
 
 def _said(options: Mapping[str, Any]) -> dict[str, Any]:
     """What the options say, as the data of a profile."""
-    allowed = {"read", *(options["allow"] or ())}
-    pairs = [text.partition("=") for text in options["pix_key"] or ()]
-    optional = {
+    allowed = {"read", *(options["allow"])}
+    pairs = [text.partition("=") for text in options["pix_key"]]
+    said = {
+        "base_url": options["base_url"],
+        "auth": _auth(options),
+        "allow": [name for name in PERMISSIONS if name in allowed],
         "accounts": options["account"],
         "pix_keys": [{"type": kind.strip(), "key": key.strip()} for kind, _, key in pairs],
         "transactions": options["code"] and {"codes": options["code"]},
     }
-    return {
-        "base_url": options["base_url"],
-        "auth": _auth(options),
-        "allow": [name for name in PERMISSIONS if name in allowed],
-        **{name: value for name, value in optional.items() if value},
-    }
+    return {name: value for name, value in said.items() if value}
 
 
 def _auth(options: Mapping[str, Any]) -> dict[str, Any]:

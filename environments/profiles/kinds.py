@@ -139,6 +139,8 @@ Permission = Annotated[
     str, one_of(*PERMISSIONS), Field(json_schema_extra={"enumDescriptions": list(PERMISSIONS.values())})
 ]
 KeyType = Annotated[str, one_of(*KEY_TYPES)]
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Word = Annotated[str, Field(min_length=1)]
 Identifier = Annotated[
     str, refused_if(_is_no_segment), expected("an identifier as text, in quotes where it is made of digits")

@@ -16,11 +16,13 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
 from environments.profiles.kinds import (
     INTERNAL,
     Body,
+    Count,
     FileThere,
     Identifiers,
     KeyType,
     Pointer,
     RequirementId,
+    Seconds,
     Variable,
     Word,
     expected,
@@ -74,9 +76,10 @@ def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
     )
 
 
+FORMS = ("=text", "=env")
 HeaderValue = Annotated[
-    Annotated[str, Field(pattern="^[!-~]([ -~]*[!-~])?$"), Tag("=text")] | Annotated[FromVariable, Tag("=env")],
-    Discriminator(lambda value: "=text" if isinstance(value, str) else "=env"),
+    Annotated[str, Field(pattern="^[!-~]([ -~]*[!-~])?$"), Tag(FORMS[0])] | Annotated[FromVariable, Tag(FORMS[1])],
+    Discriminator(lambda value: FORMS[not isinstance(value, str)]),
     expected("a value as text in quotes, or {env: NAME} for the name of an environment variable in upper case"),
 ]
 
@@ -129,7 +132,7 @@ class Prepare:
     """The body. {account}, {key} and {type} are filled in, as below."""
     code_at: Annotated[Pointer, shown_as("/data/transactionId")]
     """Where the code stands in the answer, as a JSON pointer."""
-    count: Annotated[int, Field(ge=1, le=1_000_000), shown_as(3)] = 1
+    count: Annotated[Count, shown_as(3)] = 1
     """How many to prepare; one without this line. Three show whether an execution needs more than is documented."""
 
 
@@ -154,25 +157,25 @@ class RequestBody:
 class Limits:
     """The most that a whole run may do."""
 
-    executions: Annotated[int, Field(ge=1, le=1_000_000)] = 5
+    executions: Count = 5
     """Transfers executed."""
-    transfers: Annotated[int, Field(ge=0, le=1_000_000)] = 20
+    transfers: Annotated[int, Field(ge=0)] = 20
     """Transfers prepared, and PIX transactions created."""
-    wrong_tokens: Annotated[int, Field(ge=0, le=1000)] = 20
+    wrong_tokens: Annotated[int, Field(ge=0)] = 20
     """Wrong tokens for each of the two documented operations; 0: none."""
-    requests: Annotated[int, Field(ge=1, le=1_000_000_000)] = 2000
+    requests: Count = 2000
     """Requests of all kinds."""
-    duration: Annotated[float, Field(gt=0, le=86_400)] = 900.0
+    duration: Seconds = 900.0
     """Seconds for the whole run."""
     rate: Annotated[float | None, Field(ge=0.01)] = None
     """Requests a second; null: as fast as the service answers."""
     parallel: Annotated[int, Field(ge=1, le=64)] = 8
     """Requests on the wire at once; 1: one after the other."""
-    timeout: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    timeout: Seconds = 30.0
     """Seconds for one answer."""
-    response_bytes: Annotated[int, Field(ge=1, le=1_000_000_000)] = 5_000_000
+    response_bytes: Count = 5_000_000
     """Bytes of an answer that are read."""
-    examples: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    examples: Count | None = None
     """Generated requests for each operation; null: the suite's own number."""
 
 

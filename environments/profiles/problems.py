@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from environments.profiles.checked_yaml import Document
 from environments.profiles.explained import in_flow, rule_of
 from environments.profiles.kinds import nearest, printable
+from environments.profiles.parts import FORMS
 
 _KINDS = {
     "string_type": "text",
@@ -25,6 +26,7 @@ _KINDS = {
     "dict_type": "a mapping",
     "dataclass_type": "a mapping",
     "too_short": "a list",
+    "string_too_short": "text",
 }
 _HINTS = {
     r"auth\..*": "secrets are named, never written: use token_env, token_command or token_file",
@@ -38,13 +40,20 @@ def lines_of(error: ValidationError, read: Document) -> Iterator[str]:
     """The problems, such as ``:7: limits.rate: expected a number``. Unknown keys come before what is missing because of
     them."""
     for each in sorted(error.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN):
-        place = [step for step in each["loc"] if str(step)[:1] not in ("[", "=")]  # no marks of pydantic: [key], =env
+        place = _place(each)
         steps = (f"[{step}]" if isinstance(step, int) else f".{printable(step)}" for step in place)
         shown = "".join(steps).removeprefix(".")
         yield f"{read.line_of(place)}: {shown}{': ' if shown else ''}{_in_words(each, place)}"
 
 
 _UNKNOWN = "unexpected_keyword_argument"
+_MARKS = ("[key]", *FORMS)
+
+
+def _place(error: Any) -> list[str | int]:
+    """Without the marks that pydantic adds: for a key that is wrong itself, and for the form of a header."""
+    named = {0, len(error["loc"]) - 1} if error["type"] == _UNKNOWN else {0}
+    return [step for number, step in enumerate(error["loc"]) if number in named or step not in _MARKS]
 
 
 def _in_words(error: Any, place: list[str | int]) -> str:

@@ -127,8 +127,9 @@ class TestPreparing:
         assert status == 6
         assert lines[4] == (
             "prepared: transactions.prepare.code_at (/data/code) matches no text and no number in the answer to "
-            "createPix (exchange 3), which holds {code: integer, data: {date: integer, document: string, name: string, "
-            "status: string, transactionId: string, value: number}}: correct code_at; the transfer is not executed"
+            "createPix (exchange 3), which holds /code number, /data/date number, /data/document string, /data/name "
+            "string, /data/status string, /data/transactionId string, /data/value number: correct code_at; the transfer is "
+            "not executed"
         )
         assert lines[-2:] == [
             "not cleaned up: a transfer that createPix prepared (exchange 3): not executed: "
