@@ -26,8 +26,10 @@ lint: .venv/contributors
 	$(BIN)/mypy
 
 # An entry in each catalogue of reports/locale for what the suite has learned to say.
+POT := $(or $(TMPDIR),/tmp)/pix-conformance.pot
 messages: .venv/ready
-	$(BIN)/python -m reports.languages
+	PYTHONPATH=. $(BIN)/pybabel -q extract -F babel.cfg -k say -k say_many:1,2 --no-location -o $(POT) .
+	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date
 
 .venv/ready: requirements.txt
 	PYTHON=$(PYTHON) .ci/install --require-hashes --only-binary=:all: --requirement $<

@@ -42,8 +42,8 @@ from environments.profiles.profile import EMBEDDED, Profile, ProfileError, shown
 from environments.profiles.target import open_target
 from environments.secrets import Secrets, listed_secrets
 from reports.show import Display
-from reports.wording import counted
 from reports.writing import write
+from spec.message import say_many
 
 INCOMPLETE, INTERRUPTED = 6, 2
 """Exit statuses of a check, as those of a run."""
@@ -162,7 +162,7 @@ def _ask_and_delete(cleanup: Cleanup, entries: Sequence[Entry], *, yes: bool) ->
         cleanup.forget(entries)
         print("nothing that can be deleted")
         return LEFT
-    keys = counted(len(to_delete), "key")
+    keys = say_many("{n} key", "{n} keys", n=len(to_delete))
     if not yes and not sys.stdin.isatty():
         why = "standard input is not a terminal to ask on"
         return _error(f"{why}: --yes deletes {keys}", WRONG_USE)

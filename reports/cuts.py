@@ -11,7 +11,7 @@ from environments.door.ending import STOPPED
 from reports.verdicts import RequirementResult, Verdict
 from reports.wording import first_few
 from spec.interface import operations
-from spec.message import Text
+from spec.message import Text, say
 from spec.requirements import Requirement
 
 _WITHOUT_AN_ANSWER = re.compile(r"(no|not) [^0-9]*")
@@ -35,12 +35,16 @@ class Cuts:
         """For conformance.json: each reason, with its operations in the order of the interface document."""
         return [{"why": why, "operations": _named(names)} for why, names in self.unsent.items()]
 
-    def notes(self) -> Iterator[str]:
+    def notes(self) -> Iterator[Text]:
         """One line for each reason."""
         for cut in self.data():
-            sent = "were sent; raise it" if cut["why"].startswith("limits.") else "were sent"
-            sent = "were sent again" if cut["why"].startswith("the suite waits") else sent
-            yield f"{cut['why']}: not all requests to {operations_of(cut)} {sent}"
+            parts = {"why": cut["why"], "operations": operations_of(cut)}
+            if cut["why"].startswith("limits."):
+                yield say("{why}: not all requests to {operations} were sent; raise it", **parts)
+            elif cut["why"].startswith("the suite waits"):
+                yield say("{why}: not all requests to {operations} were sent again", **parts)
+            else:
+                yield say("{why}: not all requests to {operations} were sent", **parts)
 
     def explain(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
         """The result; where a cut explains why the requirement was not exercised, the message says that."""
@@ -56,7 +60,7 @@ class Cuts:
 
 def operations_of(cut: Mapping[str, Any]) -> Text:
     """The first few operations of an entry of `data`."""
-    return first_few(cut["operations"]) or "undocumented paths"
+    return first_few(cut["operations"]) or say("undocumented paths")
 
 
 def _named(names: Collection[str]) -> list[str]:

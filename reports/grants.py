@@ -12,10 +12,10 @@ from typing import Any
 
 from environments.door.authorization import VALID
 from environments.profiles.profile import Auth
-from reports.wording import counted
 from spec.answers import LATER, RefusalKind, is_page, refusal_kind
 from spec.exchange import Exchange
 from spec.interface import operations
+from spec.message import Text, in_a_row, joined, say, say_many
 
 _NOT_READY = LATER | {RefusalKind.GATEWAY}
 
@@ -64,32 +64,39 @@ class Grants:
         """The selected operations that got a request with the valid token, in the order of the interface document."""
         return [operation for operation in operations() if operation in self.answered and operation in selected]
 
-    def lacking(self, selected: Collection[str]) -> str:
+    def lacking(self, selected: Collection[str]) -> Text:
         """Why the verdict on the selected operations has nothing to rest on; empty where it has.
 
         Where none of them answered a valid request (only invalid ones were sent, or a 503 came), a grant of any
         operation shows that the token is valid.
         """
         if not self.granted:
-            return "no operation granted anything"
+            return say("no operation granted anything")
         if self.promised.isdisjoint(selected) or not self.granted.isdisjoint(selected):
             return ""
-        return "no selected operation granted anything"
+        return say("no selected operation granted anything")
 
-    def notes(self, auth: Auth) -> Iterator[str]:
+    def notes(self, auth: Auth) -> Iterator[Text]:
         """A line that says why no operation granted anything, where the answers show that."""
         together: Counter[str] = sum(self.answered.values(), Counter())
         if self.granted or not together or self.certificate:
             return
-        shown = ", ".join(f"{status} to {counted(count, 'request')}" for status, count in together.most_common(3))
+        answers = [
+            say_many("{status} to {n} request", "{status} to {n} requests", status=status, n=count)
+            for status, count in together.most_common(3)
+        ]
+        shown = in_a_row(answers, ", ")
         if not self.ready:
-            yield f"no operation granted anything ({shown}): the service was not ready, run again later"
+            yield say(
+                "no operation granted anything ({answers}): the service was not ready, run again later", answers=shown
+            )
             return
         source = auth.token_env or ("token_command" if auth.token_command else "token_file")
-        beside = "; or base_url leads elsewhere" if set(together) == {"404"} else ""
-        yield (
-            f"no operation granted anything ({shown}): the token may be wrong or expired, check auth ({source}){beside}"
+        told = say(
+            "no operation granted anything ({answers}): the token may be wrong or expired, check auth ({source})",
+            **{"answers": shown, "source": source},
         )
+        yield joined((told, say("or base_url leads elsewhere") if set(together) == {"404"} else ""))
 
 
 @dataclass
@@ -120,7 +127,7 @@ class Generated:
             "cut": self.cut,
         }
 
-    def notes(self, granted: Collection[str]) -> Iterator[str]:
+    def notes(self, granted: Collection[str]) -> Iterator[Text]:
         """One line naming the operations that refused every generated request; no line if nothing was granted.
 
         Where no valid request can be generated, it is enough that another test sent one.
@@ -133,9 +140,14 @@ class Generated:
         ]
         if refusing and granted:
             together = sum((self.refused[operation] for operation in refusing), Counter())
-            shown = ", ".join(f"{summary} {counted(count, 'time')}" for summary, count in together.most_common(3))
-            tested = "it" if len(refusing) == 1 else "them"
-            yield (
-                f"{', '.join(refusing)}: no generated request was ever accepted ({shown}): generated traffic did not "
-                f"test {tested}"
+            answers = [
+                say_many("{summary} {n} time", "{summary} {n} times", summary=summary, n=count)
+                for summary, count in together.most_common(3)
+            ]
+            yield say_many(
+                "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test it",
+                "{operations}: no generated request was ever accepted ({answers}): generated traffic did not test them",
+                n=len(refusing),
+                operations=", ".join(refusing),
+                answers=in_a_row(answers, ", "),
             )

@@ -13,6 +13,7 @@ from typing import Any
 from reports.grants import Generated, Grants
 from reports.verdicts import RequirementResult
 from spec.facts import Facts, renamed
+from spec.message import Text, message_of, say, say_many
 
 
 class NoteKind(IntEnum):
@@ -39,7 +40,7 @@ class Note:
     """One line for people."""
 
     kind: NoteKind
-    text: str
+    text: Text
 
     @property
     def is_alert(self) -> bool:
@@ -47,9 +48,12 @@ class Note:
         return self.kind <= NoteKind.REDIRECTED
 
 
-def outcome_unknown(whose: str, remedy: str) -> Note:
+def outcome_unknown(whose: Text, remedy: Text) -> Note:
     """An execution of which no answer says whether money was moved."""
-    return Note(NoteKind.OUTCOME_UNKNOWN, f"OUTCOME UNKNOWN of {whose}: {remedy}")
+    return Note(
+        NoteKind.OUTCOME_UNKNOWN,
+        say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(whose), remedy=message_of(remedy)),
+    )
 
 
 Evidence = dict[str, Any]
@@ -92,9 +96,12 @@ class LeftKey:
     of_the_profile: bool
     exchanges: tuple[int, ...]
 
-    def __str__(self) -> str:
+    @property
+    def in_words(self) -> Text:
+        """One line."""
         numbers = ", ".join(map(str, self.exchanges))
-        return f"{self.what}: {self.why} (exchange{'s' * (len(self.exchanges) != 1)} {numbers})"
+        exchanges = say_many("exchange {numbers}", "exchanges {numbers}", n=len(self.exchanges), numbers=numbers)
+        return say("{what}: {why} ({exchanges})", what=self.what, why=message_of(self.why), exchanges=exchanges)
 
 
 @dataclass(frozen=True)

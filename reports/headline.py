@@ -9,24 +9,37 @@ from typing import Any
 from reports.cuts import operations_of
 from reports.observations.drift_text import drifting
 from reports.verdicts import RunVerdict, Verdict, fails, tested_of
-from reports.wording import by_level, counted, listed
+from reports.wording import level_by_level, listed
+from spec.message import Message, Text, in_a_row, joined, say, say_many
 
 PERMISSIONS = {
-    "read": "read",
-    "register-keys": "register keys",
-    "delete-keys": "delete keys",
-    "create-pix": "create PIX transactions",
-    "transfer": "prepare transfers",
-    "execute": "execute transfers",
-    "fuzz": "send generated requests",
+    "read": say("read"),
+    "register-keys": say("register keys"),
+    "delete-keys": say("delete keys"),
+    "create-pix": say("create PIX transactions"),
+    "transfer": say("prepare transfers"),
+    "execute": say("execute transfers"),
+    "fuzz": say("send generated requests"),
 }
 """Every permission of a profile, as people say it."""
 _MOST_EXCEPTED = 2
-_NO_VERDICT_ON_IT = "; this is no verdict on the service"
+_WORDS = {
+    RunVerdict.INTERNAL_ERROR: say("INTERNAL ERROR"),
+    RunVerdict.INTERRUPTED: say("INTERRUPTED"),
+    RunVerdict.NON_CONFORMANT: say("NON-CONFORMANT"),
+    RunVerdict.NOT_ROBUST: say("NOT ROBUST"),
+    RunVerdict.DRIFTED: say("DRIFTED"),
+    RunVerdict.UNREACHABLE: say("UNREACHABLE"),
+    RunVerdict.NOTHING_SELECTED: say("NOTHING SELECTED"),
+    RunVerdict.INCOMPLETE: say("INCOMPLETE"),
+    RunVerdict.PARTIAL: say("PARTIAL"),
+    RunVerdict.CONFORMANT: say("CONFORMANT"),
+}
+_NO_VERDICT_ON_IT = say("this is no verdict on the service")
 _NO_VERDICT = {
-    RunVerdict.UNREACHABLE: f"the target could not be reached{_NO_VERDICT_ON_IT}",
-    RunVerdict.NOTHING_SELECTED: "no conformance test matches",
-    RunVerdict.INTERNAL_ERROR: f"the suite failed{_NO_VERDICT_ON_IT}",
+    RunVerdict.UNREACHABLE: joined((say("the target could not be reached"), _NO_VERDICT_ON_IT)),
+    RunVerdict.NOTHING_SELECTED: say("no conformance test matches"),
+    RunVerdict.INTERNAL_ERROR: joined((say("the suite failed"), _NO_VERDICT_ON_IT)),
 }
 
 
@@ -34,67 +47,85 @@ _NO_VERDICT = {
 class Headline:
     """`word` is the verdict, `scope` what was permitted and selected, `sentence` what the verdict rests on."""
 
-    word: str
-    scope: str
-    sentence: str
+    word: Text
+    scope: Text
+    sentence: Text
 
     def __str__(self) -> str:
-        return f"{', '.join(filter(None, (self.word, self.scope)))}: {self.sentence}"
+        return f"{joined((self.word, self.scope), ', ')}: {self.sentence}"
 
 
 def headline(document: Mapping[str, Any]) -> Headline:
     """The headline of a conformance.json."""
     verdict = document["verdict"]
-    word = verdict.replace("-", " ").upper() if verdict != RunVerdict.NON_CONFORMANT else "NON-CONFORMANT"
+    word = _WORDS[verdict]
     if verdict in _NO_VERDICT:
-        why = document["incomplete"] and document["incomplete"] + _NO_VERDICT_ON_IT
+        why = document["incomplete"] and joined((document["incomplete"], _NO_VERDICT_ON_IT))
         return Headline(word, "", why or _NO_VERDICT[verdict])
     scope = [permitted(document["environment"]["allow"])]
-    scope += [f"only {document['selection']}"] if document["selection"] else []
-    return Headline(word, ", ".join(scope), "; ".join(_sentence(document)))
+    scope += [say("only {selection}", selection=document["selection"])] if document["selection"] else []
+    return Headline(word, joined(scope, ", "), joined(_sentence(document)))
 
 
-def run_line(document: Mapping[str, Any]) -> str:
+def run_line(document: Mapping[str, Any]) -> Text:
     """Where the run went, and how much it sent."""
-    environment = document["environment"]
-    seed = f"; generated with --seed={document['generated']['seed']}" if document["generated"]["refused"] else ""
-    return f"{environment['name']} at {environment['base_url']}, {sent(document)}{seed}"
+    environment, generated = document["environment"], document["generated"]
+    where = {"name": environment["name"], "base_url": environment["base_url"], "sent": sent(document)}
+    seed = say("generated with --seed={seed}", seed=generated["seed"]) if generated["refused"] else ""
+    return joined((say("{name} at {base_url}, {sent}", **where), seed))
 
 
-def sent(document: Mapping[str, Any]) -> str:
+def sent(document: Mapping[str, Any]) -> Text:
     """Whether the target is a sandbox, the transfers executed there, and the requests."""
-    where, traffic = "a sandbox" if document["environment"]["sandbox"] else "no sandbox", document["traffic"]
+    where = say("a sandbox") if document["environment"]["sandbox"] else say("no sandbox")
+    traffic = document["traffic"]
     unknown = traffic["unknown_outcomes"]
-    executed = f"{counted(traffic['executions'] - unknown, 'transfer')} executed"
-    may_have_been = f", {counted(unknown, 'execution')} with an unknown outcome" if unknown else ""
-    return f"{where}: {executed}{may_have_been}, {counted(traffic['requests'], 'request')}"
+    parts = [
+        say_many("{n} transfer executed", "{n} transfers executed", n=traffic["executions"] - unknown),
+        say_many("{n} execution with an unknown outcome", "{n} executions with an unknown outcome", n=unknown),
+        say_many("{n} request", "{n} requests", n=traffic["requests"]),
+    ]
+    return say("{where}: {sent}", where=where, sent=in_a_row(parts if unknown else parts[::2], ", "))
 
 
-def permitted(allow: Collection[str]) -> str:
+def permitted(allow: Collection[str]) -> Text:
     """What the profile permits, in words for people: `read only`, `read and register keys`."""
     missing = [words for name, words in PERMISSIONS.items() if name not in allow]
     given = [words for name, words in PERMISSIONS.items() if name in allow]
     if not missing:
-        return "everything permitted"
+        return say("everything permitted")
     if len(missing) <= _MOST_EXCEPTED:
-        return f"everything permitted except to {listed(missing)}"
-    return f"{given[0]} only" if len(given) == 1 else str(listed(given)) or "nothing permitted"
+        return say("everything permitted except to {permissions}", permissions=listed(missing))
+    if len(given) == 1:
+        return say("{permission} only", permission=given[0])
+    return listed(given) or say("nothing permitted")
 
 
-def result_line(document: Mapping[str, Any]) -> str:
+def result_line(document: Mapping[str, Any]) -> Text:
     """What failed, and how many of the selected testable requirements at failing levels were tested."""
     tested, testable = tested_of(document["coverage"], document["environment"]["fail_on"])
     known, failing = known_failures(document), [one["level"] for one in document["requirements"] if fails(one)]
-    failed = f"{by_level(failing)} {'fails' if len(failing) == 1 else 'fail'}" if failing else "no failure"
-    apart = f" {'besides' if failing else 'except'} {counted(known, 'known failure')}" if known else ""
-    return f"{failed}{apart}, {tested} of {testable} tested"
+    failed = say("no failure")
+    if failing:
+        failed = say_many(
+            "{levels} requirement fails", "{levels} requirements fail", n=len(failing), levels=level_by_level(failing)
+        )
+    if known:
+        parts = {"failed": failed, "known": known_in_words(known)}
+        failed = say("{failed} besides {known}", **parts) if failing else say("{failed} except {known}", **parts)
+    return say("{failed}, {tested} of {testable} tested", failed=failed, tested=tested, testable=testable)
+
+
+def known_in_words(count: int) -> Message:
+    """So many failures that the profile lists."""
+    return say_many("{n} known failure", "{n} known failures", n=count)
 
 
 def count_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Verdicts by level, a line for each level; known failures apart."""
     for level in document["counts"]:
         known = known_failures(document, level)
-        parts = [counted(known, "known failure")] if known else []
+        parts = [str(known_in_words(known))] if known else []
         parts += [f"{count} {verdict}" for verdict, count in counts_of(document, level).items() if count]
         yield f"{level:<12} {', '.join(parts)}"
 
@@ -105,19 +136,19 @@ def counts_of(document: Mapping[str, Any], level: str) -> dict[str, int]:
     return {verdict: document["counts"][level].get(verdict, 0) - known.get(verdict, 0) for verdict in Verdict}
 
 
-def _sentence(document: Mapping[str, Any]) -> Iterator[str]:
+def _sentence(document: Mapping[str, Any]) -> Iterator[Text]:
     if document["verdict"] == RunVerdict.INTERRUPTED:
-        yield "the run was stopped"
+        yield say("the run was stopped")
     if document["incomplete"]:
         yield document["incomplete"]
     yield result_line(document)
     if document["drift"]:
         yield drifting(document)
     if document["granted_nothing"] and document["granted"]:
-        yield f"nothing was granted by {listed(document['granted_nothing'])}"
+        yield say("nothing was granted by {operations}", operations=listed(document["granted_nothing"]))
     if document["cut"]:
-        cuts = [f"{cut['why']} ({operations_of(cut)})" for cut in document["cut"]]
-        yield f"cut short, as {listed(cuts)}"
+        cuts = [say("{why} ({operations})", why=cut["why"], operations=operations_of(cut)) for cut in document["cut"]]
+        yield say("cut short, as {reasons}", reasons=listed(cuts))
 
 
 def known_failures(document: Mapping[str, Any], level: str = "") -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from reports.verdicts import Verdict
-from reports.wording import counted
+from spec.message import say_many
 
 _WINDOW_S = 10.0
 _LEAST_S = 1.0
@@ -35,9 +35,8 @@ class Progress:
     def _traffic(self) -> Iterator[str]:
         to_send = -1 if self.most is None else self.most - self.sent
         planned = to_send >= 0  # repetitions come on top of the plan
-        yield (
-            f"{self.sent} of at most {counted(self.most or 0, 'request')}" if planned else counted(self.sent, "request")
-        )
+        requests = say_many("{n} request", "{n} requests", n=(self.most or 0) if planned else self.sent)
+        yield f"{self.sent} of at most {requests}" if planned else str(requests)
         if self.rate is not None:
             yield f"{self.rate:.{self.rate < 10:d}f}/s"
             if left := _time_left(to_send, self.rate):

@@ -18,7 +18,6 @@ from reports.observations.drift import Drift
 from reports.observations.record import Record
 from reports.provenance import suite
 from reports.verdicts import (
-    NOTHING_TESTED,
     UNWRITTEN,
     Incomplete,
     RequirementResult,
@@ -30,9 +29,9 @@ from reports.verdicts import (
     run_result,
     with_known_failures,
 )
-from reports.wording import counted, listed
+from reports.wording import listed
 from spec.interface import operations
-from spec.message import Text, say
+from spec.message import Text, message_of, say, say_many
 from spec.requirements import Requirement, ledger
 
 
@@ -59,7 +58,7 @@ class Run:
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
     not_executed: list[str] = field(default_factory=list)
     said: list[Note] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
+    errors: list[Text] = field(default_factory=list)
     selected: set[str] = field(default_factory=set)
     seed: int = 0
     examples: int = 0
@@ -104,12 +103,14 @@ class Run:
 
     def notes(self) -> tuple[Note, ...]:
         """What is said of the run as a whole: each note once, by kind."""
-        nothing_tested = f"{NOTHING_TESTED}: see what is out of scope, and what to add to allow"
+        nothing_tested = say("nothing was tested: see what is out of scope, and what to add to allow")
         found = {
             NoteKind.OBSERVED_FIRST: [
-                f"{one.id}: {facts_in_words(one.facts)}" for one in self.observations if one.first
+                say("{id}: {facts}", id=one.id, facts=message_of(facts_in_words(one.facts)))
+                for one in self.observations
+                if one.first
             ],
-            NoteKind.UNREACHABLE: [f"{self.base_url} cannot be reached: {self.unreachable}"] * bool(self.unreachable),
+            NoteKind.UNREACHABLE: self._gone(),
             NoteKind.SUITE_FAILED: self.errors,
             NoteKind.NOTHING_GRANTED: () if self.unreachable else self.grants.notes(self.profile.auth),
             NoteKind.LEFT: self._left(),
@@ -122,14 +123,23 @@ class Run:
         notes = [*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)]
         return tuple(sorted(dict.fromkeys(notes), key=lambda note: note.kind))
 
-    def _left(self) -> Iterator[str]:
+    def _gone(self) -> Iterator[Text]:
+        if self.unreachable:
+            why = message_of(self.unreachable)
+            yield say("{base_url} cannot be reached: {why}", base_url=self.base_url, why=why)
+
+    def _left(self) -> Iterator[Text]:
         """How many keys were not cleaned up, and the command that deletes them where a record is kept for it."""
         if self.not_cleaned_up:
             name, is_recorded = self.profile.name, self.profile.base_url != EMBEDDED
-            remedy = (
-                f": python -m environments cleanup {name} names them, and deletes what it may" if is_recorded else ""
-            )
-            yield f"{counted(len(self.not_cleaned_up), 'key')} not cleaned up{remedy}"
+            left = say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up))
+            if is_recorded:
+                left = say(
+                    "{keys}: python -m environments cleanup {name} names them, and deletes what it may",
+                    keys=left,
+                    name=name,
+                )
+            yield left
 
     @property
     def operations(self) -> set[str]:
@@ -138,16 +148,16 @@ class Run:
         return set(operations()) if None in named else {operation for operation in named if operation}
 
     @property
-    def not_cleaned_up_in_words(self) -> list[str]:
+    def not_cleaned_up_in_words(self) -> list[Text]:
         """What was not cleaned up, in words."""
-        return [*map(str, self.not_cleaned_up), *self.not_executed]
+        return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
 
     def add_found(self, found: FoundByTest, test: str, elapsed_s: float = 0.0) -> None:
         """Take over what a test found. `elapsed_s` is the time that it took."""
         self.elapsed_s[found.results[0].id] += elapsed_s
         self.selected.update(found.answers_for)
         self.results += found.results
-        self.errors += [f"the suite failed at {test}: {found.error}"] * bool(found.error)
+        self.errors += [say("the suite failed at {test}: {error}", test=test, error=found.error)] * bool(found.error)
         self.observations += found.observations
         self._add_exchanges(found.exchanges)
 
@@ -173,7 +183,7 @@ class Run:
             self.__dict__.pop(name, None)
 
     @cached_property
-    def _final(self) -> tuple[dict[str, RequirementResult], list[str]]:
+    def _final(self) -> tuple[dict[str, RequirementResult], list[Text]]:
         return with_known_failures(self._merged(), self.profile.known_failures, today())
 
     @cached_property
@@ -205,7 +215,9 @@ class Run:
             return RequirementResult(requirement.id, Verdict.UNTESTABLE, requirement.untestable)
         if missing := missing_permission(requirement, self.profile.allow):
             return RequirementResult(requirement.id, Verdict.OUT_OF_SCOPE, missing)
-        why = f"the target cannot be reached: {self.unreachable}" if self.unreachable else "no test reached it"
+        why = say("no test reached it")
+        if self.unreachable:
+            why = say("the target cannot be reached: {why}", why=message_of(self.unreachable))
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)
 
 

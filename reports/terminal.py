@@ -11,8 +11,9 @@ from reports.headline import count_lines, headline, run_line
 from reports.observations.drift_text import drift_in_words, drift_lines
 from reports.run import Run
 from reports.verdicts import Incomplete, RequirementResult, Verdict
-from reports.wording import counted, exchanges_in_words, first_few, grouped, quoted
+from reports.wording import exchanges_in_words, first_few, grouped, quoted
 from spec.exchange import Exchange
+from spec.message import say_many
 from spec.requirements import ledger
 
 
@@ -20,12 +21,12 @@ def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> 
     """The lines that close a run: the verdict, the alerts, the findings, and all that can wait. `document` is its
     conformance.json, `report` the path of its page, `sums` the digest of its SHA256SUMS."""
     yield str(headline(document))
-    yield run_line(document)
+    yield str(run_line(document))
     yield from (f"! {note.text}" for note in run.notes() if note.is_alert)
     for finding in document["findings"]:
         yield from _failure(finding) if finding["verdict"] == Verdict.FAIL else _warning(finding)
     if document["comparison"]:
-        yield document["comparison"]["line"]
+        yield str(document["comparison"]["line"])
     yield from _drift(document)
     yield from _untested(run)
     yield from (f"not cleaned up: {left}" for left in document["left_behind"])
@@ -63,7 +64,7 @@ def _warning(finding: dict[str, Any]) -> Iterator[str]:
 
 def _drift(document: dict[str, Any]) -> Iterator[str]:
     if document["drift"]:
-        yield drift_in_words(document)
+        yield str(drift_in_words(document))
         yield from (f"     {line}" for line in drift_lines(document))
 
 
@@ -73,7 +74,8 @@ def _untested(run: Run) -> Iterator[str]:
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
     reasons = grouped(missing, attrgetter("message"))
     if run.result().reason is Incomplete.NOTHING_GRANTED and len(reasons) > 1:
-        yield f"not exercised: {counted(len(missing), 'requirement')}, as nothing was granted"
+        requirements = say_many("{n} requirement", "{n} requirements", n=len(missing))
+        yield f"not exercised: {requirements}, as nothing was granted"
         return
     for reason, group in reasons.items():
         yield f"not exercised: {first_few([one.id for one in group])}: {reason}"

@@ -10,16 +10,16 @@ from enum import Enum, StrEnum, auto
 from typing import Any
 
 from environments.profiles.profile import KnownFailure
-from reports.wording import by_level, grouped
+from reports.wording import grouped, level_by_level
 from spec.findings import Finding, merged_findings
-from spec.message import Text, joined, say
+from spec.message import Text, joined, say, say_many
 from spec.requirements import LEVELS, Requirement
 
-NOTHING_TESTED = "nothing was tested"
-JOURNAL_TROUBLE = "the journal could not be used, which stopped executions"
+NOTHING_TESTED = say("nothing was tested")
+JOURNAL_TROUBLE = say("the journal could not be used, which stopped executions")
 MOST_SAID = 12
 """Findings of one requirement; those of generated traffic may be many."""
-UNWRITTEN = "a part of the report cannot be written"
+UNWRITTEN = say("a part of the report cannot be written")
 Entry = Mapping[str, Any]
 """A requirement or a finding of conformance.json."""
 
@@ -114,7 +114,7 @@ class RunResult:
     """The verdict of a run. Where something is missing and nothing failed: the reason, and the same in words."""
 
     verdict: RunVerdict
-    why: str = ""
+    why: Text = ""
     reason: Incomplete | None = None
 
 
@@ -180,9 +180,9 @@ def run_result(
     unreachable: str,
     interrupted: bool,
     errors: int,
-    ungranted: str,
+    ungranted: Text,
     journal_trouble: bool,
-    cut_short: str,
+    cut_short: Text,
     min_coverage: float | None,
     drifted: bool,
 ) -> RunResult:
@@ -194,12 +194,12 @@ def run_result(
     tested, testable = tested_of(coverage(results), fail_on)
     least = min_coverage or 0
     missing = {
-        Incomplete.JOURNAL: JOURNAL_TROUBLE * journal_trouble,
+        Incomplete.JOURNAL: JOURNAL_TROUBLE if journal_trouble else "",
         Incomplete.NOTHING_TESTED: _untested(results),
         Incomplete.NOTHING_GRANTED: ungranted,
         Incomplete.NOT_EXERCISED: _not_exercised(results, fail_on),
         Incomplete.CUT_SHORT: cut_short,
-        Incomplete.COVERAGE: f"min_coverage ({least:g}) is not reached" * (tested < least * testable),
+        Incomplete.COVERAGE: _uncovered(least) if tested < least * testable else "",
     }
     reason, why = next(((reason, why) for reason, why in missing.items() if why), (None, ""))
     applies = {
@@ -219,48 +219,58 @@ def run_result(
     return RunResult(verdict, why, reason) if told else RunResult(verdict)
 
 
-def _untested(results: Results) -> str:
+def _uncovered(least: float) -> Text:
+    return say("min_coverage ({share}) is not reached", share=f"{least:g}")
+
+
+def _untested(results: Results) -> Text:
     return "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
 
 
-def _not_exercised(results: Results, fail_on: Collection[str]) -> str:
+def _not_exercised(results: Results, fail_on: Collection[str]) -> Text:
     untested = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
     levels = [requirement.level for requirement in untested if requirement.level in fail_on]
-    were = "was" if len(levels) == 1 else "were"
-    return f"{by_level(levels)} in scope {were} not exercised" if levels else ""
+    if not levels:
+        return ""
+    return say_many(
+        "{levels} requirement in scope was not exercised",
+        "{levels} requirements in scope were not exercised",
+        **{"n": len(levels), "levels": level_by_level(levels)},
+    )
 
 
 def with_known_failures(
     results: Mapping[str, RequirementResult], entries: Iterable[KnownFailure], today: date
-) -> tuple[dict[str, RequirementResult], list[str]]:
+) -> tuple[dict[str, RequirementResult], list[Text]]:
     """Mark the failures that the profile lists, and give a line for each entry that no longer holds."""
-    marked, notes = dict(results), []
+    marked, notes = dict(results), list[Text]()
     for entry in entries:
         if entry.id in results:
             marked[entry.id], why = _as_known(results[entry.id], entry, today)
-            notes += [f"known_failures: {entry.id}: {why}"] if why else []
+            notes += [say("known_failures: {id}: {why}", id=entry.id, why=why)] if why else []
     return marked, notes
 
 
+_DELETE = say("passes; delete the entry")
 _PASSES = say("known_failures lists it, and it passes; delete the entry")
 
 
-def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, str]:
+def _as_known(result: RequirementResult, entry: KnownFailure, today: date) -> tuple[RequirementResult, Text]:
     """The result of a requirement that is listed, and what is wrong with the entry.
 
     A requirement that passes gets a message, and fails where its entry is strict: then it is the profile that is wrong,
     and no exchange shows it. Past its last day a failure is a failure.
     """
     if result.verdict == Verdict.FAIL and entry.is_past(today):
-        return result, f"its last day {entry.until} has passed"
+        return result, say("its last day {day} has passed", day=str(entry.until))
     if result.verdict == Verdict.FAIL:
         return replace(result, known=entry.reason), ""
     if result.verdict != Verdict.PASS:
         return result, ""
     if entry.strict:
         strict = replace(result, verdict=Verdict.FAIL, why=say("strict: {reason}", reason=_PASSES), exchanges=())
-        return strict, "passes; delete the entry"
-    return replace(result, why=_PASSES), "passes; delete the entry"
+        return strict, _DELETE
+    return replace(result, why=_PASSES), _DELETE
 
 
 def _strongest(requirement_id: str, results: list[RequirementResult]) -> RequirementResult:

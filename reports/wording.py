@@ -1,23 +1,19 @@
-"""How things are counted, listed and grouped in every report."""
+"""How things are listed and grouped in every report."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from spec.interface import MONEY, Operation
-from spec.message import Text, in_a_row, say
+from spec.message import Text, in_a_row, joined, say, say_many
 from spec.requirements import LEVELS
 
 _MOST_NAMED = 3
 Item = TypeVar("Item")
 Key = TypeVar("Key")
-
-
-def counted(number: int, noun: str, *, none: str = "0") -> str:
-    """`1 request`, `2 requests`; `none` requests where there is none."""
-    return f"{number or none} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(parts: Sequence[Text]) -> Text:
@@ -53,22 +49,37 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def needed_for(operation: Operation) -> str:
+def needed_for(operation: Operation) -> Text:
     """What a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
-    money = "; it moves money, or may do so" if operation.permission in MONEY else ""
-    return f"{operation.method} {operation.path}: needs {operation.permission} in allow{money}"
+    parts = {"method": operation.method, "path": operation.path, "permission": operation.permission}
+    money = say("it moves money, or may do so") if operation.permission in MONEY else ""
+    return joined((say("{method} {path}: needs {permission} in allow", **parts), money))
 
 
-def exchanges_in_words(numbers: Sequence[int]) -> str:
+def exchanges_in_words(numbers: Sequence[int]) -> Text:
     """The first few exchanges: `exchanges 7 and 9`."""
-    return f"exchange{'s' * (len(numbers) > 1)} {first_few(numbers)}"
+    return say_many("exchange {numbers}", "exchanges {numbers}", n=len(numbers), numbers=first_few(numbers))
 
 
-def by_level(levels: Iterable[str]) -> str:
-    """Requirements counted level by level, never together: `2 documented and 1 implied requirements`."""
+_OF_LEVEL = {
+    "documented": say_many("{n} documented", "{n} documented"),
+    "implied": say_many("{n} implied", "{n} implied"),
+    "example": say_many("{n} example", "{n} example"),
+    "robustness": say_many("{n} robustness", "{n} robustness"),
+    "not-shown": say_many("{n} not-shown", "{n} not-shown"),
+}
+
+
+def level_by_level(levels: Iterable[str]) -> Text:
+    """So many of each level, never together: `2 documented and 1 implied`."""
     tally = Counter(levels)
-    parts = [f"{tally[level]} {level}" for level in LEVELS if tally[level]]
-    return f"{listed(parts)} requirement{'' if sum(tally.values()) == 1 else 's'}"
+    return listed([replace(_OF_LEVEL[level], values=(("n", tally[level]),)) for level in LEVELS if tally[level]])
+
+
+def by_level(levels: Sequence[str]) -> Text:
+    """Requirements counted level by level: `2 documented and 1 implied requirements`."""
+    counted = level_by_level(levels)
+    return say_many("{levels} requirement", "{levels} requirements", n=len(levels), levels=counted)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

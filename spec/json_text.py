@@ -14,6 +14,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from spec.message import Text, say
+
 JsonPath = tuple[str | int, ...]
 """The names and places that lead to a value."""
 MAX_DEPTH = 100
@@ -55,8 +57,8 @@ class JsonText:
     """
 
     value: Any = None
-    error: str = ""
-    limit: str = ""
+    error: Text = ""
+    limit: Text = ""
     repeated: tuple[str, ...] = ()
     byte_order_mark: bool = False
 
@@ -74,9 +76,9 @@ def read_json(body: bytes, *, cut: str = "") -> JsonText:
     try:
         text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
-        return JsonText(error=f"byte {error.start} is not UTF-8")
+        return JsonText(error=say("byte {position} is not UTF-8", position=error.start))
     if not text.strip(" \t\r\n"):
-        return JsonText(error="the body is empty")
+        return JsonText(error=say("the body is empty"))
     if limit := _exceeded(text):
         return JsonText(limit=limit)
     return _parse(text, marked)
@@ -134,14 +136,18 @@ def _parse(text: str, marked: bool) -> JsonText:
             text, object_pairs_hook=members, parse_int=_number, parse_float=_number, parse_constant=_refuse
         )
     except json.JSONDecodeError as error:
-        return JsonText(error=f"{error.msg} at character {error.pos}")
-    except ValueError as error:
-        return JsonText(error=str(error))
+        return JsonText(error=say("{error} at character {position}", error=say(error.msg), position=error.pos))
+    except _NoValueError as error:
+        return JsonText(error=say("{name} is not a JSON value", name=str(error)))
     return JsonText(value=value, repeated=tuple(repeated), byte_order_mark=marked)
 
 
+class _NoValueError(Exception):
+    """A word that is no JSON value, such as NaN."""
+
+
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
+    raise _NoValueError(name)
 
 
 def _number(text: str) -> Decimal | HugeNumber:
@@ -152,16 +158,16 @@ def _number(text: str) -> Decimal | HugeNumber:
     return Decimal(text)
 
 
-def _exceeded(text: str) -> str:
+def _exceeded(text: str) -> Text:
     """The limit that a text exceeds, found before the text is parsed; empty where there is none."""
     if text.count("[") + text.count("{") <= MAX_DEPTH and text.count('"') + text.count(",") <= MAX_VALUES:
         return ""
-    depth, many = 0, f"more than {MAX_VALUES} values"
+    depth, many = 0, say("more than {most} values", most=MAX_VALUES)
     for count, match in enumerate(_STRING_OR_BRACKET.finditer(text)):
         mark = match.group()
         depth += (mark in "[{") - (mark in "]}")
         if depth > MAX_DEPTH:
-            return f"nested deeper than {MAX_DEPTH} levels"
+            return say("nested deeper than {most} levels", most=MAX_DEPTH)
         if count > 2 * MAX_VALUES:  # a member has two strings
             return many
     return many if text.count(",") > MAX_VALUES else ""

@@ -18,8 +18,9 @@ from reports.moments import day_or_time, read_moment, written
 from reports.observations.behaviour import Behaviour, behaviour_of, redacted_behaviour
 from reports.observations.drift import drifts
 from reports.verdicts import TESTED, Entry, Verdict
-from reports.wording import counted, listed, one_line
+from reports.wording import listed, one_line
 from spec.interface import operations
+from spec.message import Text, in_a_row, say, say_many
 
 FAIL_ON = ("documented", "robustness")
 """The levels that failed a run whose conformance.json, of an older version, does not name them."""
@@ -132,7 +133,7 @@ def compared(was: RunToCompare, now: RunToCompare) -> dict[str, Any]:
         "latency": _side_by_side(was.latency, now.latency),
         "worse": _is_worse(changes, now),
     }
-    return found | {"line": f"{_since(was, now, differs)}: {_said(found)}"}
+    return found | {"line": say("{since}: {changes}", since=_since(was, now, differs), changes=_said(found))}
 
 
 def _identity(run: RunToCompare) -> dict[str, str]:
@@ -191,21 +192,26 @@ def _side_by_side(was: Mapping[str, float], now: Mapping[str, float]) -> dict[st
     return {name: {"was_ms": was.get(name), "is_ms": now.get(name)} for name in sorted({*was, *now})}
 
 
-def _since(was: RunToCompare, now: RunToCompare, differs: list[str]) -> str:
+def _since(was: RunToCompare, now: RunToCompare, differs: list[str]) -> Text:
     """`since 20 Nov`, or which run it is that is compared with, and what makes the two no like for like."""
     when = day_or_time(was.started, now.started)
     if not differs:
-        return f"since {when}"
-    return f"compared with {was.environment}, {when} (other {listed(differs)})"
+        return say("since {when}", when=when)
+    parts = {"environment": was.environment, "when": when, "differs": listed([say(name) for name in differs])}
+    return say("compared with {environment}, {when} (other {differs})", **parts)
 
 
-def changes_in_words(comparison: Mapping[str, Any]) -> list[str]:
+def changes_in_words(comparison: Mapping[str, Any]) -> list[Text]:
     """How many requirements changed, in each way in which some did: `1 newly failing`, `2 fixed`."""
-    return [f"{len(comparison[name])} {words}" for name, words in WORDS.items() if comparison.get(name)]
+    return [
+        say("{number} {change}", number=len(comparison[name]), change=say(words))
+        for name, words in WORDS.items()
+        if comparison.get(name)
+    ]
 
 
-def _said(found: Mapping[str, Any]) -> str:
+def _said(found: Mapping[str, Any]) -> Text:
     parts = changes_in_words(found)
     observed = len({seen["id"] for seen in found["observations"]})
-    differ = [f"{counted(observed, 'observation')} differ{'s' * (observed == 1)}"] if observed else []
-    return ", ".join((parts or (["no verdict changed"] if differ else ["no change"])) + differ)
+    differ = [say_many("{n} observation differs", "{n} observations differ", n=observed)] if observed else []
+    return in_a_row([*(parts or [say("no verdict changed") if differ else say("no change")]), *differ], ", ")

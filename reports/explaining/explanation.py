@@ -12,6 +12,7 @@ from reports.explaining.fixes import fix_for
 from reports.verdicts import Verdict, deviation
 from reports.wording import listed, needed_for
 from spec.interface import operations
+from spec.message import Text, say
 from spec.requirements import Requirement
 
 _LEVELS = {
@@ -54,13 +55,13 @@ class Explanation:
     permission, the facts that its tests state, and what usually fixes it."""
 
     requirement: Requirement
-    meaning: tuple[str, ...]
-    requests: tuple[str, ...]
-    facts: tuple[str, ...]
-    fix: str
+    meaning: tuple[Text, ...]
+    requests: tuple[Text, ...]
+    facts: tuple[Text, ...]
+    fix: Text
 
     @property
-    def parts(self) -> Mapping[str, tuple[str, ...]]:
+    def parts(self) -> Mapping[str, tuple[Text, ...]]:
         """The sentences under their headings; a part may be empty."""
         return {
             "What a deviation means": self.meaning,
@@ -81,18 +82,20 @@ def explanation_of(requirement: Requirement, exercised: Exercised, fail_on: Coll
     )
 
 
-def _meaning(requirement: Requirement, fail_on: Collection[str]) -> Iterator[str]:
+def _meaning(requirement: Requirement, fail_on: Collection[str]) -> Iterator[Text]:
     yield _LEVELS[requirement.level]
     if requirement.untestable:
-        yield f"No exchange can show it: {requirement.untestable}."
+        yield say("No exchange can show it: {why}.", why=say(requirement.untestable))
     else:
         yield _DEVIATIONS[deviation(requirement.level, fail_on)]
 
 
-def _requests(exercised: Exercised) -> Iterator[str]:
+def _requests(exercised: Exercised) -> Iterator[Text]:
     yield from (needed_for(operations()[name]) for name in exercised.operations)
-    yield from (f"in addition, {needed_for(operations()[name])}" for name in exercised.beside)
+    yield from (say("in addition, {needed}", needed=needed_for(operations()[name])) for name in exercised.beside)
 
 
-def _fact(test: Exercise) -> str:
-    return f"with {listed(test.needs)} in allow: {test.fact}" if test.needs else test.fact
+def _fact(test: Exercise) -> Text:
+    if not test.needs:
+        return test.fact
+    return say("with {needed} in allow: {fact}", needed=listed(test.needs), fact=say(test.fact))

@@ -51,7 +51,7 @@ def explanation_lines(explanation: Explanation, run: LastRun) -> Iterator[Line]:
     *before, fix = explanation.parts.items()
     for title, texts in (*before, ("What the last run saw", _seen(requirement, run)), fix):
         if texts:
-            yield from (Line(), Line(title, 2, HEADING), *(Line(text, 4, _style(text)) for text in texts))
+            yield from (Line(), Line(title, 2, HEADING), *(Line(str(text), 4, _style(str(text))) for text in texts))
 
 
 def _seen(requirement: Requirement, run: LastRun) -> list[str]:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from spec.interface import operations
+from spec.message import Text, say
 from spec.requirements import Requirement, read_yaml
 
 FIXES = Path(__file__).with_name("fixes.yaml")
@@ -32,11 +33,12 @@ def fixes() -> tuple[Fix, ...]:
     return tuple(Fix(**entry) for entry in read_yaml(FIXES))
 
 
-def fix_for(requirement: Requirement) -> str:
+def fix_for(requirement: Requirement) -> Text:
     """What usually fixes a deviation from the requirement; empty where no exchange can show one."""
     if requirement.untestable:
         return ""
     text = next(entry.fix for entry in fixes() if entry.fits(requirement))
     operation, parts = operations().get(requirement.operation or ""), requirement.id.split(".")
     request = f"{operation.method} {operation.path}" if operation else ""
-    return text.format(field=parts[-1] if parts[1] == "body" else parts[-2], type=parts[-1], request=request)
+    field = parts[-1] if parts[1] == "body" else parts[-2]
+    return say(text, field=field, type=parts[-1], request=request)

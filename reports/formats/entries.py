@@ -30,7 +30,7 @@ def _lines(entry: Entry, reproduce: str) -> Iterator[str]:
         yield f"got: {entry['got']}"
     yield f"statement: {entry['text']} ({entry['section']})"
     if entry["exchanges"]:
-        yield exchanges_in_words(entry["exchanges"])
+        yield str(exchanges_in_words(entry["exchanges"]))
     if reproduce:
         yield "reproduce:"
         yield reproduce
@@ -42,7 +42,7 @@ def observations_of(document: Document) -> dict[str, list[str]]:
     return {
         requirement_id: [
             *(f"observed: {in_words({name: facts_of_data(places)})}" for name, places in situations.items()),
-            *([exchanges_in_words(shown[requirement_id])] if shown.get(requirement_id) else []),
+            *([str(exchanges_in_words(shown[requirement_id]))] if shown.get(requirement_id) else []),
         ]
         for requirement_id, situations in document["observed"].items()
     }
@@ -50,9 +50,7 @@ def observations_of(document: Document) -> dict[str, list[str]]:
 
 def figures(document: Document) -> Iterator[str]:
     """The run in a few lines, below its headline: what it sent, and what it said of itself."""
-    yield sent(document)
-    yield from filter(None, (drift_in_words(document),))
-    yield from document["notes"]
+    yield from map(str, filter(None, (sent(document), drift_in_words(document), *document["notes"])))
     yield from (f"not cleaned up: {left}" for left in document["left_behind"])
 
 

@@ -13,7 +13,8 @@ from reports.formats.conformance_json import Document
 from reports.headline import permitted, result_line, sent
 from reports.observations.drift_text import drift_in_words
 from reports.verdicts import Entry, Verdict, fails, is_told_by_none
-from reports.wording import counted, listed
+from reports.wording import listed
+from spec.message import joined, say_many
 from spec.requirements import ledger
 
 _MOST_SHOWN = 20
@@ -51,13 +52,15 @@ def sentence(document: Document) -> str:
         *["cut short"] * bool(document["cut"]),
         sent(document),
     ]
-    return "; ".join(parts)
+    return str(joined(parts))
 
 
 def _alerts(document: Document) -> Iterator[str]:
     """How many alerts of each kind there are: the report has their texts."""
     tally = Counter(alert["kind"] for alert in document["alerts"])
-    yield from (f"- {counted(count, 'alert')}: {kind.replace('-', ' ')}" for kind, count in tally.items())
+    yield from (
+        f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind.replace('-', ' ')}" for kind, count in tally.items()
+    )
     yield from [""] * bool(tally)
 
 
@@ -91,9 +94,11 @@ def _drift(document: Document) -> Iterator[str]:
     if not document["drift"]:
         return
     tally = Counter(one["id"] for one in document["drift"])
-    yield f"### D{drift_in_words(document)[1:]}"
+    yield f"### D{str(drift_in_words(document))[1:]}"
     yield ""
-    yield from (f"- `{id}`: {counted(count, 'place')}" for id, count in tally.most_common(_MOST_SHOWN))
+    yield from (
+        f"- `{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common(_MOST_SHOWN)
+    )
     yield from [f"- {len(tally) - _MOST_SHOWN} more"] if len(tally) > _MOST_SHOWN else []
     yield ""
 

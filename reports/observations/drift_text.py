@@ -10,26 +10,29 @@ from environments.profiles.profile import FAIL
 from reports.moments import day, read_moment
 from reports.observations.drift import where
 from reports.observations.record import Record
-from reports.wording import counted
+from spec.message import Text, say, say_many
 
 MOST_LINES = 10
 
 
-def _record(document: Mapping[str, Any]) -> str:
+def _record(document: Mapping[str, Any]) -> Text:
     accepted = date.fromisoformat(document["record"]["accepted"])
-    return f"the record of {day(accepted, read_moment(document['started']).date())}"
+    return say("the record of {day}", day=day(accepted, read_moment(document["started"]).date()))
 
 
-def drift_in_words(document: Mapping[str, Any]) -> str:
+def drift_in_words(document: Mapping[str, Any]) -> Text:
     """How much drifts, as a heading; empty where nothing does."""
     places = len(document["drift"])
-    return f"drift since {_record(document)}: {counted(places, 'place')}" if places else ""
+    if not places:
+        return ""
+    parts = {"n": places, "record": _record(document)}
+    return say_many("drift since {record}: {n} place", "drift since {record}: {n} places", **parts)
 
 
-def drifting(document: Mapping[str, Any]) -> str:
+def drifting(document: Mapping[str, Any]) -> Text:
     """The same within a sentence."""
     places, record = len(document["drift"]), _record(document)
-    return f"1 place drifts from {record}" if places == 1 else f"{places} places drift from {record}"
+    return say_many("{n} place drifts from {record}", "{n} places drift from {record}", n=places, record=record)
 
 
 def drift_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -45,17 +48,22 @@ def fails_by_drift(document: Mapping[str, Any]) -> bool:
     return bool(document["drift"]) and document["environment"]["drift"] == FAIL
 
 
-def unknown_in_words(count: int) -> str:
+def unknown_in_words(count: int) -> Text:
     """What is said of entries of a record that are of no requirement."""
-    gone = f"the record has {counted(count, 'requirement')} that this version of the suite does not have"
-    return f"{gone}: the next pytest --accept drops {'it' if count == 1 else 'them'}"
+    return say_many(
+        "the record has {n} requirement that this version of the suite does not have: "
+        "the next pytest --accept drops it",
+        "the record has {n} requirements that this version of the suite does not have: "
+        "the next pytest --accept drops them",
+        n=count,
+    )
 
 
-def odd_in_words(record: Record, environment: str, today: date) -> Iterator[str]:
+def odd_in_words(record: Record, environment: str, today: date) -> Iterator[Text]:
     """What is said of a record that may not be the right one for a run of the environment."""
     if record.environment != environment:
-        yield "the record is that of another environment: check that it is meant for this one"
+        yield say("the record is that of another environment: check that it is meant for this one")
     if record.accepted > today:
-        yield "the record was accepted in the future: check the clock of the machine that wrote it"
+        yield say("the record was accepted in the future: check the clock of the machine that wrote it")
     if record.unknown:
         yield unknown_in_words(record.unknown)

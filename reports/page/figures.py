@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from reports.formats.conformance_json import Document
-from reports.headline import counts_of, known_failures
+from reports.headline import counts_of, known_failures, known_in_words
 from reports.verdicts import ON_THE_SERVICE, Entry, RunVerdict, Verdict, deviation, fails
-from reports.wording import counted, grouped
+from reports.wording import grouped
+from spec.message import Message, Text, joined, say, say_many
 from spec.requirements import LEVELS, ledger
 
 MEANING = {
@@ -21,7 +22,7 @@ MEANING = {
 }
 
 
-def tile(document: Document, level: str) -> tuple[Verdict, str]:
+def tile(document: Document, level: str) -> tuple[Verdict, Text]:
     """The verdict of a tile, and one sentence for each level: the tile's own, and each other level that has failures.
 
     A pass: all of the level was tested, in a run that came to a verdict on the service.
@@ -32,16 +33,29 @@ def tile(document: Document, level: str) -> tuple[Verdict, str]:
     covered = {name: tested for name, tested in document["coverage"].items() if tested["tested"]}
     said = [_of_level(name, failing[name], **covered[name]) for name in covered if name == level or failing[name]]
     if not said:
-        return Verdict.NOT_EXERCISED, f"No {level} requirement was tested"
+        return Verdict.NOT_EXERCISED, _NONE_TESTED[level]
     whole = document["coverage"][level]["tested"] == document["coverage"][level]["testable"]
     passes = whole and document["verdict"] in {*ON_THE_SERVICE} - {RunVerdict.PARTIAL}
     verdict = Verdict.FAIL if failing else Verdict.PASS if passes else Verdict.NOT_EXERCISED
-    return verdict, "; ".join(said + ([counted(known, "known failure")] if known else []))
+    return verdict, joined(said + ([known_in_words(known)] if known else []))
 
 
-def _of_level(level: str, failed: int, *, tested: int, testable: int) -> str:
-    failures = counted(failed, "failure", none="No")
-    return f"{failures} in {tested} of {counted(testable, f'testable {level} requirement')}"
+_NONE_TESTED = {
+    "documented": say("No documented requirement was tested"),
+    "robustness": say("No robustness requirement was tested"),
+}
+
+
+def _of_level(level: str, failed: int, *, tested: int, testable: int) -> Text:
+    failures = say_many("{n} failure", "{n} failures", n=failed) if failed else say("No failures")
+    return say_many(
+        "{failures} in {tested} of {n} testable {level} requirement",
+        "{failures} in {tested} of {n} testable {level} requirements",
+        failures=failures,
+        tested=tested,
+        level=say(level),
+        n=testable,
+    )
 
 
 def levels(document: Document, fail_on: Collection[str]) -> list[dict[str, Any]]:
@@ -64,11 +78,18 @@ def by_heading(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     return [{"heading": heading, "rows": found, "tally": _tally(found)} for heading, found in groups.items()]
 
 
-def _tally(entries: list[Entry]) -> list[tuple[str, str]]:
+def _said(verdict: Verdict) -> Message:
+    return say(verdict.replace("-", " "))
+
+
+def _tally(entries: list[Entry]) -> list[tuple[str, Text]]:
     """The requirements counted by verdict, and by level within it: `12 documented pass`."""
     tally = Counter((one["verdict"], one["level"]) for one in entries)
     return [
-        (verdict, f"{tally[verdict, level]} {level} {verdict.replace('-', ' ')}")
+        (
+            verdict,
+            say("{number} {level} {verdict}", number=tally[verdict, level], level=say(level), verdict=_said(verdict)),
+        )
         for verdict in Verdict
         for level in LEVELS
         if tally[verdict, level]

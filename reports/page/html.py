@@ -31,6 +31,7 @@ from reports.show import printable
 from reports.verdicts import TESTED, Entry, RunVerdict, Verdict, fails
 from reports.wording import by_level, grouped
 from spec.interface import operations
+from spec.message import Message, Text, say
 
 REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
 
@@ -59,11 +60,11 @@ def summary_html(
     )
 
 
-def page_title(run: Run) -> str:
+def page_title(run: Run) -> Message:
     """The title of the page: whom the run asked, and the verdict."""
     verdict: str = run.result().verdict
-    told = result_line(document_of(run)) if verdict == RunVerdict.PARTIAL else verdict
-    return printable(f"PIX conformance: {run.profile.name}: {told}")
+    told = result_line(document_of(run)) if verdict == RunVerdict.PARTIAL else say(verdict)
+    return say("PIX conformance: {name}: {verdict}", name=printable(run.profile.name), verdict=told)
 
 
 def _first_screen(run: Run, document: Document) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _by_requirement(run: Run, document: Document) -> dict[str, Any]:
         "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
         "sections": by_heading(one for one in found if one["level"] != "robustness"),
         "robustness": by_heading(one for one in found if one["level"] == "robustness"),
-        "counted_by_level": lambda entries: by_level(one["level"] for one in entries),
+        "counted_by_level": lambda entries: by_level([one["level"] for one in entries]),
     }
 
 
@@ -131,10 +132,10 @@ def requirements_from(folder: Path) -> str:
     return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
 
 
-def _notes(run: Run) -> dict[str, list[str]]:
+def _notes(run: Run) -> dict[str, list[Text]]:
     """The notes by their place on the page: the alerts below the verdict, the others below these, and beside what was
     observed."""
-    places: dict[str, list[str]] = {"alerts": [], "below": [], "observed": []}
+    places: dict[str, list[Text]] = {"alerts": [], "below": [], "observed": []}
     for note in run.notes():
         below = "alerts" if note.is_alert else "below"
         places["observed" if note.kind >= NoteKind.GENERATED_TRAFFIC else below].append(note.text)

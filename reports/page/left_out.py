@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from reports.formats.conformance_json import Document
 from reports.verdicts import Verdict
-from reports.wording import counted
-from spec.message import Text, leaves_of
+from spec.message import Text, joined, leaves_of, say, say_many
 
+_COUNTED = {
+    Verdict.NOT_EXERCISED: say_many("{n} not exercised", "{n} not exercised"),
+    Verdict.OUT_OF_SCOPE: say_many("{n} out of scope", "{n} out of scope"),
+    Verdict.UNTESTABLE: say_many("{n} untestable", "{n} untestable"),
+}
 _ANCHOR = {
     Verdict.NOT_EXERCISED: "not-tested",
     Verdict.OUT_OF_SCOPE: "out-of-scope",
@@ -22,22 +27,27 @@ def left_out(document: Document) -> list[dict[str, Any]]:
     found = document["requirements"]
     tally = {verdict: [one for one in found if one["verdict"] == verdict] for verdict in _ANCHOR}
     return [
-        {"verdict": verdict, "count": len(those), "why": "; ".join(_why(verdict, those)), "anchor": anchor}
+        {
+            "verdict": verdict,
+            "counted": replace(_COUNTED[verdict], values=(("n", len(those)),)),
+            "why": joined(_why(verdict, those)),
+            "anchor": anchor,
+        }
         for (verdict, those), anchor in zip(tally.items(), _ANCHOR.values(), strict=True)
         if those
     ]
 
 
-def _why(verdict: Verdict, entries: list[dict[str, Any]]) -> Iterator[str]:
+def _why(verdict: Verdict, entries: list[dict[str, Any]]) -> Iterator[Text]:
     if verdict is Verdict.UNTESTABLE:
-        yield "no exchange can show them"
+        yield say("no exchange can show them")
         return
     if needed := dict.fromkeys(name for one in entries for name in _needed(one["message"])):
-        yield f"not in allow: {', '.join(needed)}"
+        yield say("not in allow: {permissions}", permissions=", ".join(needed))
     if others := list(dict.fromkeys(one["message"] for one in entries if not _needed(one["message"]))):
-        yield str(others[0])
+        yield others[0]
         if more := len(others) - 1:
-            yield counted(more, "more reason")
+            yield say_many("{n} more reason", "{n} more reasons", n=more)
 
 
 def _needed(why: Text) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jinja2 import BytecodeCache, Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, Template
 
-from reports.languages.language import ENGLISH, language
+from reports.language import ENGLISH, language
 from reports.page.speaking import speak
 from reports.writing import RUNS, make_writable
 

@@ -66,7 +66,7 @@ def _traces(response: Response) -> list[str]:
 
 def _response_in(exchange: Exchange) -> Response:
     if exchange.response is None:
-        raise InconclusiveError(say("no answer: {answer}", answer=exchange.summary))
+        raise InconclusiveError(say("no answer: {answer}", answer=say(exchange.summary)))
     return exchange.response
 
 

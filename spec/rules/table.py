@@ -16,7 +16,7 @@ from spec.exchange import Exchange, Response
 from spec.findings import Finding
 from spec.interface import Field, operations
 from spec.json_text import is_integer, is_number, pointer
-from spec.message import Text, say
+from spec.message import Text, message_of, say
 from spec.names import is_name
 
 Rule = Callable[[Exchange], Finding | None]
@@ -64,7 +64,7 @@ def field_rule(ids: str) -> Callable[[FieldRule], FieldRule]:
 def success_in(exchange: Exchange) -> Response:
     """The response, where it is judged as a success."""
     if exchange.response is None or not is_judged_as_success(exchange):
-        raise InconclusiveError(say("no success to judge: {answer}", answer=exchange.summary))
+        raise InconclusiveError(say("no success to judge: {answer}", answer=say(exchange.summary)))
     return exchange.response
 
 
@@ -72,7 +72,7 @@ def json_in(exchange: Exchange) -> Any:
     """The JSON value of a success."""
     text = success_in(exchange).json
     if not text.readable:
-        raise InconclusiveError(text.limit or say("not JSON: {error}", error=text.error))
+        raise InconclusiveError(text.limit or say("not JSON: {error}", error=message_of(text.error)))
     return text.value
 
 

@@ -15,7 +15,7 @@ from reports.observations.drift_text import odd_in_words
 from reports.observations.record import Record, RecordError, read_record, write_record
 from reports.provenance import VERSION
 from reports.run import Run
-from reports.wording import counted
+from spec.message import say_many
 
 
 def record_beside(profile: Profile, *, accepts: bool) -> Record | None:
@@ -65,8 +65,9 @@ class BesideProfile:
         write_record(path, record)
         run.record = record
         changed = len(drifts(before.behaviour, seen)) if before else 0
-        changes = f"; {counted(changed, 'place')} had drifted" if changed else ""
-        return f"accepted: {name} ({counted(len(record.behaviour), 'requirement')}{changes})"
+        changes = say_many("; {n} place had drifted", "; {n} places had drifted", n=changed) if changed else ""
+        requirements = say_many("{n} requirement", "{n} requirements", n=len(record.behaviour))
+        return f"accepted: {name} ({requirements}{changes})"
 
 
 def _why_not(run: Run) -> str:
@@ -78,4 +79,4 @@ def _why_not(run: Run) -> str:
         (ungranted := run.grants.lacking(run.operations)): ungranted,
         "nothing was observed": not run.behaviour,
     }
-    return next((why for why, applies in reasons.items() if applies), "")
+    return next((str(why) for why, applies in reasons.items() if applies), "")

@@ -14,7 +14,7 @@ import pytest
 from pytest_html.basereport import BaseReport
 
 from reports.formats.outputs import reason
-from reports.languages.language import language
+from reports.language import language
 from reports.page.exchange_list import LINKED
 from reports.page.html import page_title, requirements_from, summary_html
 from reports.page.rendering import frame
@@ -22,6 +22,7 @@ from reports.run import Run
 from reports.show import printable
 from reports.verdicts import RequirementResult
 from reports.writing import write
+from spec.message import say
 from tests.harness.explaining import EXERCISES
 
 HEADING = """<th scope="col" class="sortable" data-column-type="{0}">\
@@ -79,21 +80,22 @@ class HtmlPage:
         cells[1] = f'<td class="col-testId"{self._anchor(report)}>{test_id}</td>'
         cells[1:1] = [
             f'<td class="col-requirement"><a href="#{row_id}">{row_id.replace(".", ".<wbr>")}</a></td>',
-            f'<td class="col-verdict">{self._language.sentence(said) or said}</td>',
+            f'<td class="col-verdict">{self._language.text(said)}</td>',
         ]
         shown = [number for number in numbers if number in self.run.exchanges]
         links = [f'<a href="#exchange-{number}">{number}</a>' for number in shown[:LINKED]]
-        more = [self._language.sentence(f"and {len(shown) - LINKED} more") or ""] * (len(shown) > LINKED)
+        more = [self._language.text(say("and {n} more", n=len(shown) - LINKED))] * (len(shown) > LINKED)
         cells[-1] = f'<td class="col-links">{" ".join(links + more)}</td>'
 
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """Why a test was skipped, without the place of the skip on this machine."""
         if isinstance(report.longrepr, tuple):
-            data[:] = [escape(str(report.longrepr[-1]).partition(": ")[2])]
+            why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
+            data[:] = [escape(self._language.text(why))]
 
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """The tests are over. pytest-html writes into a new file: one that only its owner reads, and no link."""
-        self._page.title = page_title(self.run)
+        self._page.title = self._language.text(page_title(self.run))
         self._frame(session)
         exercises = session.config.stash[EXERCISES](self.run.profile)
         page = summary_html(self.run, requirements_from(self.path.parent), self._tests_by_requirement(), exercises)

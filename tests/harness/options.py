@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from environments.profiles.profile import Profile
-from reports.languages.language import known_language, known_languages
+from reports.language import known_language, known_languages
 
 DEFAULT_EXAMPLES = 20
 """Valid registrations, and as many deletions. A fault in one answer of four is then missed once in 300 runs."""

@@ -12,7 +12,7 @@ from reports.run import missing_permission
 from reports.terminal import whole
 from reports.verdicts import Verdict, deviation
 from reports.wording import listed
-from spec.message import Text, say
+from spec.message import Text, changed, say
 from spec.requirements import Requirement, ledger
 from tests.harness.collector import Collector
 from tests.harness.judging import OutOfScope, Recording, RequirementsFailError, current
@@ -107,6 +107,7 @@ class Watcher:
         elif report.failed:
             report.longrepr = self._clean(str(report.longrepr))
         elif report.skipped and isinstance(report.longrepr, tuple):
+            report.why = changed(recording.why, self._clean)
             report.longrepr = (*report.longrepr[:2], self._clean(report.longrepr[2]))
         report.sections = [(name, self._clean(text)) for name, text in report.sections]
 

@@ -18,7 +18,7 @@ from reports.explaining.fixes import fix_for, fixes
 from reports.explaining.last_run import last_run
 from reports.formats.conformance_json import FILE, FORMAT, as_json, document_of
 from reports.handover import Observation
-from reports.languages.language import catalogues, language
+from reports.language import catalogues, language
 from reports.moments import moment_in_words
 from reports.observations.behaviour import said
 from reports.page.html import summary_html

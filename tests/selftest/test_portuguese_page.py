@@ -18,17 +18,16 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Server, Service
 from reports.formats.conformance_json import document_of
-from reports.handover import Note, NoteKind, Observation, outcome_unknown
-from reports.languages.values import is_value
-from reports.observations.behaviour import facts_in_words, said
+from reports.handover import Note, NoteKind, Observation
+from reports.observations.behaviour import said
 from reports.observations.drift import Drift
 from reports.observations.drift_text import odd_in_words, unknown_in_words
 from reports.observations.record import Record
 from reports.page.html import summary_html
 from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
-from reports.page.speaking import OF_THE_SERVICE
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
+from spec.message import say
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS
 from tests.selftest.proof.trial import run_of
 from tests.selftest.services.running import run as run_pytest
@@ -80,34 +79,18 @@ def page_of(run, language):
 
 
 def left_in_english(run):
-    """The texts that are the same on both pages and read like words, and those that are marked as English."""
-    english, portuguese = page_of(run, "en"), page_of(run, PORTUGUESE)
-    same = set(portuguese.texts) & set(english.texts) - _of_others(run)
-    return [text for text in sorted(same) if not _is_the_same(text)] + portuguese.english
-
-
-def _of_others(run):
-    """Texts that the profile and the service wrote."""
+    """The texts that are marked as English, but for what was observed: its situations are names in the record."""
     document = document_of(run)
-    versions = {f"{seen['header']}: {seen['value']}" for seen in document["provenance"]["service_version"]}
-    observed = {
+    named = {situation for situations in document["observed"].values() for situation in situations}
+    named |= {
         text
-        for name, situations in run.behaviour.items()
-        for facts in situations.values()
-        for place, what in facts
-        for text in (what, facts_in_words(frozenset(fact for fact in facts if fact[0])))
-        if name in OF_THE_SERVICE or place or what[:3].isdecimal()
+        for situations in document["observed"].values()
+        for places in situations.values()
+        for texts in places.values()
+        for text in texts
     }
-    names = {
-        str(one["got"]) for one in document["requirements"] if re.fullmatch("[A-Z][a-z]+", str(one.get("got", "")))
-    }
-    return {f"{run.profile.name}, {run.base_url}", document["selection"]} | versions | observed | names
-
-
-def _is_the_same(text):
-    """Whether every word of a text is the same in both languages: a value, or spelled alike."""
-    words = (word.strip(".,;:()") for word in _QUOTED.sub("", text).split())
-    return text.startswith("#") or all(word in _ALIKE or is_value(word) or not _LETTERS.search(word) for word in words)
+    named |= {str(seen.get("input", "")) for seen in run.exchanges.values()} | {document["suite"]["proof"]}
+    return [text for text in page_of(run, PORTUGUESE).english if text.rstrip(":.") not in named]
 
 
 SANDBOX = load("sandbox", folder=REPOSITORY / "environments")
@@ -143,14 +126,12 @@ def test_failures_are_told_in_portuguese(name, tried):
     assert left_in_english(tried(EVERY[name].make(), "-m", "not property")) == []
 
 
-def test_what_is_not_recognised_is_shown_in_english():
-    """A sentence that the catalogue does not know is there as it was written, and marked as English; nothing of it is
-    translated, and what the operator and the service wrote is not taken for a sentence."""
+def test_what_has_no_translation_is_marked():
+    """It is there as it was written; what the operator and the service wrote is no text of the suite."""
     run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
     run.selected |= {"executePix.status", "executePix.status.values"}
     odd = "expected status 200, got <b>the unexpected</b>"
     run.results.append(RequirementResult("executePix.status", Verdict.FAIL, odd))
-    run.results.append(RequirementResult("executePix.status.values", Verdict.OBSERVED, "missing, text"))
     run.observations.append(Observation("executePix.status.values", said("missing, text")))
     page = page_of(run, PORTUGUESE)
 
@@ -167,18 +148,12 @@ def test_a_verdict_is_said_in_words():
     assert {"não exercitado", "2 não exercitados"} <= set(page_of(run, PORTUGUESE).texts)
 
 
-def test_every_note_is_told_in_portuguese():
-    """Notes stand first, and say what to do."""
-    notes = {
-        NoteKind.OUTCOME_UNKNOWN: outcome_unknown("exchange 7", UNANSWERED).text,
-        NoteKind.SET_UP: "the gateway refuses the client certificate: check tls.client_cert and tls.client_key",
-        NoteKind.CUT: "limits.requests (5) is spent: not all requests to executePix were sent; raise it",
-    }
-    run = Run(SANDBOX, "http://127.0.0.1:1", said=[Note(kind, text) for kind, text in notes.items()], interrupted=True)
-    run.unreachable = "the connection is refused"
+def test_a_note_is_told_in_portuguese():
+    """Notes stand first, and say what to do; their values stay."""
+    lost = say("{base_url} cannot be reached: {why}", base_url="https://x", why=say("the connection is refused"))
+    run = Run(SANDBOX, "http://127.0.0.1:1", said=[Note(NoteKind.SET_UP, lost)])
 
-    assert left_in_english(run) == []
-    assert not set(notes.values()) & set(page_of(run, PORTUGUESE).texts)
+    assert "https://x está inalcançável: a conexão foi recusada" in page_of(run, PORTUGUESE).texts
 
 
 def test_the_whole_page_is_in_portuguese(tmp_path):

@@ -113,7 +113,7 @@ def _before(registrar: Registrar, places: frozenset[Place]) -> set[frozenset[Pla
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
     """Whether no refused registration has registered its key."""
-    refused = (say("{type}: {answer}", type=type_sent(seen), answer=seen.summary) for seen in effects)
+    refused = (say("{type}: {answer}", type=type_sent(seen), answer=say(seen.summary)) for seen in effects)
     return deviates(finding("refusal-with-effect", refused=joined(refused, ", ")), *effects) if effects else holds()
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from environments.door.authorization import VALID
 from environments.profiles.profile import Profile
-from reports.wording import counted
 from spec.answers import RefusalKind, code_of, data_of, find, is_judged_as_success, refusal_kind, succeeded
 from spec.exchange import Exchange, Response
 from spec.interface import operations
@@ -63,7 +62,7 @@ def _unit_of(date: object) -> str:
         return "a number of very many digits"
     units = {9: "seconds", 12: "milliseconds", 15: "microseconds", 18: "nanoseconds"}
     unit = units.get(date.adjusted())
-    return f"{unit} since 1970" if unit else f"a number of {counted(max(1, date.adjusted() + 1), 'digit')}"
+    return f"{unit} since 1970" if unit else f"a number of {max(1, date.adjusted() + 1)} digits"
 
 
 def _prepared_by(operation: str) -> str:

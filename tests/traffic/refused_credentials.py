@@ -9,7 +9,7 @@ from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES
 from environments.profiles.profile import PixKey, Profile
 from spec.exchange import Exchange
-from spec.message import Text, joined, say
+from spec.message import Text, in_a_row, say
 
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""
@@ -78,11 +78,15 @@ class OfKeys:
 
 def tried(exchanges: Iterable[Exchange]) -> Text:
     """The forms that were tried, for people."""
-    return say("credentials tried: {names}", names=joined((seen.credential for seen in exchanges), ", "))
+    return say("credentials tried: {names}", names=in_a_row(_names(exchanges), ", "))
 
 
 def credentials_of(granted: Iterable[Exchange]) -> Text:
     """What was granted to whom, for people."""
-    names = list(dict.fromkeys(seen.credential for seen in granted))
-    shown, others = joined(names[:_MOST_NAMED], ", "), len(names) - _MOST_NAMED
+    names = _names(granted)
+    shown, others = in_a_row(names[:_MOST_NAMED], ", "), len(names) - _MOST_NAMED
     return say("{names} and {n} more", names=shown, n=others) if others > 0 else shown
+
+
+def _names(exchanges: Iterable[Exchange]) -> list[Text]:
+    return [say(name) for name in dict.fromkeys(exchange.credential for exchange in exchanges)]

@@ -78,7 +78,7 @@ class KeyTypeEvidence:
 
 
 def _unsure(seen: KeyTypeEvidence) -> Judgement:
-    refused = say("refused ({answer}), which may have another reason", answer=seen.last.summary)
+    refused = say("refused ({answer}), which may have another reason", answer=say(seen.last.summary))
     return inconclusive(joined((refused, _remedy(seen))), seen.last)
 
 
@@ -92,7 +92,7 @@ def _refused_wrongly(seen: KeyTypeEvidence) -> Judgement:
     found = finding(
         "key-type-refused",
         name=seen.key_type,
-        answer=seen.last.summary,
+        answer=say(seen.last.summary),
         other=type_sent(seen.accepted),
         remedy=_remedy(seen),
     )
@@ -104,7 +104,7 @@ _TABLE: Sequence[tuple[Callable[[KeyTypeEvidence], object], Question | Callable[
     (
         lambda seen: not any(map(is_refused_outright, seen.tried)),
         lambda seen: inconclusive(
-            say("no {type} key was registered: {answer}", type=seen.key_type, answer=seen.last.summary), seen.last
+            say("no {type} key was registered: {answer}", type=seen.key_type, answer=say(seen.last.summary)), seen.last
         ),
     ),
     (lambda seen: seen.broken is None, Question.DIFFERENCE),
@@ -194,7 +194,7 @@ def _confirm(
         decides = all(indistinguishable(again, evidence.last) for again in _register_on_and_on(registrar, key))
     if not decides:
         return replace(evidence, broken="")
-    breach = deviates(finding("key-needs-more", name=key.type, what=alternative.what), evidence.last, accepted)
+    breach = deviates(finding("key-needs-more", name=key.type, what=say(alternative.what)), evidence.last, accepted)
     registrar.helped.add(alternative.what)
     registrar.found.broken[alternative.requirement] = breach
     own = alternative.requirement == f"registerPixKey.pixKeyType.{key.type}"

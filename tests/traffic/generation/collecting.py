@@ -100,7 +100,7 @@ class Findings:
 
     def _finding(self, sign: Sign, seed: int) -> Finding:
         shown = self.shown[sign]
-        shown_by = say("{where}, {what}", where=sign.where, what=shown.case.what) if sign.where else ""
+        shown_by = say("{where}, {what}", where=say(sign.where), what=say(shown.case.what)) if sign.where else ""
         numbers = (shown.exchange.number,)
         return replace(sign.finding, exchanges=numbers, shown_by=shown_by, times=shown.times, seed=seed)
 
