@@ -21,7 +21,7 @@ Comparison = Mapping[str, Any]
 
 def text(comparison: Comparison) -> Iterator[str]:
     """Lines of plain text."""
-    yield comparison["line"]
+    yield str(comparison["line"])
     yield f"  was: {_run(comparison['with'])}"
     yield f"  is:  {_run(comparison['of'])}"
     for name, words in WORDS.items():
@@ -35,7 +35,7 @@ def text(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> Iterator[str]:
     """Lines of Markdown."""
-    yield f"**{escaped(comparison['line'])}**"
+    yield f"**{escaped(str(comparison['line']))}**"
     for name, words in WORDS.items():
         yield from _items(words, [f"`{id}`{escaped(_statement(id))}" for id in comparison[name]])
     differing = dict.fromkeys(seen["id"] for seen in comparison["observations"])

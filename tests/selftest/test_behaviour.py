@@ -147,7 +147,7 @@ def test_what_is_said_first_is_a_note():
     """And an observation like any other."""
     run = run_with(Observation(UNKNOWN, said("MONEY MOVED TWICE"), first=True))
 
-    assert [note.text for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
+    assert [str(note.text) for note in run.notes()] == [f"{UNKNOWN}: MONEY MOVED TWICE"]
 
 
 def test_what_is_the_same_once_it_is_cleaned_is_merged():

@@ -138,7 +138,7 @@ def test_comparable_runs_have_the_same_environment_origin_selection_permissions_
     found = compare(changed(**change))
 
     assert (found["differs"], found["comparable"]) == (differs, not differs)
-    assert all(word in found["line"] for word in differs)
+    assert all(word in str(found["line"]) for word in differs)
 
 
 def test_the_embedded_sandbox_is_one_origin():
@@ -160,7 +160,7 @@ def test_the_embedded_sandbox_is_one_origin():
 )
 def test_the_line_says_since_when(was, since):
     """The day, the time on the same day, and the year where it is another one."""
-    assert compare(changed(), changed(started=was))["line"] == f"{since}: no change"
+    assert str(compare(changed(), changed(started=was))["line"]) == f"{since}: no change"
 
 
 def test_the_line_counts_what_changed():
@@ -170,16 +170,18 @@ def test_the_line_counts_what_changed():
     now = changed(requirements={ROW: {"verdict": "fail"}}, observed=seen)
     other_place = changed(environment={"name": "production", "base_url": "https://prod.example.test"})
 
-    assert compare(now, before)["line"] == "since 20 Nov: 1 newly failing, 1 fixed, 1 observation differs"
-    assert compare(changed(observed=seen))["line"] == "since 20 Nov: no verdict changed, 1 observation differs"
-    assert compare(other_place)["line"] == "compared with staging, 20 Nov (other environment and origin): no change"
+    assert str(compare(now, before)["line"]) == "since 20 Nov: 1 newly failing, 1 fixed, 1 observation differs"
+    assert str(compare(changed(observed=seen))["line"]) == "since 20 Nov: no verdict changed, 1 observation differs"
+    assert (
+        str(compare(other_place)["line"]) == "compared with staging, 20 Nov (other environment and origin): no change"
+    )
 
 
 def test_observations_in_words_are_not_compared():
     """A file of another version has no others: the reader drops what is in another form."""
     before = {name: value for name, value in RUN.items() if name != "observed"}
 
-    assert compare(changed(), before)["line"] == "since 20 Nov: no change"
+    assert str(compare(changed(), before)["line"]) == "since 20 Nov: no change"
 
 
 def test_an_observation_of_one_run_alone_does_not_differ():
@@ -199,7 +201,7 @@ def test_latency_is_side_by_side():
         "executePix": {"was_ms": 10.0, "is_ms": 5000},
         "getBalance": {"was_ms": None, "is_ms": 7},
     }
-    assert (found["line"], found["worse"]) == ("since 20 Nov: no change", False)
+    assert (str(found["line"]), found["worse"]) == ("since 20 Nov: no change", False)
 
 
 def test_text_names_what_changed():

@@ -115,7 +115,7 @@ def test_headline(said, line):
 @pytest.mark.parametrize("verdict", RunVerdict)
 def test_every_verdict_has_a_headline(verdict):
     """It begins with the verdict in capital letters."""
-    assert headline(document(verdict)).word.lower().replace(" ", "-") == verdict
+    assert str(headline(document(verdict)).word).lower().replace(" ", "-") == verdict
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_every_verdict_has_a_headline(verdict):
 )
 def test_what_is_permitted_is_said_in_words(allow, words):
     """In the order of the permissions, not of the profile."""
-    assert permitted(allow) == words
+    assert str(permitted(allow)) == words
 
 
 @pytest.mark.parametrize(("sandbox", "words"), [(True, "a sandbox"), (False, "no sandbox")])
@@ -144,6 +144,6 @@ def test_where_the_run_went(sandbox, words):
     )
     said["environment"]["sandbox"] = sandbox
 
-    assert run_line(said) == (
+    assert str(run_line(said)) == (
         f"staging at https://staging.example.test, {words}: 3 transfers executed, 1 request; generated with --seed=7"
     )

@@ -96,7 +96,7 @@ class TestLeftOut:
     @staticmethod
     def told(run):
         run.close()
-        return {entry["verdict"]: entry["why"] for entry in left_out(document_of(run))}
+        return {entry["verdict"]: str(entry["why"]) for entry in left_out(document_of(run))}
 
     def test_permissions(self):
         """What the profile does not permit is named by its permissions."""
