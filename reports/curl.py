@@ -19,20 +19,16 @@ _METHOD = re.compile(r"[A-Za-z]{1,20}")
 _RUN = re.compile(r"([A-Za-z0-9])\1{199,}")
 _PLACE = re.compile(r"(?P<kind>.*?)(?: (?P<number>[0-9]+))?")
 _UNSAFE_IN_A_GUARD = re.compile(r"[^A-Za-z0-9 .,:;()/_-]")
-_PERCENT = "python3 -c 'import sys, urllib.parse as u; print(u.quote(sys.stdin.read(), safe=\"\"))'"
-_ESCAPED = "python3 -c 'import sys, json; print(json.dumps(sys.stdin.read(), ensure_ascii=False)[1:-1])'"
-ENCODERS = {"url": _PERCENT, "json": _ESCAPED}
 
 
 @dataclass(frozen=True)
 class Value:
     """What stands for a value that is not shown, to be put between double quotes. `plain` is the same where
-    `expression` was checked before: a check within a pipe or `$(…)` would not stop the line. `encoder` is one of
-    ENCODERS; `shown` stands for it where no shell reads."""
+    `expression` was checked before: a check within a pipe would not stop the line. `shown` stands for it where no shell
+    reads."""
 
     expression: str
     plain: str
-    encoder: str = ""
     shown: str = ""
 
 
@@ -101,19 +97,19 @@ def curl_line(line: Line, shell: Shell, *, shows_headers: bool = True) -> str:
     guards: list[str] = []
     empty = not line.size and any(name.lower() == "content-length" for name, _ in line.headers)
     words = ["curl", "-sS", *["-i"] * shows_headers, *shell.options, *_method(line.method)]
-    words += _headers(line, guards, has_body=bool(line.size) or empty)
+    words += _headers(line, has_body=bool(line.size) or empty)
     before, body = _body(line.body, guards) if line.size and line.body is not None else ("", [])
     words += ["--data-raw", "''"] if empty else body
-    command = before + " ".join([*words, *_address(line.url, guards)])
+    command = before + " ".join([*words, *_address(line.url)])
     checks = "".join(f': "{guard}" && ' for guard in dict.fromkeys(guards))
     missing = line.left_out or (f"a body of {line.size} bytes" if line.size and line.body is None else "")
     return f"# not the whole request, which has {missing}: {checks}{command}" if missing else checks + command
 
 
-def _headers(line: Line, guards: list[str], *, has_body: bool) -> list[str]:
+def _headers(line: Line, *, has_body: bool) -> list[str]:
     """The options of the headers that were sent, and of those that curl would add by itself."""
     kept = [(name, value) for name, value in line.headers if name.strip().lower() not in _OMITTED]
-    values = [word([f"{name}: ", *value] if any(value) else [f"{name};"], guards) for name, value in kept]
+    values = [word([f"{name}: ", *value] if any(value) else [f"{name};"]) for name, value in kept]
     if has_body and not any(name.lower() == "content-type" for name, _ in kept):
         values.append("'Content-Type:'")
     if line.size > 1_000:
@@ -121,17 +117,10 @@ def _headers(line: Line, guards: list[str], *, has_body: bool) -> list[str]:
     return [option for value in values for option in ("-H", value)]
 
 
-def word(parts: Iterable[Part], guards: list[str]) -> str:
-    """One word of a line. What is used within `$(…)` is checked first: it goes to `guards`."""
-    words = [_of_value(part, guards) if isinstance(part, Value) else _of_text(part) for part in joined(parts)]
+def word(parts: Iterable[Part]) -> str:
+    """One word of a line."""
+    words = (f'"{part.expression}"' if isinstance(part, Value) else _of_text(part) for part in joined(parts))
     return "".join(words) or "''"
-
-
-def _of_value(value: Value, guards: list[str]) -> str:
-    if not value.encoder:
-        return f'"{value.expression}"'
-    guards.append(value.expression)
-    return f'"$(printf %s "{value.plain}" | {value.encoder})"'
 
 
 def _of_text(text: str) -> str:
@@ -174,7 +163,7 @@ def _body(parts: Sequence[Part], guards: list[str]) -> tuple[str, list[str]]:
     """What goes before curl, and its words: a body that no argument can hold is piped."""
     texts = [part for part in parts if isinstance(part, str)]
     if all(text.isprintable() for text in texts) and sum(map(len, texts)) < 100_000:
-        return "", ["--data-raw", word(parts, guards)]
+        return "", ["--data-raw", word(parts)]
     commands = [command for part in parts for command in _printed(part, guards)]
     piped = commands[0] if len(commands) == 1 else f"{{ {'; '.join(commands)}; }}"
     return f"{piped} | ", ["--data-binary", "@-"]
@@ -183,8 +172,7 @@ def _body(parts: Sequence[Part], guards: list[str]) -> tuple[str, list[str]]:
 def _printed(part: Part, guards: list[str]) -> list[str]:
     if isinstance(part, Value):
         guards.append(part.expression)
-        encoded = f" | {part.encoder} | tr -d '\\n'" if part.encoder else ""
-        return [f'printf %s "{part.plain}"{encoded}']
+        return [f'printf %s "{part.plain}"']
     return [_repeated(piece) if _RUN.fullmatch(piece) else f"printf '{_format(piece)}'" for piece in _split(part)]
 
 
@@ -212,10 +200,10 @@ def shown_length(parts: Iterable[Part]) -> int:
 def _method(method: str) -> list[str]:
     if method.upper() == "HEAD":
         return ["--head"]
-    return ["-X", method if _METHOD.fullmatch(method) else word([method], [])]
+    return ["-X", method if _METHOD.fullmatch(method) else word([method])]
 
 
-def _address(url: Sequence[Part], guards: list[str]) -> list[str]:
+def _address(url: Sequence[Part]) -> list[str]:
     text = "".join(part for part in url if isinstance(part, str))
     options = ["--globoff"] * bool(_GLOB.search(text)) + ["--path-as-is"] * bool(_DOTS.search(text))
-    return [*options, *(["--url"] if text.startswith("-") else []), word(url, guards)]
+    return [*options, *(["--url"] if text.startswith("-") else []), word(url)]

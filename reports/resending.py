@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from environments.profiles.profile import Header, Profile, shown
 from environments.profiles.target import is_secret
-from reports.curl import ENCODERS, LARGEST, Line, Part, Shell, Value, curl_line, joined, shown_length, variable
+from reports.curl import LARGEST, Line, Part, Shell, Value, curl_line, joined, shown_length, variable
 from reports.loose_json import Token, is_json_like, tokens
 from reports.show import SHOWN, Display, has_personal_pairs, printable, shape
 from spec.exchange import Request
@@ -104,12 +103,9 @@ class Resending:
 
     # -- texts that may hold a known value ------------------------------------------------------------------------
 
-    def _value(self, placeholder: str, meaning: str = AS_SENT, place: str = "") -> Value:
-        """What stands for a known value; `place` is where it is written in a way of its own."""
-        plain = self.display.known.plain.get(placeholder, "")
-        encoded = {"url": quote(plain, safe=""), "json": json.dumps(plain, ensure_ascii=False)[1:-1]}.get(place, plain)
-        value = self.shell.value(placeholder, meaning)
-        return Value(value.expression, value.plain, ENCODERS[place] if encoded != plain else "", placeholder)
+    def _value(self, placeholder: str, meaning: str = AS_SENT) -> Value:
+        """What stands for a known value."""
+        return replace(self.shell.value(placeholder, meaning), shown=placeholder)
 
     def _parts(self, text: str, name: str) -> list[Part]:
         """A text that is sent as it stands: the known values in it, or all of it where one is written otherwise."""
@@ -127,11 +123,9 @@ class Resending:
         return [part for piece in pieces for part in self._segment(piece)]
 
     def _segment(self, segment: str) -> list[Part]:
+        """A part of an address. A known value that is written in escapes is a value of its own."""
         known, text = self.display.known, unquote(segment)
-        whole = known.whole(text)
-        if whole and text != segment and known.plain[whole] == text and quote(text, safe="") == segment:
-            return [self._value(whole, place="url")]
-        if text != segment and (whole or known.find(text)):
+        if text != segment and (known.whole(text) or known.find(text)):
             return [_sent("path", segment)]
         return self._parts(segment, "path")
 
@@ -169,8 +163,8 @@ class Resending:
         whole = known.whole(content)
         if token.kind == "name":
             names.member = content if is_name(content) else "member"
-        if whole and known.plain[whole] == content and is_string:
-            yield from ('"', self._value(whole, place="json"), '"')
+        if whole and token.text == f'"{known.plain[whole]}"':
+            yield from ('"', self._value(whole), '"')
         elif whole or _is_masked(token) or known.find(content):
             value = names.variable(token.text.strip('"') if is_string else token.text)
             yield from ('"', value, '"') if is_string else (value,)

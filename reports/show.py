@@ -39,7 +39,7 @@ from spec.names import DOCUMENTED, WORDS, is_name, words_of
 
 SHOWN = 4_000
 """Characters of a body that are shown: what a screen or two hold."""
-_LONGEST_SHAPE, _LONGEST_TEXT, _LONGEST_WORD, _LONGEST_CODE = 64, 300, 20, 5
+_LONGEST_SHAPE, _LONGEST_TEXT, _LONGEST_WORD, _LONGEST_CODE, _LONGEST_INSIDE = 64, 300, 20, 5, 3
 _MOST_SIBLINGS = 50
 """An object of more members is a table, and its names are data."""
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -87,9 +87,7 @@ _OPAQUE = re.compile(r"[\d@_]|[a-zà-öø-ÿ][A-ZÀ-ÖØ-Þ]")
 _LOWER_CASE = re.compile(r"[a-zà-öø-ÿ]+")
 _SYNTHETIC = re.compile(r"(?<![\w-])(pixconf-[0-9a-f]{8}(?:@example\.com)?)(?![\w.@-])")
 _BLANKS, _DIGIT = re.compile(r"[^\S\n]+|\n\n+"), re.compile(r"[0-9]")
-_ENUMERATED = re.compile(
-    r"[0-9]{1,4}|(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})(?:[ _-]?(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})){0,4}"
-)
+_ENUMERATED = re.compile(r"(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})(?:[ _-]?(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})){0,4}")
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a text that is no JSON: a form, XML, a line. Its value may be written in small letters."""
 _NAMES_NOBODY = frozenset(map(folded, ("code", "status", "Success", "type", "accountType")))
@@ -235,10 +233,9 @@ class Display:
             return token.text
         if not _NUMBER.fullmatch(token.text):
             return self._said(token.text) if is_refusal else shape(token.text)
-        is_told = folded(token.member) in _NAMES_NOBODY and len(token.text) <= _LONGEST_CODE
-        return (
-            token.text if is_told and not self._is_known(token.text) else _DIGIT.sub("9", token.text[:_LONGEST_SHAPE])
-        )
+        if _is_short_code(token) and not self._is_known(token.text):
+            return token.text
+        return _DIGIT.sub("9", token.text[:_LONGEST_SHAPE])
 
     def _string(self, token: Token, is_refusal: bool) -> str:
         text = token.content
@@ -246,17 +243,18 @@ class Display:
             return known
         if self._is_enumerated(text, token, is_refusal) and not self._is_known(text):
             return text
-        if (
-            is_refusal and (not token.personal or folded(token.member) in _SAYS_WHY)
-        ) or token.member in _DOCUMENTED_TEXTS:
+        says_why = is_refusal and (not token.personal or folded(token.member) in _SAYS_WHY)
+        if says_why or token.member in _DOCUMENTED_TEXTS:
             return self.text(text, lower_case=not token.personal or token.holder.name != "data")
         return self._shape(text)
 
     def _is_enumerated(self, text: str, token: Token, is_refusal: bool) -> bool:
         """True for one of a few values that a member may have, such as `DONE` or `ACCOUNT_NOT_FOUND`."""
-        if folded(token.member) not in _NAMES_NOBODY:
+        member = folded(token.member)
+        if member not in _NAMES_NOBODY:
             return is_refusal and not token.personal and is_name(text)
-        return is_name(text) or bool(_ENUMERATED.fullmatch(text) and not self.known.may_look_like_words())
+        is_free = member != "code" and not self.known.may_look_like_words() and _ENUMERATED.fullmatch(text)
+        return is_name(text) or bool(is_free) or (text.isdecimal() and _is_short_code(token))
 
     def _shape(self, text: str) -> str:
         return "".join(piece if at % 2 else shape(piece) for at, piece in enumerate(self._split(text)))
@@ -264,8 +262,12 @@ class Display:
 
 def _as_number(value: object) -> float:
     """A number that JSON has no type for here; its size is not shown anyway."""
-    return (
-        int(value)
-        if is_integer(value) and isinstance(value, Decimal)
-        else float(value if isinstance(value, Decimal) else 0)
-    )
+    if not isinstance(value, Decimal):
+        return 0
+    return int(value) if is_integer(value) else float(value)
+
+
+def _is_short_code(token: Token) -> bool:
+    """True for a short number that names nobody: deeper than the envelope, `code` may be that of a transfer."""
+    most = _LONGEST_CODE if not token.holder.name else _LONGEST_INSIDE
+    return folded(token.member) in _NAMES_NOBODY and len(token.content) <= most

@@ -44,6 +44,10 @@ class Pen:
 
     def _record(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
         record = self._records(*args, **kwargs)
+        if isinstance(record.args, tuple):  # a library may log what a service wrote
+            record.args = tuple(
+                arg if isinstance(arg, int | float) else self._display.text(str(arg)) for arg in record.args
+            )
         try:
             text = record.getMessage()
         except (TypeError, ValueError):

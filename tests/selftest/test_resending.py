@@ -149,12 +149,13 @@ def test_a_wrong_credential_never_becomes_the_token():
 
 
 def test_a_value_with_reserved_characters():
-    """It is percent-encoded where it stands in the path, and escaped where it stands in JSON, as it was sent."""
+    """Percent-encoded in the path, and escaped in JSON, it is a value of its own: as it was sent."""
     account = 'ac/1 "ã"'
     body = json.dumps({"account": account}, ensure_ascii=False).encode()
     line = line_of(f"https://host/{quote(account, safe='')}", TYPED, body, account=[account])
 
-    words, said = sent(line, ACCOUNT=account)
+    written = {"SENT_PATH": quote(account, safe=""), "SENT_ACCOUNT": json.dumps(account, ensure_ascii=False)[1:-1]}
+    words, said = sent(line, **written)
     assert words[-1].decode() == f"https://host/{quote(account, safe='')}"
     assert said == body
 

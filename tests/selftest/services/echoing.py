@@ -3,11 +3,9 @@
 import base64
 import html
 import json
-import secrets
-import uuid
 from urllib.parse import quote, unquote
 
-from environments.sandbox import Response, Service
+from environments.sandbox import Response
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.signed import decoded
 
@@ -119,34 +117,6 @@ class EchoesWhatATokenSays(Raw):
         forms = [encodings(text)[name] for text in texts for name in ("plain", "base64", "hex")]
         body = json.dumps({"code": 0, "data": {"error": " ".join(forms)}}).encode()
         connection.sendall(as_bytes(Response(200, body, (("Content-Type", "application/json"),))))
-
-
-class TellsAhead(Service):
-    """Tells in every answer, whatever was asked and by whom, which codes and keys it gives out from the start to the
-    end. `given` are those that it has given out. One operation fails, so that a report shows generated requests."""
-
-    def __init__(self, token: str) -> None:
-        super().__init__(token=token)
-        self.codes = [f"SBX-{secrets.token_hex(8).upper()}" for _ in range(12)]
-        self.keys = [str(uuid.uuid4()) for _ in range(12)]
-        self.told = json.dumps([self.codes, self.keys])
-        self.given: list[str] = []
-
-    def new_code(self):
-        return self._give(self.codes) or super().new_code()
-
-    def new_key(self):
-        return self._give(self.keys) or super().new_key()
-
-    def _give(self, told):
-        new = next((one for one in told if one not in self.given), "")
-        self.given += [new] if new else []
-        return new
-
-    def finish(self, request, operation, response):
-        body = response.body.removesuffix(b"}") + f', "told": {self.told}}}'.encode()
-        status = 500 if operation == "getBalance" else response.status
-        return Response(status, body, (*response.headers, ("X-Told", self.told)))
 
 
 class EchoesAsAMediaType(Raw):
