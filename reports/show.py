@@ -40,6 +40,8 @@ from spec.names import DOCUMENTED, WORDS, is_name, words_of
 SHOWN = 4_000
 """Characters of a body that are shown: what a screen or two hold."""
 _LONGEST_SHAPE, _LONGEST_TEXT, _LONGEST_WORD, _LONGEST_CODE, _LONGEST_INSIDE = 64, 300, 20, 5, 3
+_PLACE = re.compile(r"[0-9]{1,3}")
+"""A place in a JSON pointer. A longer number is as likely a name, such as that of an account."""
 _MOST_SIBLINGS = 50
 """An object of more members is a table, and its names are data."""
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -158,7 +160,8 @@ class Display:
 
     def pointer(self, pointer: str) -> str:
         """A JSON pointer: places, and the names of members."""
-        return "".join(f"/{part if part.isdecimal() else self.name(part)}" for part in parts_of_pointer(pointer))
+        parts = parts_of_pointer(pointer)
+        return "".join(f"/{part if _PLACE.fullmatch(part) else self.name(part)}" for part in parts)
 
     def body(self, body: bytes, content_type: str = "", *, refusal: bool = False, size: int = 0) -> str:
         """A body, cut after 4,000 characters. `size`: bytes of the whole, where `body` is its start. A byte order mark

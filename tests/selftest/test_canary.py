@@ -1,5 +1,6 @@
 """Canaries are planted everywhere, services echo them in every encoding, and nothing that leaves a run holds one."""
 
+import logging
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,12 @@ import pytest
 
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Key, Server, Service, Transfer
+from environments.secrets import Secrets
 from reports.formats.outputs import OUTPUTS, PAGE, SUMS
+from reports.show import Display
 from reports.writing import RUNS
 from spec.exchange import LARGE
+from tests.harness.pen import Pen
 from tests.selftest.services import echoing
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw
@@ -289,3 +293,13 @@ def test_files_are_private(tmp_path):
     files = [*result.folder.iterdir(), tmp_path / "journal.jsonl", tmp_path / "journal.key"]
 
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_what_a_library_logs_is_a_text_of_a_service():
+    """A library may log a header or a body as it came; its own words stay."""
+    pen = Pen(Display(Secrets({"account": [ACCOUNT]})))
+    made = logging.getLogRecordFactory()
+    record = made("urllib3", 30, "", 1, f"Failed for {ACCOUNT}: %s, %d times", ("X-Name Maria", 3), None)
+    pen.put_down()
+
+    assert record.getMessage() == "Failed for <account>: A-Name Aaaaa, 3 times"
