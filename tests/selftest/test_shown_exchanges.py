@@ -62,7 +62,7 @@ def test_what_a_result_cites_is_whole_once(monkeypatch):
 
     assert shown(found.found(recording(2)).exchanges) == {2: True}
     assert shown(found.found(recording(2, 3)).exchanges) == {3: True}
-    assert shown(found.handover(()).exchanges) == {1: False}
+    assert shown(found.handover().exchanges) == {1: False}
 
 
 def test_without_files_the_first_exchange_of_what_fails_is_whole(monkeypatch):
@@ -71,7 +71,7 @@ def test_without_files_the_first_exchange_of_what_fails_is_whole(monkeypatch):
 
     assert shown(found.found(recording(1)).exchanges) == {}
     assert shown(found.found(recording(2, 1, verdict="fail")).exchanges) == {2: True}
-    assert shown(found.handover(()).exchanges) == {1: False, 3: False}
+    assert shown(found.handover().exchanges) == {1: False, 3: False}
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_without_files_the_first_exchange_of_what_fails_is_whole(monkeypatch):
 )
 def test_what_nobody_expected_is_whole(monkeypatch, exchange, whole):
     """No answer, or a refusal where a success was due; of generated traffic what a result cites."""
-    assert shown(collector(monkeypatch, exchange).handover(()).exchanges) == {1: whole}
+    assert shown(collector(monkeypatch, exchange).handover().exchanges) == {1: whole}
 
 
 def test_what_tells_of_a_key_that_is_left_is_whole(monkeypatch):
     """The report names the exchange."""
-    assert shown(collector(monkeypatch, GRANTED, GRANTED, left=[2]).handover(()).exchanges) == {2: True, 1: False}
+    assert shown(collector(monkeypatch, GRANTED, GRANTED, left=[2]).handover().exchanges) == {2: True, 1: False}
