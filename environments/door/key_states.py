@@ -137,14 +137,6 @@ class Keys:
             self._keys[_identity(value, key.account)] = key
             self._write(key, key_record.REGISTERED)
 
-    def learn_effect(self, exchange: Exchange, key: PixKey) -> None:
-        """A refused registration has registered its key, which the list shows. Raises JournalError."""
-        with self._guard:
-            found = self._named(key.key, key.type, exchange.request.last_segment)
-            found.state, found.is_sent = KeyState.MAYBE, True
-            found.exchanges = list(dict.fromkeys([*found.exchanges, exchange.number]))
-            self._write(found, key_record.MAYBE)
-
     # -- what the door sees -----------------------------------------------------------------------------------
 
     @contextmanager
@@ -199,7 +191,7 @@ class Keys:
 
     def _take_registration(self, exchange: Exchange, key: RunKey) -> None:
         """A key that is refused may be registered nevertheless: a list shows it, if any. None shows one of a synthetic
-        account; and one that nobody can name is looked for only where its request was valid, and never on a sandbox."""
+        account; and one that nobody can name is looked for only where its request was valid."""
         if registered(exchange):
             key.state, key.is_refused, key.is_deleted = KeyState.REGISTERED, False, False
             if not key.owned:
@@ -208,7 +200,7 @@ class Keys:
             return
         elif exchange.response is not None and not may_be_registered(exchange):
             key.is_refused = True
-            is_sought = MARK not in key.account and (key.value is not None or (exchange.valid and not self._is_sandbox))
+            is_sought = MARK not in key.account and (key.value is not None or exchange.valid)
             if not is_sought and exchange.response.status < _SERVER_ERROR:
                 self._close(key)
                 return

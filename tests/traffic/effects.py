@@ -100,7 +100,7 @@ def decide_suspicions(registrar: Registrar) -> None:
         seen for seen in suspected if all(places in (accepted or _before(registrar, places)) for places in seen.places)
     ]
     for seen in sure:
-        registrar.keys.learn_effect(seen.exchange, seen.key)
+        registrar.keys.learn_value(seen.exchange, seen.key.key)
     registrar.found.effects = [seen.exchange for seen in sure]
     registrar.found.suspected = [seen.exchange for seen in registrar.suspicions if seen not in sure]
 
