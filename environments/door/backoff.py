@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from environments.door.authorization import VALID
+from environments.door.in_flight import InFlight
 from environments.door.outgoing import Again, NotSentError, Policy, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import Exchange, FailureKind, Response
@@ -35,24 +36,24 @@ LOCKED = (
 
 
 class Backoff:
-    """Decides whether a request that was put off goes again. `window` is how many requests may be on the wire at once,
-    at first `most`; `waited_s` is how long the run paused in all. `turn` waits for limits.rate. `unsent` gets the
-    operations that it gave up waiting for, by the reason. `harmless` executes a synthetic code; the client of the door
-    knows how. `notes` are said first.
+    """Decides whether a request that was put off goes again, and how many may be on the wire at once (`in_flight`).
+    `waited_s` is how long the run paused in all. `turn` waits for limits.rate. `unsent` gets the operations that it
+    gave up waiting for, by the reason. `harmless` executes a synthetic code; the client of the door knows how. `notes`
+    are said first.
 
     Nothing is locked while a thread waits.
     """
 
     def __init__(
         self,
-        most: int = 1,
+        in_flight: InFlight | None = None,
         turn: Policy = lambda sending: None,
         unsent: dict[str, set[str]] | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = lambda seconds: time.sleep(seconds),
     ) -> None:
-        self.window, self.waited_s = most, 0.0
+        self._in_flight, self.waited_s = in_flight or InFlight(1), 0.0
         self.unsent = {} if unsent is None else unsent
         self.notes: list[str] = []
         self.harmless: Callable[[], Exchange] | None = None
@@ -115,7 +116,8 @@ class Backoff:
         """Half as many requests at once. What left before that says nothing new."""
         with self._guard:
             if sending.departure > self._departed_when_halved:
-                self._departed_when_halved, self.window = self._departed, max(1, self.window // 2)
+                self._departed_when_halved = self._departed
+                self._in_flight.window = max(1, self._in_flight.window // 2)
 
     def decide(self, sending: Sending) -> Again | None:
         """Have a request sent again that was put off, or never left, when the pause is over. One whose outcome is

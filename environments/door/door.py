@@ -79,8 +79,7 @@ class Door:
         if journal is not None:
             journal.ending = self.ending
         sleep = lambda seconds: self.ending.sleep(seconds)  # noqa: E731 - self-tests replace it
-        self.backoff = Backoff(self.in_flight.most, budget.wait_for_turn, self.unsent, sleep=sleep)
-        self.in_flight.window = lambda: self.backoff.window
+        self.backoff = Backoff(self.in_flight, budget.wait_for_turn, self.unsent, sleep=sleep)
         self.liveness, self.company = Liveness(self.in_flight.alone), Company(self.backoff)
         self.token_monitor = TokenMonitor(token, target.refresh, alone=self.in_flight.alone)
         self.connections: Channel = Connections(wire, self.in_flight.most, self.ending)

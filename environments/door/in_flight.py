@@ -7,7 +7,7 @@ What keeps the threads of the door from waiting for each other in a ring:
 - A thread that is on the wire waits for its answer, for the pace, and for the place of a transfer, which only threads
   have that are sending. A request that is to leave with another one waits for it before, and not for long.
 - No lock of a policy is held while a request is sent. What has to send and to be undisturbed is alone.
-- No policy takes a lock of another one, and `window` takes none that is held while `InFlight` is called.
+- No policy takes a lock of another one.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Meeting:
 
 
 class InFlight:
-    """Bounds the requests on the wire to `most`, and to `window()` where that is fewer; one is always let through.
+    """Bounds the requests on the wire to `window`: `most`, until the service asks for fewer.
 
     Who waits while the run is stopped gets a NotSentError.
     """
 
-    def __init__(self, most: int, window: Callable[[], int] | None = None) -> None:
-        self.most, self.window = most, window or (lambda: most)
+    def __init__(self, most: int) -> None:
+        self.most = self.window = most
         self.ending = Ending()
         self._changed = threading.Condition()
         self._present: list[Presence] = []
@@ -71,14 +71,6 @@ class InFlight:
     def on_the_wire(self) -> Iterator[Presence]:
         """Wait for a place, and keep it."""
         present = Presence()
-        if self.is_alone:
-            with self._changed:
-                self._join(present)
-            try:
-                yield present
-            finally:
-                self._leave(present)
-            return
         try:
             self._enter(present)
             yield present
@@ -133,9 +125,8 @@ class InFlight:
         self.ending.refuse_after_stop()
 
     def _has_room(self) -> bool:
-        if self._alone_in is not None or self._wanting_to_be_alone:
-            return False
-        return len(self._present) < max(1, min(self.most, self.window()))
+        is_kept = self._alone_in is not None or self._wanting_to_be_alone > 0
+        return self.is_alone or (not is_kept and len(self._present) < self.window)
 
     def _leave(self, present: Presence) -> None:
         with self._changed:

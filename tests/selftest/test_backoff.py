@@ -9,6 +9,7 @@ import requests
 from environments.door.backoff import IN_VAIN, TOO_LONG, TOO_OFTEN, Backoff, retry_after
 from environments.door.budget import Budget
 from environments.door.company import Company
+from environments.door.in_flight import InFlight
 from environments.door.outgoing import Again, Intent, Sending
 from spec.answers import RefusalKind
 from spec.exchange import FailureKind, Response
@@ -34,7 +35,7 @@ def time():
 
 @pytest.fixture
 def backoff(time):
-    return Backoff(8, clock=time.clock, sleep=time.sleep)
+    return Backoff(InFlight(8), clock=time.clock, sleep=time.sleep)
 
 
 def request_to(operation="listAccounts", *, code=None, **intent):
@@ -195,7 +196,7 @@ def test_what_is_put_off_beside_others_halves_the_window(status, beside, backoff
     """Alone, the same answer is a lock of the caller, or trouble."""
     answered(backoff, request_to(), status, beside=beside)
 
-    assert backoff.window == (4 if beside else 8)
+    assert backoff._in_flight.window == (4 if beside else 8)
 
 
 def test_the_window_is_halved_once_a_round(backoff):
@@ -208,7 +209,7 @@ def test_the_window_is_halved_once_a_round(backoff):
             sending.exchange = answer("listAccounts", b"", status=429, beside=2)
         for sending in sent:
             backoff.notice(sending)
-        windows.append(backoff.window)
+        windows.append(backoff._in_flight.window)
 
     assert windows == [4, 2, 1, 1, 1]
 
@@ -228,7 +229,7 @@ def test_a_refusal_in_company_leaves_the_window_as_it_is(in_company, window, bac
     company = Company(backoff)
 
     assert doubted(company, backoff, in_company)
-    assert (company.otherwise_alone, backoff.window) == ([in_company], window)
+    assert (company.otherwise_alone, backoff._in_flight.window) == ([in_company], window)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +300,7 @@ def test_limits_rate_holds_with_any_number_of_threads(parallel, time, monkeypatc
     monkeypatch.setattr(
         budget.ending, "sleep", lambda seconds: _not_locked(budget._guard) or time.sleep(max(0, seconds))
     )
-    backoff = Backoff(parallel, budget.wait_for_turn, clock=time.clock, sleep=time.sleep)
+    backoff = Backoff(InFlight(parallel), budget.wait_for_turn, clock=time.clock, sleep=time.sleep)
     sent, turns = [], iter(range(50))
 
     def send():
@@ -347,7 +348,7 @@ def test_two_refusals_of_one_round_halve_the_window_once(locked, meeting, backof
     meeting.stops_at(Backoff, "_departed_when_halved")
     meeting.of(*[lambda sending=sending: backoff.slow_down(sending) for sending in sent])
 
-    assert (backoff.window == 4) is locked
+    assert (backoff._in_flight.window == 4) is locked
 
 
 @with_and_without_a_lock
