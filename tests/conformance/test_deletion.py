@@ -8,7 +8,7 @@ from spec.answers import is_granted
 from tests.harness.judging import assert_found, assert_holds, observe, requirement, rules_of, supplied
 from tests.traffic.effects import warn_of_kept
 from tests.traffic.judgements import json_is_understood
-from tests.traffic.undescribed import answers_to, no_answer, values_of
+from tests.traffic.observations import answers_to, no_answer, values_of
 
 
 @pytest.mark.parametrize("requirement_id", rules_of("deletePixKey"))

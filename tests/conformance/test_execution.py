@@ -13,7 +13,7 @@ from tests.harness.judging import (
     rules_of,
     supplied,
 )
-from tests.traffic.answered import answer_of
+from tests.traffic.answered import answer_of, counts, settle
 from tests.traffic.judgements import (
     accepted_under_another_scheme,
     needs_more,
@@ -23,7 +23,6 @@ from tests.traffic.judgements import (
 )
 from tests.traffic.observations import account_types_of, states_before, statuses_of, units_of_dates
 from tests.traffic.refused_credentials import tried
-from tests.traffic.settled import counts, settle
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"
 """Judged separately: only a transfer to a PHONE key can show the example."""

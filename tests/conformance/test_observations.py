@@ -10,15 +10,17 @@ from tests.harness.selection import selection
 from tests.traffic.execution import execute
 from tests.traffic.existence import visit
 from tests.traffic.observations import (
+    answers_to,
     codes_of,
     formats_of_identifiers,
+    no_answer,
     rate_limits_of,
     sizes_of,
+    values_of,
     version_headers_of,
 )
 from tests.traffic.robustness import without_the_token
 from tests.traffic.situations import large_ones, refusals_of, refused_values, tokens_of, unknown_code, wants_the_token
-from tests.traffic.undescribed import answers_to, no_answer, values_of
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 

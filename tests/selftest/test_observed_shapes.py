@@ -17,8 +17,8 @@ from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
 from tests.selftest.services.running import sandbox_at
 from tests.traffic import answered
+from tests.traffic.observations import answers_to, values_of
 from tests.traffic.scenario import Traffic
-from tests.traffic.undescribed import answers_to, values_of
 
 ORDER = "PIX_CONFORMANCE_SELFTEST_ORDER"
 """The variable of services/shuffling.py, which pytest imports itself as a plugin."""

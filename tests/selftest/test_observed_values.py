@@ -30,6 +30,7 @@ from tests.selftest.services.unshown import (
     Stumbles,
     TakesAnyText,
 )
+from tests.traffic.answered import answered_in_the_same_words
 from tests.traffic.observations import (
     account_types_of,
     formats_of_identifiers,
@@ -40,7 +41,6 @@ from tests.traffic.observations import (
     word_of,
 )
 from tests.traffic.registration_values import formats_of_granted, numeric_values
-from tests.traffic.settled import answered_in_the_same_words
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 QUICK = (

@@ -13,12 +13,13 @@ from environments.door.authorization import VALID
 from environments.profiles.profile import Profile
 from spec.answers import RefusalKind, code_of, data_of, find, is_judged_as_success, refusal_kind, succeeded
 from spec.exchange import Exchange, Response
-from spec.interface import operations
+from spec.facts import Facts
+from spec.interface import READS, operations
 from spec.json_text import is_integer, is_number
 from spec.key_list import UUID
 from spec.names import is_name
-from tests.traffic.answered import Values, answer_of, by_situation, limit_headers
-from tests.traffic.settled import is_refused
+from tests.traffic.answered import Values, answer_of, by_situation, counts, head_of, is_refused, limit_headers
+from tests.traffic.scenario import Traffic
 from tests.traffic.situations import LARGE, Name, Sent
 
 ANOTHER_TEXT = "another text"
@@ -86,6 +87,36 @@ def _number(value: object, most: int = _MOST_SHOWN) -> str:
     if not is_integer(value) or not isinstance(value, Decimal):
         return "no integer"
     return str(int(value)) if abs(value) <= most else f"a number of {value.adjusted() + 1} digits"
+
+
+# -- answers that the interface document does not describe -----------------------------------------------------------
+
+
+def answers_to(operation: str, traffic: Traffic) -> list[Exchange]:
+    """Every success of the operation so far, without generated traffic. How a valid request is refused is left out: it
+    is for its time, a limit or an account."""
+    return [seen for seen in _valid(operation, traffic) if succeeded(seen)]
+
+
+def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
+    return [seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen)]
+
+
+def values_of(answers: Iterable[Exchange]) -> dict[str, list[Facts]]:
+    """What the answers look like. Equal ones are looked at once."""
+    different = {(head_of(seen.response), seen.response.kept): seen for seen in answers if seen.response}
+    return {"": [answer_of(seen) for seen in different.values()]}
+
+
+def no_answer(operation: str, traffic: Traffic) -> str:
+    """Why no answer of the operation shows its shape, and what to supply."""
+    supply = "accounts that the token may read" if operation in READS else f"requests.{operation}"
+    refused = _valid(operation, traffic)
+    if not refused:
+        return f"no valid request was answered: supply {supply}"
+    if not traffic.profile.accounts:
+        supply = "accounts"
+    return f"no valid request was granted ({refused[0].summary}): supply {supply}"
 
 
 # -- states, identifiers and keys ---------------------------------------------------------------------------------

@@ -11,11 +11,10 @@ from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, register
 from spec.exchange import Exchange
 from spec.interface import KEY_TYPES
 from spec.json_text import leaves_of, read_json
-from tests.traffic.answered import Values, answer_of, by_situation
+from tests.traffic.answered import Values, answer_of, answered_in_the_same_words, by_situation, counts
 from tests.traffic.observations import format_of
 from tests.traffic.refused_key_types import type_sent
 from tests.traffic.registered import Registrations
-from tests.traffic.settled import answered_in_the_same_words, counts
 
 ACCEPTED, REFUSED = "accepted", "refused"
 LIKE_COMPLETE = "answered like a complete registration"

@@ -17,13 +17,21 @@ from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, re
 from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.interface import READS, operations
-from tests.traffic.answered import Values, answer_of, by_situation
+from tests.traffic.answered import (
+    Values,
+    answer_of,
+    answered_alike,
+    answered_in_the_same_words,
+    by_situation,
+    counts,
+    is_refused,
+    settle,
+)
 from tests.traffic.case import Case
 from tests.traffic.execution import execute
 from tests.traffic.registration import register, register_incomplete
 from tests.traffic.robustness import send_invalid, without_the_token
 from tests.traffic.scenario import Traffic
-from tests.traffic.settled import answered_alike, answered_in_the_same_words, counts, is_refused, settle
 from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
 
 _CREDENTIALS = {

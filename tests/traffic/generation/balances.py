@@ -12,8 +12,7 @@ from spec.answers import data_of, grants_protected_result
 from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
-from tests.traffic.answered import answer_of
-from tests.traffic.settled import counts
+from tests.traffic.answered import answer_of, counts
 
 Numbers = Mapping[JsonPath, Decimal]
 
