@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.cuts import operations_of
-from reports.observations.drift_text import drifting
+from reports.observations.drift import drifting
 from reports.verdicts import RunVerdict, Verdict, fails, tested_of
 from reports.wording import level_by_level, listed
 from spec.message import Message, Text, in_a_row, joined, say, say_many

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.causes import by_requirement
 from reports.headline import count_lines, headline, run_line
-from reports.observations.drift_text import drift_in_words, drift_lines
+from reports.observations.drift import drift_in_words, drift_lines
 from reports.run import Run
 from reports.verdicts import Incomplete, RequirementResult, Verdict
 from reports.wording import exchanges_in_words, first_few, grouped, quoted

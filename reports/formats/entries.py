@@ -8,7 +8,7 @@ from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
 from reports.headline import sent
 from reports.observations.behaviour import facts_of_data, in_words
-from reports.observations.drift_text import drift_in_words
+from reports.observations.drift import drift_in_words
 from reports.verdicts import Entry
 from reports.wording import exchanges_in_words
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from reports.formats.conformance_json import Document
 from reports.headline import permitted, result_line, sent
-from reports.observations.drift_text import drift_in_words
+from reports.observations.drift import drift_in_words
 from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 from reports.wording import listed
 from spec.message import joined, say_many

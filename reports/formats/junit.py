@@ -14,7 +14,7 @@ from junitparser.junitparser import FinalResult, SystemOut
 
 from reports.formats.conformance_json import Document
 from reports.formats.entries import explanation, figures, observations_of, properties, provenance, reproduced_by
-from reports.observations.drift_text import drift_lines, fails_by_drift
+from reports.observations.drift import drift_lines, fails_by_drift
 from reports.show import printable
 from reports.verdicts import Entry, RunVerdict, Verdict, fails, is_told_by_none
 

@@ -7,15 +7,21 @@ exercised in the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import date
+from typing import Any
 
+from environments.profiles.profile import FAIL
+from reports.moments import day, read_moment
 from reports.observations.behaviour import Behaviour
 from reports.wording import shortened
 from spec.facts import contradictions, in_words
+from spec.message import Text, say, say_many
 from spec.requirements import ledger
 
 _LONGEST = 300
+MOST_LINES = 10
 
 
 @dataclass(frozen=True)
@@ -49,3 +55,39 @@ def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
         if situation in now[requirement_id]
         for place, before, after in contradictions(facts, now[requirement_id][situation])
     ]
+
+
+# -- drift in words, from a conformance.json -----------------------------------------------------------------------
+
+
+def _record(document: Mapping[str, Any]) -> Text:
+    accepted = date.fromisoformat(document["record"]["accepted"])
+    return say("the record of {day}", day=day(accepted, read_moment(document["started"]).date()))
+
+
+def drift_in_words(document: Mapping[str, Any]) -> Text:
+    """How much drifts, as a heading; empty where nothing does."""
+    places = len(document["drift"])
+    if not places:
+        return ""
+    parts = {"n": places, "record": _record(document)}
+    return say_many("drift since {record}: {n} place", "drift since {record}: {n} places", **parts)
+
+
+def drifting(document: Mapping[str, Any]) -> Text:
+    """The same within a sentence."""
+    places, record = len(document["drift"]), _record(document)
+    return say_many("{n} place drifts from {record}", "{n} places drift from {record}", n=places, record=record)
+
+
+def drift_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Each place, was and is, and how many more there are."""
+    for one in document["drift"][:MOST_LINES]:
+        yield f"{where(one)}: {one['was']} → {one['is']}"
+    if len(document["drift"]) > MOST_LINES:
+        yield f"and {len(document['drift']) - MOST_LINES} more"
+
+
+def fails_by_drift(document: Mapping[str, Any]) -> bool:
+    """Whether there is drift, and the profile has that fail."""
+    return bool(document["drift"]) and document["environment"]["drift"] == FAIL

@@ -6,7 +6,7 @@ strict, validated; no message repeats what it holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from errno import EFBIG
@@ -26,6 +26,7 @@ from reports.observations.behaviour import (
 )
 from reports.writing import write
 from spec.facts import updated
+from spec.message import Text, say, say_many
 from spec.requirements import ledger
 
 FORMAT = 2
@@ -168,3 +169,27 @@ def _problem(data: Any) -> str:
 
 
 _MEMBERS = ("environment", "accepted", "suite_version", "observations")
+
+
+# -- what is said of a record ----------------------------------------------------------------------------------------
+
+
+def unknown_in_words(count: int) -> Text:
+    """What is said of entries of a record that are of no requirement."""
+    return say_many(
+        "the record has {n} requirement that this version of the suite does not have: "
+        "the next pytest --accept drops it",
+        "the record has {n} requirements that this version of the suite does not have: "
+        "the next pytest --accept drops them",
+        n=count,
+    )
+
+
+def odd_in_words(record: Record, environment: str, today: date) -> Iterator[Text]:
+    """What is said of a record that may not be the right one for a run of the environment."""
+    if record.environment != environment:
+        yield say("the record is that of another environment: check that it is meant for this one")
+    if record.accepted > today:
+        yield say("the record was accepted in the future: check the clock of the machine that wrote it")
+    if record.unknown:
+        yield unknown_in_words(record.unknown)

@@ -16,7 +16,7 @@ from reports.explaining.explanation import Exercised, Explanation, explanation_o
 from reports.formats.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, result_line, run_line
-from reports.observations.drift_text import drift_in_words
+from reports.observations.drift import drift_in_words
 from reports.page.areas import GENERAL, matrix
 from reports.page.excerpt import excerpt
 from reports.page.exchange_list import exchange_list

@@ -11,8 +11,7 @@ from environments.profiles.profile import Profile, shown, today
 from reports.handover import Note, NoteKind
 from reports.observations.behaviour import redacted_behaviour
 from reports.observations.drift import drifts
-from reports.observations.drift_text import odd_in_words
-from reports.observations.record import Record, RecordError, read_record, write_record
+from reports.observations.record import Record, RecordError, odd_in_words, read_record, write_record
 from reports.provenance import VERSION
 from reports.run import Run
 from spec.message import say_many

@@ -21,8 +21,7 @@ from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation
 from reports.observations.behaviour import said
 from reports.observations.drift import Drift
-from reports.observations.drift_text import odd_in_words, unknown_in_words
-from reports.observations.record import Record
+from reports.observations.record import Record, odd_in_words, unknown_in_words
 from reports.page.html import summary_html
 from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
 from reports.run import Run
