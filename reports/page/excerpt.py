@@ -7,6 +7,7 @@ from typing import NamedTuple
 from reports.handover import Evidence
 from reports.page.json_lines import in_lines
 from reports.page.places import Place, places_of
+from reports.verdicts import Entry
 from reports.wording import shortened
 
 _AROUND = 2
@@ -28,9 +29,9 @@ class Excerpt(NamedTuple):
     lines: list[Shown]
 
 
-def excerpt(exchange: Evidence, requirement_id: str) -> Excerpt:
+def excerpt(exchange: Evidence, requirement: Entry) -> Excerpt:
     """The header or the lines of the body that show a deviation, else the first lines of the body of the response."""
-    place = places_of(requirement_id)[0]
+    place = places_of(requirement, exchange["number"])[0]
     shown = [] if place.side not in exchange else _header(exchange, place) or _lines(exchange, place)
     if shown or "response" not in exchange:
         return Excerpt(place.side, shown)
@@ -45,9 +46,9 @@ def _header(exchange: Evidence, place: Place) -> list[Shown]:
 def _lines(exchange: Evidence, place: Place) -> list[Shown]:
     """The lines around the first spot of the body that deviates."""
     found = in_lines(exchange[place.side]["body"])
-    if found is None or place.body is None:
+    if found is None or not place.pointers:
         return []
-    spots = {spot.line for spot in place.body(found.lines)}
+    spots = {spot.line for spot in place.spots(found.lines)}
     texts = [f"{'  ' * line.depth}{line.name}{': ' * bool(line.name)}{line.value}{line.tail}" for line in found.lines]
     start = max(min(spots, default=0) - _AROUND, 0)
     shown = [_line(text, at in spots) for at, text in enumerate(texts[: start + 2 * _AROUND + 1]) if at >= start]

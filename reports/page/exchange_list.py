@@ -12,7 +12,7 @@ from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
 from reports.handover import Evidence
 from reports.page.header_sets import HeaderSets
-from reports.page.message_lines import Message, marks_of, message
+from reports.page.message_lines import Side, marks_of, message
 from reports.run import Run
 from reports.verdicts import Entry, Verdict
 from reports.wording import grouped
@@ -35,8 +35,8 @@ Citing = dict[int, list[Entry]]
 class Whole(NamedTuple):
     """An exchange that is shown whole. What stands for a response that did not come says why."""
 
-    request: Message
-    response: Message
+    request: Side
+    response: Side
 
 
 def exchange_list(run: Run, document: Document) -> dict[str, Any]:
@@ -88,9 +88,9 @@ def _within(wholes: Iterable[tuple[Evidence, Whole]]) -> dict[int, Whole]:
 
 
 def _whole(seen: Evidence, deviating: Iterable[Entry], sets: HeaderSets) -> Whole:
-    request, response = seen["request"], seen.get("response", {"headers": [], "body": ""})
+    number, request, response = seen["number"], seen["request"], seen.get("response", {"headers": [], "body": ""})
     came = str(response["status"]) if "response" in seen else seen["failure"]
     return Whole(
-        message(f"{request['method']} {request['url']}", request, marks_of(deviating, "request"), sets),
-        message(came, response, marks_of(deviating, "response"), sets),
+        message(f"{request['method']} {request['url']}", request, marks_of(deviating, "request", number), sets),
+        message(came, response, marks_of(deviating, "response", number), sets),
     )

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from reports.page.header_sets import HeaderSets
 from reports.page.json_lines import Line, in_lines
-from reports.page.places import Place, Select, Spot, places_of
+from reports.page.places import Place, places_of
 from reports.verdicts import Entry
 
 _MARKED = 300
@@ -37,7 +37,7 @@ Marks = list[tuple[Place, Entry]]
 """Places in a request or a response, each with what deviates there."""
 
 
-class Message(NamedTuple):
+class Side(NamedTuple):
     """A request or a response: its first line and its own headers; the number and the size of the set of headers that
     it shares with others, 0 for none; its body."""
 
@@ -52,21 +52,21 @@ class Message(NamedTuple):
         return sum(len(piece.html) + _MARKED * len(piece.marks) for piece in (*self.head, *self.body))
 
 
-def marks_of(deviating: Iterable[Entry], side: str) -> Marks:
+def marks_of(deviating: Iterable[Entry], side: str, exchange: int = 0) -> Marks:
     """The marks of a request or a response."""
-    return [(place, one) for one in deviating for place in places_of(one["id"]) if place.side == side]
+    return [(place, one) for one in deviating for place in places_of(one, exchange) if place.side == side]
 
 
-def message(first: str, content: Mapping[str, Any], marks: Marks, sets: HeaderSets) -> Message:
-    """A message of evidence. A response is marked in its first line where it lacks a header or a body."""
+def message(first: str, content: Mapping[str, Any], marks: Marks, sets: HeaderSets) -> Side:
+    """A request or a response of evidence. A response is marked in its first line where it lacks a header or a body."""
     apart = {place.header.lower() for place, _ in marks}
     headers, shared, others = sets.split(content["headers"], apart)
     named = {name.lower() for name, _ in headers}
     text = content["body"]
-    in_first = [Mark(one) for place, one in marks if not place.header and not (place.body and text)]
+    in_first = [Mark(one) for place, one in marks if not place.header and not (place.pointers and text)]
     in_first += [Mark(one, place.header) for place, one in marks if place.lacks(named)]
     lines = [Piece(_text(first), tuple(in_first)), *(_header(name, value, marks) for name, value in headers)]
-    return Message(_joined(lines), shared, others, _body(text, marks) if text else [])
+    return Side(_joined(lines), shared, others, _body(text, marks) if text else [])
 
 
 def _header(name: str, value: str, marks: Marks) -> Piece:
@@ -76,7 +76,7 @@ def _header(name: str, value: str, marks: Marks) -> Piece:
 
 def _body(text: str, marks: Marks) -> list[Piece]:
     """The body: JSON in lines, any other text as it is."""
-    selections = [(place.body, one) for place, one in marks if place.body]
+    selections = [(place, one) for place, one in marks if place.pointers]
     if (found := in_lines(text)) is None:
         first, _, others = text.partition("\n")
         here = tuple(Mark(one) for _, one in selections)
@@ -88,11 +88,11 @@ def _body(text: str, marks: Marks) -> list[Piece]:
     return _joined([*lines, *[Piece(_text(found.rest))] * bool(found.rest)])
 
 
-def _by_line(lines: list[Line], selections: Iterable[tuple[Select, Entry]]) -> dict[int, tuple[Mark, ...]]:
+def _by_line(lines: list[Line], selections: Marks) -> dict[int, tuple[Mark, ...]]:
     """What each line deviates from. What no line shows is said of the first one."""
     found: dict[int, tuple[Mark, ...]] = {}
-    for select, one in selections:
-        for spot in list(select(lines)) or [Spot(0)]:
+    for place, one in selections:
+        for spot in place.spots(lines):
             found[spot.line] = (*found.get(spot.line, ()), Mark(one, spot.missing))
     return found
 

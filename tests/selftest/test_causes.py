@@ -1,5 +1,6 @@
 """Findings: one for each cause, whatever number of requirements, operations and kinds of traffic show it."""
 
+import json
 import os
 import tempfile
 from dataclasses import replace
@@ -12,7 +13,7 @@ import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Response, Server, Service
 from reports.causes import findings
-from reports.formats.conformance_json import document_of
+from reports.formats.conformance_json import as_json, document_of
 from reports.handover import LeftKey, Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
 from reports.observations.behaviour import said
@@ -328,7 +329,7 @@ class TestSummary:
 
     def test_the_alerts_are_in_conformance_json(self, run):
         """Each with its kind, and among the notes, too."""
-        document = document_of(run)
+        document = json.loads(as_json(document_of(run)))
 
         assert document["alerts"] == [
             {"kind": "outcome-unknown", "text": "OUTCOME UNKNOWN of exchange 3: look it up"},

@@ -15,7 +15,9 @@ from reports.page.message_lines import marks_of, message
 from reports.resending import Resending, shell_of
 from reports.show import Display
 from spec.exchange import FailureKind
+from spec.findings import finding
 from spec.requirements import read_yaml
+from spec.rules import judge
 from tests.selftest.exchanges import answer, execution, failed, registration
 from tests.selftest.test_rules import broken
 
@@ -25,12 +27,13 @@ RESENDING = Resending(Display(listed_secrets(PROFILE)), shell_of(PROFILE))
 CASES = read_yaml(Path(__file__).with_name("rules.yaml"))["deviations"]
 
 
-def marked(requirement_id, exchange, side="response"):
-    """The lines that are marked, with what they lack."""
+def marked(found, exchange, side="response"):
+    """The lines that are marked for findings, or for those of a rule, with what they lack."""
+    found = judge(found, exchange).findings if isinstance(found, str) else [found]
     seen = evidence(exchange, RESENDING)
     content = seen.get(side, {"headers": [], "body": ""})
     first = str(content["status"]) if "status" in content else seen.get("failure", "")
-    shown = message(first, content, marks_of([{"id": requirement_id}], side), HeaderSets([]))
+    shown = message(first, content, marks_of([{"id": "", "found": found}], side), HeaderSets([]))
     return " + ".join(
         " lacks ".join(filter(None, (re.sub("<[^>]*>", "", piece.html).strip(" ,"), piece.marks[0].missing)))
         for piece in (*shown.head, *shown.body)
@@ -53,16 +56,16 @@ class TestTheMark:
         exchange = execution(headers=(), credential="a wrong token")
         exchange.request.__dict__["headers"] = (("authorization", "Bearer x"),)
 
-        assert marked("executePix.token.required", exchange) == "200"
-        assert marked("executePix.token.required", exchange, "request").startswith("authorization: Bearer")
+        assert marked(finding("executed"), exchange) == "200"
+        assert marked(finding("executed"), exchange, "request").startswith("authorization: Bearer")
 
     def test_no_credential(self):
         """A request that has no token lacks nothing: it was sent so."""
-        assert marked("executePix.token.required", execution(), "request") == ""
+        assert marked(finding("executed"), execution(), "request") == ""
 
     def test_key_type(self):
         """The key type that was sent is marked in the request."""
-        assert marked("registerPixKey.pixKeyType.RANDOM", registration(), "request") == '"pixKeyType": "RANDOM"'
+        assert marked(finding("key-type-refused"), registration(), "request") == '"pixKeyType": "RANDOM"'
 
     def test_last_of_repeated_names(self):
         """Of repeated names, the last one is what the rules read."""
@@ -72,7 +75,7 @@ class TestTheMark:
 
     def test_no_spot(self):
         """What no line of a body shows is marked at its start: it may not be shown."""
-        assert marked("executePix.json.unique", execution()) == "{"
+        assert marked(finding("repeated-names", "/data/a"), execution()) == "{"
 
     def test_trace_within_json(self):
         """A stack trace is marked in the member that holds it."""

@@ -19,6 +19,7 @@ from reports.page.left_out import left_out
 from reports.page.rendering import frame
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
+from spec.findings import finding
 from spec.message import say
 from spec.requirements import ledger
 
@@ -137,9 +138,15 @@ class TestLeftOut:
 def answered(body, *headers):
     """An exchange as evidence, with that response."""
     return {
+        "number": 1,
         "request": {"headers": [["Content-Type", "text/plain"]], "body": '{"pixKeyType":"FAX"}'},
         "response": {"status": 200, "headers": [*headers], "body": body},
     }
+
+
+def with_(found):
+    """A requirement of which this was found."""
+    return {"found": [found]}
 
 
 class TestExcerpt:
@@ -149,7 +156,7 @@ class TestExcerpt:
 
     def test_the_field(self):
         """The line of the field is marked, with two lines on each side of it."""
-        found = excerpt(answered(self.RESULT), "executePix.bank.type")
+        found = excerpt(answered(self.RESULT), with_(finding("type", "/data/bank")))
 
         assert [line.text.strip() for line in found.lines] == [
             "…", '"id": "id",', '"date": "date",', '"bank": "bank",', '"account": "account",', '"digit": "digit",', "…",
@@ -158,28 +165,28 @@ class TestExcerpt:
 
     def test_a_header(self):
         """A requirement about a header shows the header."""
-        found = excerpt(answered("{}", ["Date", "today"], ["content-type", "text/html"]), "executePix.json.mediaType")
+        found = excerpt(answered("{}", ["Date", "today"], ["content-type", "text/html"]), with_(finding("media-type")))
 
         assert [tuple(line) for line in found.lines] == [("content-type: text/html", True)]
 
     def test_the_request(self):
         """A requirement about what is sent shows what was sent."""
-        found = excerpt(answered("{}"), "registerPixKey.pixKeyType.CPF")
+        found = excerpt(answered("{}"), with_(finding("key-type-refused")))
 
         assert found.side == "request"
         assert [line.text.strip() for line in found.lines if line.marked] == ['"pixKeyType": "FAX"']
 
     def test_a_body_that_is_no_json(self):
         """Its first lines are shown, none of them longer than a few words."""
-        found = excerpt(answered("\n".join(["Traceback", "x" * 999, *"abcdefgh"])), "deletePixKey.serverError")
+        found = excerpt(answered("\n".join(["Traceback", "x" * 999, *"abcdefgh"])), with_(finding("server-error")))
 
         assert [line.text for line in found.lines] == ["Traceback", f"{'x' * 200}…", *"abcd", "…"]
 
     def test_no_response(self):
         """Where nothing came there is nothing to show."""
-        silent = {name: value for name, value in answered("").items() if name == "request"}
+        silent = {name: value for name, value in answered("").items() if name != "response"}
 
-        assert excerpt(silent, "executePix.exists").lines == []
+        assert excerpt(silent, with_(finding("no-endpoint"))).lines == []
 
 
 class TestFirstScreen:
