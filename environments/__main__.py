@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from environments.commands.checking import Finding, at_the_target, connected, in_the_profile, left_prepared, to_check
+from environments.commands.checking import Remark, at_the_target, connected, in_the_profile, left_prepared, to_check
 from environments.commands.cleanup import (
     CLEAN,
     LEFT,
@@ -101,21 +101,21 @@ def _check(profile: Profile, prepares: bool) -> int:
     supplied = list(in_the_profile(profile))
     refuse_missing_credentials(profile)
     where = "a sandbox" if profile.is_sandbox else "no sandbox"
-    told: list[Finding] = []
+    told: list[Remark] = []
     with _opened(narrow) as (client, display):
 
-        def say(findings: Iterable[Finding]) -> None:
-            for finding in findings:
-                print(display.foreign(f"{finding.topic}: {finding.text}"))
-                told.append(finding)
+        def say(remarks: Iterable[Remark]) -> None:
+            for each in remarks:
+                print(display.foreign(f"{each.topic}: {each.text}"))
+                told.append(each)
 
-        say([Finding("profile", f"{shown(profile.path)} is valid; its target is {where}")])
+        say([Remark("profile", f"{shown(profile.path)} is valid; its target is {where}")])
         try:
             say(at_the_target(client, narrow, prepares=prepares))
         finally:
             say(left_prepared(client))
         say(supplied)
-    lacking = any(finding.lacking for finding in told)
+    lacking = any(each.lacking for each in told)
     ready = f"ready: pytest --environment={named(profile.path)} --plan"
     print("not ready: a run would be incomplete" if lacking else ready)
     return INCOMPLETE if lacking else CLEAN

@@ -23,7 +23,6 @@ from environments.profiles.profile import Prepare, Profile, ProfileError, shown
 from spec.answers import is_granted, is_page, is_refusal
 from spec.exchange import Exchange
 from spec.interface import READS, operations
-from spec.requirements import ledger
 
 _SOON_DAYS = 30
 """A certificate that ends within these days is to be renewed."""
@@ -31,7 +30,7 @@ _DAY_S = 86_400
 
 
 @dataclass(frozen=True)
-class Finding:
+class Remark:
     """One line. `lacking`: a run would be incomplete for it."""
 
     topic: str
@@ -51,10 +50,10 @@ def to_check(profile: Profile, *, prepares: bool) -> Profile:
     return replace(profile, allow=profile.allow & needed)
 
 
-def at_the_target(client: Client, profile: Profile, *, prepares: bool) -> Iterator[Finding]:
+def at_the_target(client: Client, profile: Profile, *, prepares: bool) -> Iterator[Remark]:
     """Connect, ask what a run asks first, and prepare a transfer. Raises UnreachableError."""
     handshake = connected(client)
-    yield Finding("reachable", client.door.permission.base_url)
+    yield Remark("reachable", client.door.permission.base_url)
     yield _tls(handshake)
     yield from _set_up(client, profile)
     if "read" in profile.allow:
@@ -73,20 +72,20 @@ def connected(client: Client) -> Handshake:
     return handshake
 
 
-def left_prepared(client: Client) -> Iterator[Finding]:
+def left_prepared(client: Client) -> Iterator[Remark]:
     """Transfers that stay prepared, whatever ended the check."""
     door = client.door
-    return (Finding("not cleaned up", line) for line in door.guard.prepared.not_executed(door.exchanges))
+    return (Remark("not cleaned up", line) for line in door.guard.prepared.not_executed(door.exchanges))
 
 
-def _set_up(client: Client, profile: Profile) -> Iterator[Finding]:
+def _set_up(client: Client, profile: Profile) -> Iterator[Remark]:
     """What the preflight of a run says. A wrong clock has a line of its own."""
     found = check(client, profile)
     if found.unreachable:
         raise UnreachableError(found.unreachable)
     yield _clock(client.door.exchanges)
     told = {line for seen in client.door.exchanges[:1] for line in skewed(seen)}
-    yield from (Finding("set-up", note, lacking=True) for note in found.notes if note not in told)
+    yield from (Remark("set-up", note, lacking=True) for note in found.notes if note not in told)
 
 
 def _ask_until_one_is_granted(client: Client, profile: Profile) -> None:
@@ -123,71 +122,56 @@ class _Token:
         """The operations that accepted it. A read that is granted without it, too, shows nothing."""
         return [name for name in self.granted if name in self._refused_without or name not in READS]
 
-    def finding(self) -> Finding:
+    def finding(self) -> Remark:
         if self.accepted:
-            return Finding("token", f"accepted by {', '.join(self.accepted)}")
+            return Remark("token", f"accepted by {', '.join(self.accepted)}")
         if self.granted:
-            return Finding("token", f"not shown to be valid: {', '.join(self.granted)} answer without a token, too")
+            return Remark("token", f"not shown to be valid: {', '.join(self.granted)} answer without a token, too")
         if not self._valid:
-            return Finding("token", "not tried: add read to allow, or use --prepare", lacking=True)
+            return Remark("token", "not tried: add read to allow, or use --prepare", lacking=True)
         answers = Counter(seen.summary for seen in self._valid)
         said = ", ".join(f"{summary} to {count} of {len(self._valid)} requests" for summary, count in answers.items())
-        return Finding("token", f"not accepted ({said}): it may be wrong or expired, check auth", lacking=True)
+        return Remark("token", f"not accepted ({said}): it may be wrong or expired, check auth", lacking=True)
 
 
-def _tls(handshake: Handshake) -> Finding:
+def _tls(handshake: Handshake) -> Remark:
     if handshake.valid_until is None:
-        return Finding("TLS", "none: the address starts with http://")
+        return Remark("TLS", "none: the address starts with http://")
     days = int((handshake.valid_until - time.time()) // _DAY_S)
     until = datetime.fromtimestamp(handshake.valid_until, UTC).date()
     soon = ": it has to be renewed soon" if days < _SOON_DAYS else ""
-    return Finding("TLS", f"{handshake.protocol}, the certificate is valid until {until} ({days} more days){soon}")
+    return Remark("TLS", f"{handshake.protocol}, the certificate is valid until {until} ({days} more days){soon}")
 
 
-def _clock(exchanges: list[Exchange]) -> Finding:
+def _clock(exchanges: list[Exchange]) -> Remark:
     """How far the clocks are apart: a difference is no reason for an incomplete run, it explains one."""
     for seen in exchanges[:1]:
         skew = skew_s(seen)
         if skew is not None:
-            return Finding("clock", next(skewed(seen), f"{abs(skew):.0f} s from the service's (its header Date)"))
-    return Finding("clock", "not compared: no answer with a header Date")
+            return Remark("clock", next(skewed(seen), f"{abs(skew):.0f} s from the service's (its header Date)"))
+    return Remark("clock", "not compared: no answer with a header Date")
 
 
-def _prepared(exchange: Exchange, plan: Prepare, notes: list[str]) -> Finding:
+def _prepared(exchange: Exchange, plan: Prepare, notes: list[str]) -> Remark:
     """The outcome; `notes` tell what the answer holds where the code is not found, or cannot be sent."""
     if not is_granted(exchange):
         why = f"{exchange.summary} to {plan.operation}: check transactions.prepare.json"
-        return Finding("prepared", f"no transfer: {why}", lacking=True)
+        return Remark("prepared", f"no transfer: {why}", lacking=True)
     if not notes:
         where = f"its code is at transactions.prepare.code_at ({plan.code_at})"
-        return Finding("prepared", f"one transfer with {plan.operation}, which is not executed: {where}")
-    return Finding("prepared", notes[-1], lacking=True)
+        return Remark("prepared", f"one transfer with {plan.operation}, which is not executed: {where}")
+    return Remark("prepared", notes[-1], lacking=True)
 
 
-def in_the_profile(profile: Profile) -> Iterator[Finding]:
-    """Which journal counts, and what a run would not send by what the profile supplies and permits."""
+def in_the_profile(profile: Profile) -> Iterator[Remark]:
+    """Which journal counts, and what the profile permits and does not supply; the plan lists the rest."""
     sent_before: Collection[str] = ()
     if "execute" in profile.allow and not profile.is_sandbox:
         try:
             sent_before = codes_sent_before(profile)
-            yield Finding("journal", journal_in_words(profile))
+            yield Remark("journal", journal_in_words(profile))
         except JournalError as error:
-            yield Finding("journal", str(error), lacking=True)
-    yield from (Finding("not exercised", gap, lacking=True) for gap in gaps(profile, sent_before))
+            yield Remark("journal", str(error), lacking=True)
+    yield from (Remark("not exercised", gap, lacking=True) for gap in gaps(profile, sent_before))
     for name in without_a_body(profile):
-        yield Finding("not exercised", f"{name} gets no valid request: supply requests.{name}")
-    for permission, names in _by_permission().items():
-        if permission not in profile.allow:
-            requirements = [one for one in ledger().values() if one.operation in names and not one.untestable]
-            documented = sum(one.level == "documented" for one in requirements)
-            needs = f"needs {permission} in allow (documented requirements: {documented})"
-            yield Finding("out of scope", f"{', '.join(names)}: {needs}")
-    if "fuzz" not in profile.allow:
-        yield Finding("out of scope", "generated and malformed requests: need fuzz in allow")
-
-
-def _by_permission() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for operation in operations().values():
-        found.setdefault(operation.permission, []).append(operation.id)
-    return found
+        yield Remark("not exercised", f"{name} gets no valid request: supply requests.{name}")

@@ -17,7 +17,6 @@ from environments.profiles.gaps import gaps
 from environments.profiles.loading import load
 from environments.sandbox import Response
 from spec.interface import READS
-from spec.requirements import ledger
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.issuing import AnswersAll, IsAhead
 from tests.selftest.services.one_run import journal_in
@@ -31,28 +30,6 @@ PREPARE = {
     "json": {"account": "{account}", "pixKey": "+5511955500101", "value": 10.5},
     "code_at": "/data/transactionId",
 }
-
-
-def documented(names):
-    """How many testable documented requirements these operations have."""
-    found = [one for one in ledger().values() if one.level == "documented" and not one.untestable]
-    return sum(one.operation in names.split(", ") for one in found)
-
-
-READ_ONLY = {"allow": ["read"], "pix_keys": None, "transactions": None, "requests": None}
-OUT_OF_SCOPE = [
-    *(
-        f"out of scope: {names}: needs {permission} in allow (documented requirements: {documented(names)})"
-        for names, permission in (
-            ("executePix", "execute"),
-            ("registerPixKey", "register-keys"),
-            ("deletePixKey", "delete-keys"),
-            ("createPix", "create-pix"),
-            ("transferExternal, transferInternal, transferP2p", "transfer"),
-        )
-    ),
-    "out of scope: generated and malformed requests: need fuzz in allow",
-]
 
 
 @pytest.fixture(autouse=True)
@@ -97,11 +74,6 @@ def test_a_profile_that_is_ready(check, service):
     """Three requests were sent: what the preflight asks, and whether it is refused without the token."""
     assert check(service) == (0, [*VALID, "token: accepted by listAccounts", READY])
     assert [(seen.method, seen.path) for seen in service.seen] == [("GET", "/v1/accounts")] * 2
-
-
-def test_what_is_out_of_scope(check, service):
-    """Each permission that is missing is named with what it keeps from being tested."""
-    assert check(service, **READ_ONLY) == (0, [*VALID, "token: accepted by listAccounts", *OUT_OF_SCOPE, READY])
 
 
 class TestPreparing:
@@ -384,10 +356,9 @@ def test_the_page_about_staging_shows_what_a_check_prints(check, tmp_path):
     page = (ROOT / "docs/staging.md").read_text("utf-8")
     shown = re.search(r"```\n(profile: .*?)\n```", page, re.DOTALL)[1].splitlines()
     certificates = Certificates(tmp_path)
-    everything_but_fuzz = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute"]
     with Secured(certificates, mutual=False) as service:
         tls = {"ca_bundle": str(certificates.ca_bundle)}
-        status, printed = check(service, "--prepare", allow=everything_but_fuzz, tls=tls, sandbox=None)
+        status, printed = check(service, "--prepare", tls=tls, sandbox=None)
 
     assert status == 0
     assert list(map(_general, shown)) == list(map(_general, printed))
