@@ -3,7 +3,8 @@
 - A sentence of ours: all of it. It passes nothing here; only what is put into it does.
 - A text of a service: documented names, words of lower-case letters, and the words of `words.txt` in any letter case.
   Every other word, and a piece between blanks that holds a digit, `@`, `_` or an inner capital, is its shape (`Aaaa`,
-  `999`). Where a text has members that name somebody, as in a form, only the words of the list are shown.
+  `999`). Of a success that is no JSON, and where a text has members that name somebody, as in a form, only the words
+  of the list are shown.
 - JSON: names, structure and types; `true`, `false` and `null`; the form of a number; the shape of a string. Shown as
   they are: short values of documented members that name nobody. Texts in a refusal are texts of a service; of its
   personal members only `message`, which beside the data of a transfer shows the words of the list.
@@ -167,7 +168,7 @@ class Display:
         """A body, cut after 4,000 characters. `size`: bytes of the whole, where `body` is its start. A byte order mark
         shows as an escape."""
         text, size = decoded(body[:LARGE], content_type), max(size, len(body))
-        shown = self._json(text, is_refusal=refusal) if is_json_like(text) else self._said(text[: 2 * SHOWN])
+        shown = self._json(text, refusal) if is_json_like(text) else self._said(text[: 2 * SHOWN], refusal)
         shown = r"\ufeff" * body.startswith(BOM_UTF8) + shown
         return shown if len(shown) <= SHOWN and size <= LARGE else f"{shown[:SHOWN]}… ({size} bytes in all)"
 
@@ -215,7 +216,7 @@ class Display:
         is_small = len(word) <= _LONGEST_WORD and _LOWER_CASE.fullmatch(word)
         return word.lower() in WORDS or bool(lower_case and is_small)
 
-    def _json(self, text: str, *, is_refusal: bool = False) -> str:
+    def _json(self, text: str, is_refusal: bool = False) -> str:
         pieces: list[str] = []
         for token in tokens(text):
             pieces += [_BLANKS.sub(" ", token.layout), self._token(token, is_refusal) if token.text else ""]
