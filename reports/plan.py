@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from environments.door.authorization import forms
@@ -10,8 +10,8 @@ from environments.door.budget import Spending
 from environments.door.wrong_tokens import OTHER_SCHEMES
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile
-from reports.show import Display
-from reports.wording import needed_for
+from environments.secrets import ordinal
+from reports.wording import listed, needed_for
 from spec.interface import KEY_TYPES, MARK, PREPARING, operations
 
 UNDOCUMENTED = ""
@@ -51,7 +51,7 @@ class Plan:
         return sum(self.targeted.values()) + sum(self.generated.values())
 
 
-def plan_lines(plan: Plan, profile: Profile, journal: str, display: Display, selected: str | None) -> Iterator[str]:
+def plan_lines(plan: Plan, profile: Profile, journal: str, selected: str | None) -> Iterator[str]:
     """The plan for people. `journal` says which one and how many codes it holds, `selected` what the user
     narrowed the run to."""
     lines = (
@@ -65,7 +65,7 @@ def plan_lines(plan: Plan, profile: Profile, journal: str, display: Display, sel
         *_out_of_scope(plan, profile),
         *_budgets(profile),
     )
-    return (display.foreign(line) for line in lines)
+    return iter(lines)
 
 
 def _requests(plan: Plan, profile: Profile, selected: str) -> Iterator[str]:
@@ -103,8 +103,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         yield "  none is registered"
         return
     for place, key in enumerate(profile.pix_keys, 1):
-        name = f"{key.type} {key.key}".strip() if key.key else f"{key.type}, number {place} of pix_keys"
-        yield f"  {name}: registered unless a list shows it; {_after(key, profile)}"
+        yield f"  {key.type}, {ordinal(place)} of pix_keys: registered unless a list shows it; {_after(key, profile)}"
     synthetic = "deleted" if deletes_keys(profile) else f"stay: {_NO_DELETION}"
     yield f"  {MARK}…@example.com, which the run makes up: registered, and {synthetic}"
     if any(key.type == "RANDOM" for key in profile.pix_keys) and deletes_keys(profile) and "fuzz" in profile.allow:
@@ -131,13 +130,12 @@ def _own_account(plan: Plan, profile: Profile) -> Iterator[str]:
     """What changes, or may change, the first of the accounts."""
     if not profile.accounts:
         return
-    own = profile.accounts[0]
     reaches = ["reads"] * ("read" in profile.allow)
     reaches += ["registrations and deletions of the keys above"] * (plan.registers)
     invalid = [name for name in plan.invalid if name in ("registerPixKey", "deletePixKey")]
     reaches += [f"invalid requests to {' and '.join(invalid)}, with synthetic keys"] * bool(invalid)
     reaches += [f"the bodies of the profile for {', '.join(filter(plan.bodies.get, PREPARING))}"] * bool(plan.bodies)
-    yield f"what reaches the account {own}: {'; '.join(reaches) or 'nothing'}"
+    yield f"what reaches the first of accounts: {'; '.join(reaches) or 'nothing'}"
     if len(profile.accounts) > 1:
         yield "what reaches the other accounts: reads of balances, and what the bodies of the profile name"
 
@@ -165,10 +163,10 @@ def _invalid(plan: Plan, profile: Profile) -> Iterator[str]:
 
 def _money(plan: Plan, profile: Profile) -> Iterator[str]:
     yield "what moves money:"
-    yield from (f"  {line}" for line in (*_executed(plan), *_followed(plan, profile)))
+    yield from (f"  {line}" for line in (*_executed(plan, profile), *_followed(plan, profile)))
 
 
-def _executed(plan: Plan) -> Iterator[str]:
+def _executed(plan: Plan, profile: Profile) -> Iterator[str]:
     if "executePix" in plan.denied:
         yield "no execution: it needs execute in allow"
     elif plan.journal_trouble:
@@ -176,7 +174,7 @@ def _executed(plan: Plan) -> Iterator[str]:
     elif plan.spending == Spending():
         yield "no execution: there is no code in transactions.codes, and no transactions.prepare"
     elif plan.spending is not None:
-        yield from spending_lines(plan.spending)
+        yield from spending_lines(plan.spending, profile.transactions.codes)
     elif not plan.follows:
         yield "no execution: nothing that was selected needs one"
 
@@ -208,12 +206,17 @@ def _budgets(profile: Profile) -> Iterator[str]:
     )
 
 
-def spending_lines(spent: Spending) -> Iterator[str]:
-    """What is executed and what is not, for people."""
-    executed = [*spent.codes, *[f"{spent.prepared} that the run prepares"] * bool(spent.prepared)]
+def spending_lines(spent: Spending, supplied: Sequence[str]) -> Iterator[str]:
+    """What is executed and what is not, for people. A code is named by its place among those `supplied`."""
+    executed = [_places(spent.codes, supplied)] * bool(spent.codes)
+    executed += [f"{spent.prepared} that the run prepares"] * bool(spent.prepared)
     if executed:
-        yield f"each once: {', '.join(executed)}"
+        yield f"each once: {', and '.join(executed)}"
     if spent.sent_before:
-        yield f"not sent, because the journal says that an earlier run sent it: {', '.join(spent.sent_before)}"
+        yield f"not sent, because the journal says that an earlier run sent it: {_places(spent.sent_before, supplied)}"
     if spent.left_out:
         yield spent.left_out
+
+
+def _places(codes: Sequence[str], supplied: Sequence[str]) -> str:
+    return f"{listed([ordinal(supplied.index(code) + 1) for code in codes])} of transactions.codes"

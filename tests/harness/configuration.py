@@ -16,10 +16,8 @@ from environments.door.opening import journal_in_words
 from environments.process import protect
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
-from environments.secrets import listed_secrets
 from reports.handover import Note, NoteKind
 from reports.plan import Plan, plan_lines
-from reports.show import Display
 from tests.harness.controller import Send, open_controller
 from tests.harness.explaining import Explainer, explains
 from tests.harness.feedback import Feedback
@@ -117,8 +115,7 @@ class Planner:
         return True
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        display = Display(listed_secrets(self._profile))
         terminalreporter.section("plan")
         journal = journal_in_words(self._profile)
-        for line in plan_lines(self.plan, self._profile, journal, display, selection(config).text):
+        for line in plan_lines(self.plan, self._profile, journal, selection(config).text):
             terminalreporter.write_line(line)

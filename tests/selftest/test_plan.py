@@ -59,10 +59,10 @@ def test_a_run_sends_what_its_plan_says(operation, planned_and_sent):
 
 
 def test_the_plan_names_what_moves_money_without_its_codes(planned_and_sent):
-    """Codes, accounts and keys stand there as placeholders."""
+    """Codes, accounts and keys are named by their places in the profile."""
     output = planned_and_sent[0].output
 
-    assert "each once: <code>, <code 2>" in output
+    assert "each once: the first and the second of transactions.codes" in output
     assert not [value for value in (*CODES, "ac-0001", "+5511955500777", "13579246828") if value in output]
 
 
@@ -109,7 +109,7 @@ def test_the_plan_says_what_is_at_stake(sandbox, tmp_path):
     )
     assert any(line.startswith("transfers: at most 60 may succeed") for line in lines)
     assert ("of any amount" if sandbox else "of at most the amount of the profile") in "\n".join(lines)
-    assert any(line.startswith("what reaches the account <account>: reads; registrations") for line in lines)
+    assert any(line.startswith("what reaches the first of accounts: reads; registrations") for line in lines)
     assert ("none, as the target is a sandbox" in journal) is bool(sandbox)
 
 
@@ -125,7 +125,7 @@ def test_the_plan_says_how_many_codes_the_journal_holds(tmp_path):
 
     assert "start one with --new-journal" in before
     assert f"journal: {tmp_path / 'codes.jsonl'} holds 1 code\n" in after
-    assert "not sent, because the journal says that an earlier run sent it: <code>" in after
+    assert "not sent, because the journal says that an earlier run sent it: the first of transactions.codes" in after
 
 
 def test_the_plan_prints_the_forms_of_wrong_tokens(tmp_path):
@@ -185,8 +185,11 @@ def test_codes_that_the_journal_holds_are_not_sent(service, tmp_path):
     plan = run(profile, "--plan")
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "journal").iterdir()}
 
-    assert "  each once: <code 2>\n" in plan.output
-    assert "  not sent, because the journal says that an earlier run sent it: <code>\n" in plan.output
+    assert "  each once: the second of transactions.codes\n" in plan.output
+    assert (
+        "  not sent, because the journal says that an earlier run sent it: the first of transactions.codes\n"
+        in plan.output
+    )
     assert after == before
 
 
@@ -209,14 +212,14 @@ def test_codes_that_were_sent_before_take_no_room():
     full = replace(profile, transactions=Transactions(("A", "B", "C", "D", "E"), prepare))
     roomy = replace(profile, transactions=Transactions(("A", "B"), prepare))
 
-    assert list(spending_lines(spending(full, {"B"}))) == [
-        "each once: A, C, D",
-        "not sent, because the journal says that an earlier run sent it: B",
+    assert list(spending_lines(spending(full, {"B"}), full.transactions.codes)) == [
+        "each once: the first, the third and the fourth of transactions.codes",
+        "not sent, because the journal says that an earlier run sent it: the second of transactions.codes",
         "limits.executions (3) leaves out 1 of 4 transaction codes and 4 of 4 transfers to prepare",
     ]
-    assert list(spending_lines(spending(roomy, {"B"}))) == [
-        "each once: A, 2 that the run prepares",
-        "not sent, because the journal says that an earlier run sent it: B",
+    assert list(spending_lines(spending(roomy, {"B"}), roomy.transactions.codes)) == [
+        "each once: the first of transactions.codes, and 2 that the run prepares",
+        "not sent, because the journal says that an earlier run sent it: the second of transactions.codes",
         "limits.executions (3) leaves out 2 of 4 transfers to prepare",
     ]
 
