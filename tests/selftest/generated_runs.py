@@ -9,11 +9,11 @@ from environments.sandbox import Request, Response, Server, Service
 from tests.selftest.proof.trial import CONFORMANCE, Trial, try_service
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import sandbox_at
-from tests.traffic.generation import strategies
+from tests.traffic import drawing
 from tests.traffic.property import items
 
 ROOT = Path(__file__).parents[2]
-DRAWS_HERE = strategies
+DRAWS_HERE = drawing
 """A run in this process draws in it: what draws is imported once for all of them."""
 NEEDED = ("html", "metadata", "base_url")
 PLUGINS = ["--disable-plugin-autoload", *(part for name in NEEDED for part in ("-p", f"pytest_{name}.plugin"))]

@@ -20,7 +20,7 @@ from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
-from tests.traffic.generation.collecting import Findings
+from tests.traffic.collecting import Findings
 from tests.traffic.reach import Reach
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register_all

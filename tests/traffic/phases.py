@@ -23,16 +23,16 @@ from tests.harness.reproduction import Reproduction
 from tests.harness.selection import requirements, uses
 from tests.harness.session import Session
 from tests.harness.watcher import in_scope
+from tests.traffic.collecting import Findings
 from tests.traffic.execution import execute
 from tests.traffic.existence import find_out, order, read, read_again
-from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.settings import GenerationSettings, settings_of
 from tests.traffic.property import FUZZING, REGISTER, Generation
 from tests.traffic.reach import Reach, reach_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register, register_incomplete
 from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, read_beside_refusals, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
+from tests.traffic.settings import GenerationSettings, settings_of
 from tests.traffic.stateful import World
 
 SEQUENCES = "sequences"

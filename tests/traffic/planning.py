@@ -24,9 +24,9 @@ from spec.requirements import ledger
 from tests.harness.reproduction import Reproduction
 from tests.harness.selection import requirements
 from tests.traffic.execution import spending_of
-from tests.traffic.generation.settings import settings_of
 from tests.traffic.phases import SEQUENCES, send_all
 from tests.traffic.reach import permits
+from tests.traffic.settings import settings_of
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwaXhjb25mLXBsYW4iLCJleHAiOjE5OTk5OTk5OTl9.cGl4Y29uZi1wbGFuLXNpZ25hdHVyZQ"
 """A token from which every form of wrong token can be made."""

@@ -19,12 +19,12 @@ from spec.interface import READS, operations
 from tests.harness.reproduction import Reproduction
 from tests.traffic.case import HARMLESS, Case, bounded, form_of, places_of
 from tests.traffic.classes import coverage, in_turns
+from tests.traffic.collecting import Findings
 from tests.traffic.extras import registration
-from tests.traffic.generation.collecting import Findings
-from tests.traffic.generation.settings import GenerationSettings
 from tests.traffic.reach import permits
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import ROUNDS
+from tests.traffic.settings import GenerationSettings
 from tests.traffic.stateful import Step, keys_to_come_and_go
 from tests.traffic.together import Together
 from tests.traffic.unusual_registrations import given
@@ -68,7 +68,7 @@ class Generation:
 
     def draw_steps(self) -> None:
         """Draw the steps of the sequences."""
-        from tests.traffic.generation.strategies import draw_steps
+        from tests.traffic.drawing import draw_steps
 
         self.steps = draw_steps(self._settings, len(keys_to_come_and_go(self._profile)))
 
@@ -116,7 +116,7 @@ class Generation:
         if phase == COVERAGE:
             return coverage(operation, self._profile, surveyed=operation in self._surveyed)
         if phase == FUZZING:
-            from tests.traffic.generation.strategies import draw_cases
+            from tests.traffic.drawing import draw_cases
 
             places, form = places_of(operation, self._profile), form_of(operation, self._profile)
             return bounded(draw_cases(operation, places, form, self._settings), self._profile)

@@ -54,7 +54,7 @@ def serve() -> None:
     with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
         once = ["-m", "not property", "--parallel=1", f"--report-dir={folder}", "-p", "no:cacheprovider"]
         pytest.main([*once, str(ROOT / "tests" / "conformance")])
-    importlib.import_module("tests.traffic.generation.strategies")  # a run that has it draws without another process
+    importlib.import_module("tests.traffic.drawing")  # a run that has it draws without another process
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
