@@ -32,6 +32,8 @@ PERHAPS_SPENT = (
 )
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
 _ROBUST = tuple(f"{_EXECUTE}.{what}" for what in ROBUSTNESS)
+_IN_COMPANY = 2
+"""How many wrong tokens of a code go beside a valid request: no header, and one of the other forms."""
 SHOWN_BY_WRONG_TOKENS = (f"{_EXECUTE}.token.required", *_ROBUST)
 """The requirements that codes with a wrong token are for."""
 
@@ -199,12 +201,14 @@ class _Sender:
     # -- with a credential that is to be refused ------------------------------------------------------------------
 
     def _offer(self, code: str, credentials: Sequence[str]) -> bool:
-        """Send a code with each of these, the first right behind the execution before. True where the code is spent."""
-        at_once = self._send_refusable(code, credentials[0], at_once=True)
+        """Send a code with each of these: the first right behind the execution before, a few in company. True where the
+        code is spent."""
+        at_once = self._send_refusable(code, credentials[0])
         self.behind_an_execution.close()
-        return at_once or any(self._send_refusable(code, name) for name in credentials[1:])
+        others = enumerate(credentials[1:])
+        return at_once or any(self._send_refusable(code, name, company=place < _IN_COMPANY) for place, name in others)
 
-    def _send_refusable(self, code: str, credential: str, *, at_once: bool = False) -> bool:
+    def _send_refusable(self, code: str, credential: str, *, company: bool = False) -> bool:
         """Send a code with a credential that is to be refused. True where the code is spent by it. On a sandbox it has
         company with the valid token, once a code was executed, and until the service lost a request in company: that
         costs a code.
@@ -215,7 +219,7 @@ class _Sender:
         found = self.found
         if credential in self._unanswered:
             return False
-        in_company = not at_once and self._profile.is_sandbox and bool(found.successes) and not self._lost_in_company
+        in_company = company and self._profile.is_sandbox and bool(found.successes) and not self._lost_in_company
         send = partial(self._client.send, _EXECUTE, code, credential=credential, alone=not in_company)
         [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if in_company else [send()]
         if not exchange.number:  # not sent: the code can still be executed
