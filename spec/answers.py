@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from spec.exchange import Exchange, FailureKind, Response, kept_beside
+from spec.exchange import VALID, Exchange, FailureKind, Response, kept_beside
 from spec.interface import operations
 from spec.json_text import JsonObject, folded, is_integer
 
@@ -141,15 +141,15 @@ def is_judged_as_success(exchange: Exchange) -> bool:
 def _carries_result(exchange: Exchange) -> bool:
     """Whether the answer has the documented result. A registration with `Success: "false"` is one, too."""
     if exchange.operation == "executePix":
-        return grants_protected_result(exchange)
+        return is_granted(exchange) and grants_protected_result(exchange)
     response = exchange.response if exchange.operation == "registerPixKey" else None
     return response is not None and not is_refusal(response) and "Success" in (data_of(response) or {})
 
 
 def grants_protected_result(exchange: Exchange) -> bool:
-    """Whether the answer grants what only a valid token may get, whatever the request was."""
+    """True if the answer grants what only a valid token may get. Without one, a refusal may carry it, too."""
     response = exchange.response
-    if response is None or is_refusal(response):
+    if response is None or (is_refusal(response) and exchange.credential == VALID):
         return False
     if exchange.operation == "executePix":
         return _has_an_execution_result(response)

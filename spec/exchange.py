@@ -154,6 +154,10 @@ class Response:
         return _read_large(kept, self.cut) if large else _read_small(self)
 
 
+VALID = "valid"
+"""The name of the credential that has to be accepted."""
+
+
 @dataclass(frozen=True)
 class Exchange:
     """One request to an operation and its outcome. It does not change once it is recorded.
@@ -170,7 +174,7 @@ class Exchange:
     request: Request
     response: Response | None = None
     failure: Failure | None = None
-    credential: str = "valid"
+    credential: str = VALID
     valid: bool = False
     started: float = 0.0
     elapsed_s: float = 0.0

@@ -19,6 +19,8 @@ from spec.json_text import HugeNumber, JsonPath, is_number, leaves_of, parts_of_
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 VARYING = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
 """Numbers and identifiers, which differ from answer to answer."""
+_BETWEEN = re.compile(r"[\s,;|]+")
+"""Between two keys in one text."""
 _KEY, _TYPE, _ANY = "<key>", "<type>", "*"
 _LONG = 8
 """Texts of this length or more may be identifiers or times, which differ from key to key."""
@@ -50,9 +52,15 @@ class Listing:
         return key in self._texts if is_exact else _plain(key) in self._plain_texts
 
     def mentions(self, key: str) -> bool:
-        """True if any of its texts, at whatever place, is the key."""
-        texts = (part for path, value in self._leaves for part in (*path, value) if _is_text(part))
-        return _plain(key) in map(_plain, map(str, texts))
+        """True if any of its texts, at whatever place, is the key, or has it between blanks or commas."""
+        texts = (str(part) for path, value in self._leaves for part in (*path, value) if _is_text(part))
+        pieces = (piece for text in texts for piece in (text, *_BETWEEN.split(text)))
+        return _plain(key) in map(_plain, pieces)
+
+    def may_have_made_keys(self, known: Collection[str]) -> bool:
+        """True if it may show a key that a service made, beside those that are known: it names the type, or an UUID."""
+        named = {"RANDOM", "EVP"} & {text.upper() for text in self._texts}
+        return bool(named) or any(UUID.fullmatch(text) for text in self._texts - set(known))
 
     @cached_property
     def keys(self) -> frozenset[str]:

@@ -70,18 +70,13 @@ def lines_of(journal: Journal, environment: str = "") -> Iterator[str]:
     """Every code by environment, time and outcome; those of one environment where it is named. Raises JournalError."""
     entries = [entry for entry in journal.entries() if environment in ("", entry.environment)]
     width = max((len(entry.environment) for entry in entries), default=0)
-    yield from (f"{_name(entry)}  {entry.environment:<{width}}  {entry.at}  {_outcome(entry)}" for entry in entries)
+    yield from (f"{entry.name}  {entry.environment:<{width}}  {entry.at}  {_outcome(entry)}" for entry in entries)
     yield f"{len(entries)} {'code' if len(entries) == 1 else 'codes'} in {journal.path}"
-
-
-def _name(entry: JournalEntry) -> str:
-    """What names an entry whose code is not at hand: no report shows a code that a run prepared."""
-    return entry.digest[:12]
 
 
 def _outcome(entry: JournalEntry) -> str:
     if entry.is_unknown:
-        return f"unknown: look the transfer up, then settle it with --settle {_name(entry)}"
+        return f"unknown: look the transfer up, then settle it with --settle {entry.name}"
     return f"{entry.outcome} {entry.status}".strip()
 
 
@@ -89,7 +84,7 @@ def settle(journal: Journal, code: str) -> str:
     """End a repeated unknown outcome; `code` may be the name of its entry. Gives a line about it. Raises JournalError
     where there is none."""
     with journal.turn():
-        entry = journal.entry(code) or next((one for one in journal.entries() if _name(one) == code), None)
+        entry = journal.entry(code) or next((one for one in journal.entries() if one.name == code), None)
         if entry is None:
             raise JournalError(f"--settle: {journal.path} does not know this code")
         if not entry.is_unknown:

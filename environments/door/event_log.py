@@ -141,7 +141,9 @@ class EventLog:
 
     def _refuse_what_is_no_file(self) -> None:
         """A device keeps nothing, and a folder holds no line."""
-        if self.path.exists() and not self.path.is_file():
+        with as_journal_error():
+            is_other = self.path.exists() and not self.path.is_file()
+        if is_other:
             raise JournalError(f"{self.path} is no file: name another place in journal")
 
     def _lines(self) -> list[str]:

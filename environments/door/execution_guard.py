@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 from environments.door.budget import Budget
-from environments.door.event_log import JournalError
+from environments.door.event_log import JournalError, as_journal_error
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
 from environments.door.prepared_transfers import Prepared
@@ -88,9 +88,12 @@ class ExecutionGuard:
 
     def repeat_unknown_outcomes(self) -> None:
         """Learn what earlier runs of the environment left unknown, whatever this one may do. NotSentError."""
-        if (journal := self._journal) is None or not journal.path.exists():
+        if (journal := self._journal) is None:
             return
         try:
+            with as_journal_error():
+                if not journal.path.exists():
+                    return
             with journal.turn():
                 found = journal.entries()
         except JournalError as error:

@@ -51,6 +51,11 @@ class JournalEntry:
     status: str = ""
 
     @property
+    def name(self) -> str:
+        """Names an entry whose code is not at hand: no report shows a code that a run prepared."""
+        return self.digest[:12]
+
+    @property
     def is_unknown(self) -> bool:
         """True where money may have moved, and nobody has looked it up. A run that was killed ends at SENT."""
         return self.outcome in (Outcome.SENT, Outcome.UNKNOWN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from spec.exchange import Exchange
 from spec.interface import KEY_TYPES, MARK
 from spec.key_list import Listing
 
+_OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
+"""An e-mail address, a phone number, a CPF or a CNPJ: no key that a service makes."""
 _SERVER_ERROR = 500
 """From this status on, an answer does not say whether the key was registered."""
 
@@ -46,6 +49,7 @@ class Keys:
         self._record, self._account = record, account
         self._guard, self._changing, self._changes = threading.RLock(), 0, 0
         self._last: Listing | None = None
+        self._first_shown: dict[str, int] = {}
         self._keys: dict[tuple[str, str], RunKey] = {}
         for key in owned:  # they come first, whatever is sent first
             if key.key:
@@ -67,6 +71,12 @@ class Keys:
     def may_be_deleted(self, value: str) -> bool:
         """True if the run may delete a key that it registered."""
         return self.is_disposable(value) and not self.was_there_before(value)
+
+    def may_be_made(self, value: str, exchange: int) -> bool:
+        """True if the service may have made the key in that exchange: no list showed it before, and it is no e-mail
+        address and no number."""
+        is_new = self._first_shown.get(value, exchange) >= exchange
+        return is_new and not _OF_ANOTHER_TYPE.fullmatch(value)
 
     def is_disposable(self, value: str) -> bool:
         """True if the key is one of the operator's that the run may delete, or none of them."""
@@ -153,8 +163,14 @@ class Keys:
         finally:
             with self._guard:
                 self._changing -= is_change
+                self._note_what_is_listed(sending.exchange)
                 if sending.intent.operation != "listPixKeys" or (quiet and self._changes == changes):
                     self._take(sending.exchange, key)
+
+    def _note_what_is_listed(self, exchange: Exchange) -> None:
+        if exchange.operation == "listPixKeys" and is_granted(exchange):
+            for value in Listing(exchange, self.key_at).keys:
+                self._first_shown.setdefault(value, exchange.number)
 
     def _is_change(self, sending: Sending, key: RunKey | None) -> bool:
         """True for a registration that is valid or of a key of the profile, and for a deletion of a key of the run."""
@@ -224,7 +240,8 @@ class Keys:
             self.before = listing
         for key in self._keys.values():
             if key.value is not None and account == (key.account or account):
-                self._see(key, is_listed=listing.shows(key.value))
+                is_mentioned = not key.is_sent and listing.mentions(key.value)
+                self._see(key, is_listed=is_mentioned or listing.shows(key.value))
         for key in self.not_cleaned_up():  # after all whose value is known
             is_open = key.value is None and key.is_refused and key.account == account
             if is_open and key.listed_before and not listing.has_new(key.listed_before, self.values):

@@ -10,7 +10,7 @@ from spec.exchange import Exchange, FailureKind
 from spec.interface import PREPARING
 
 _NOT_SENT = "its code was not sent"
-_UNKNOWN = (None, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
+_UNKNOWN = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
 """Answers that do not refuse, and those after which a transfer may be there all the same."""
 
 

@@ -64,8 +64,9 @@ def _without_version(text: str) -> str:
 
 
 def _has_a_port_number(text: str) -> bool:
-    """True if the port is absent or from 1 to 65535, and an IPv6 address is valid."""
+    """True if the port is absent or from 1 to 65535 without a leading zero, and an IPv6 address is valid."""
     try:
-        return urlsplit(text).port != 0
+        port = urlsplit(text).port
+        return port != 0 and (port is None or urlsplit(text).netloc.endswith(f":{port}"))
     except ValueError:
         return False

@@ -28,7 +28,8 @@ def notes_of(door: Door) -> Iterator[Note]:
             f"no answer says whether the transfer was executed; the code is not sent again: look the transfer up{settle}",
         )
     for entry in door.guard.earlier:
-        yield outcome_unknown(f"an execution of an earlier run (sent at {entry.at})", f"look the transfer up{SETTLE}")
+        named = f"an execution of an earlier run (sent at {entry.at}, entry {entry.name})"
+        yield outcome_unknown(named, f"look the transfer up{SETTLE}")
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(door.company))
 

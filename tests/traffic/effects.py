@@ -43,7 +43,7 @@ def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, befor
     if before is None or not _may_have_an_effect(registrar, exchange, before):
         return
     first = registrar.look()
-    value = key.key or (registrar.made_between(before, first) if first else "")
+    value = key.key or (registrar.made_between(before, first, exchange.number) if first else "")
     if first is None or not value or before.shows(value) or not first.shows(value):
         return
     second = registrar.look()

@@ -227,10 +227,13 @@ def _register_again(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence
 
 
 def _look(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
-    """Read the list: a key that it shows is refused because it is there, and one that it mentions may wait."""
-    listing = registrar.look() if key.key else None
+    """Read the list: a key that it shows is refused because it is there, and one that it mentions may wait. An account
+    may have only so many keys that a service makes."""
+    listing = registrar.look()
     if listing is None:
         return replace(evidence, listed=False)
+    if not key.key:
+        return replace(evidence, listed=False, mentioned=listing.may_have_made_keys(registrar.keys.values))
     return replace(evidence, listed=listing.shows(key.key), mentioned=listing.mentions(key.key))
 
 

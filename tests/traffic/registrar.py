@@ -165,17 +165,18 @@ class Registrar:
         told, (sent, _) = told_by(exchange), key_sent(exchange.request.body)
         value = told or sent
         if value is None:
-            return self.made_between(before, after) or None if before and after else None
+            return self.made_between(before, after, exchange.number) or None if before and after else None
         if (before and before.shows(value)) or self.keys.was_there_before(value):
             return None
         disposable = any(key.disposable for key in self.profile.pix_keys if key.type == "RANDOM")
         is_shown = before is not None and after is not None and after.shows(value)
         return value if is_shown or value == sent or disposable or self.profile.is_sandbox else None
 
-    def made_between(self, before: Listing, after: Listing) -> str:
+    def made_between(self, before: Listing, after: Listing, registration: int) -> str:
         """The one key that came between two lists, where the profile says that keys stand; empty where that is not sure."""
-        new = after.keys - before.keys - self.keys.values
-        return next(iter(new)) if len(new) == 1 and before.keys <= after.keys else ""
+        unknown = after.keys - before.keys - self.keys.values
+        new = [value for value in unknown if self.keys.may_be_made(value, registration)]
+        return new[0] if len(new) == 1 and before.keys <= after.keys else ""
 
     def _learn_what_was_made(self) -> None:
         """Learn the values of the keys that the service made: what stands where the profile says that keys stand, and did
@@ -186,7 +187,9 @@ class Registrar:
         left = [key for key in self.keys.not_cleaned_up() if not key.is_refused]
         mine = [key for key in left if key.account == self.account and not key.owned]
         unseen = [key for key in mine if key.value is None or not now.shows(key.value)]
+        first = min((number for key in unseen for number in key.exchanges), default=0)
         new = sorted(now.keys - before.keys - self.keys.values)
+        new = [value for value in new if self.keys.may_be_made(value, first)]
         if len(new) == len(unseen):
             for key, value in zip(unseen, new, strict=True):
                 self.keys.learn_value_of(key, value)

@@ -4,7 +4,7 @@ type is refused; and undocumented key types that are registered."""
 from pathlib import Path
 from typing import Any
 
-from environments.sandbox import Refusal, Request, Service
+from environments.sandbox import Data, Refusal, Request, Service
 from environments.sandbox.pix_keys import FORMATS
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, Demands, breaks, fixed, members_of
@@ -148,9 +148,13 @@ for _name, _text, _lacks in (
 
 
 class RefusesAKind(Service):
-    """The sandbox, which refuses one documented key type."""
+    """The sandbox, which refuses one documented key type, and lists no key of it: an account may have one alone."""
 
     KIND, STATUS = "", 422
+
+    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        keys = super().list_pix_keys(request, account_id)["keys"]
+        return {"keys": [key for key in keys if key["pixKeyType"] != self.KIND]}
 
     def key_type(self, body: dict[str, Any]) -> str:
         kind = super().key_type(body)

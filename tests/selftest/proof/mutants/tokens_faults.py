@@ -1,8 +1,9 @@
 """Each way of not checking the token, for both operations that document it; and a token that is refused."""
 
+from dataclasses import replace
 from typing import Any
 
-from environments.sandbox import Refusal, Request
+from environments.sandbox import Refusal, Request, Response
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, OfOperations, breaks, members_of
 
@@ -115,6 +116,30 @@ for _operation in ("executePix", "registerPixKey"):
             f"The token is not checked where the key is of the type {_kind}.",
             lambda self, request, sent, kind=_kind: self.key_type_of(request) == kind,
         )
+
+
+class AnswersAfterItsRefusal(LaxService):
+    """The sandbox, which writes the status of a refusal and goes on."""
+
+    STATUS = 401
+
+    def lets_in(self, request: Request, sent: str) -> bool:
+        return True
+
+    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
+        refused = operation in self.OPERATIONS and _bearer(request.header("Authorization")) != self.token
+        return super().finish(request, operation, replace(response, status=self.STATUS) if refused else response)
+
+
+_PHONE = ("registerPixKey.pixKeyType.PHONE",)
+"""The type of the key that was registered with the refusal."""
+for _operation in ("executePix", "registerPixKey"):
+    for _status in (302, 401, 403):
+        breaks(
+            "refusal with the result", _operation, f"IsDoneWithA{_status}",
+            f"Without a valid token the answer has status {_status} and the whole result.",
+            AnswersAfterItsRefusal, "token.required", hides=_PHONE[:_operation == "registerPixKey"], STATUS=_status,
+        )  # fmt: skip
 
 
 for _operation in ("executePix", "registerPixKey"):

@@ -263,6 +263,22 @@ for _most in (1, 3, 5):
     lawful("key limit", f"Holds{_most}Keys", f"An account has {_most} keys at most.", KeyLimit, MOST=_most)
 
 
+@variant("key limit", hides=("registerPixKey.pixKeyType.RANDOM", "registerPixKey.Key.example"))
+class HasItsOneRandomKeyAlready(Service):
+    """An account has one RANDOM key at most, and the list shows one of an earlier day."""
+
+    OLD = "7d8cf9c8-54c4-4a4f-9f33-5f0a2b9d8d11"
+
+    def register(self, ledger: object, account_id: str, kind: str, value: str) -> object:
+        if kind == "RANDOM":
+            raise Refusal(422, "The account has its RANDOM key.")
+        return super().register(ledger, account_id, kind, value)
+
+    def list_pix_keys(self, request: Request, account_id: str) -> Data:
+        listed = super().list_pix_keys(request, account_id)
+        return {"keys": [*listed["keys"], {"type": "RANDOM", "key": self.OLD}]}
+
+
 @variant("request")
 class NeedsNothingButTheKind(Service):
     """account and pixKey may be left out or null, and unknown fields are read over."""
