@@ -123,7 +123,7 @@ def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(name):
     trial = try_service(service, *OF_KEYS)
 
     assert before | set(getattr(service, "others", ())) <= keys_of(service)
-    assert [item.split(" (")[0] for item in trial.left] == ["RANDOM, made by the service: registered and not deleted"]
+    assert [str(item).split(" (")[0] for item in trial.left] == ["RANDOM, made by the service: registered and not deleted"]
 
 
 @pytest.mark.parametrize("name", ["IdsVaryInTheList", "ShowsTheRandomKey", "HidesMostOfTheKey"])
@@ -252,14 +252,14 @@ def test_a_key_that_is_booked_under_the_account_of_the_body_is_told():
     left = try_service(service, *OF_KEYS).left
 
     assert len(service.elsewhere) == 1
-    assert [item.split(" (")[0] for item in left] == ["RANDOM, made by the service: registered and not deleted"]
+    assert [str(item).split(" (")[0] for item in left] == ["RANDOM, made by the service: registered and not deleted"]
 
 
 def test_keys_that_cannot_be_deleted_are_told_one_by_one():
     """Each key once, with its type and its place, and never with its value."""
     trial = try_service(Service(), *OF_KEYS, environment=profile("no_deletion"))
 
-    assert [item.split(" (")[0] for item in trial.left] == [
+    assert [str(item).split(" (")[0] for item in trial.left] == [
         "PHONE, the first of pix_keys: registered and not deleted",
         "EMAIL, the second of pix_keys: registered and not deleted",
         "CNPJ, the fourth of pix_keys: registered and not deleted",
