@@ -24,7 +24,6 @@ from reports.page.figures import by_heading, levels, tile
 from reports.page.latency_plot import latency_plot
 from reports.page.left_out import left_out
 from reports.page.rendering import template
-from reports.page.timeline_plot import timeline_plot
 from reports.provenance import CHECKOUT
 from reports.run import Run
 from reports.show import printable
@@ -54,7 +53,7 @@ def summary_html(
     parts = {**_first_screen(run, document), **_findings_of(document), **_by_requirement(run, document)}
     parts |= {**exchange_list(run, document), "requirements": requirements, "tests": tests or {}}
     parts |= {"explanations": _explanations(run, exercises or {})}
-    parts |= latency_plot(document) | timeline_plot(document)
+    parts |= latency_plot(document)
     return printable(
         template("report.html", run.profile.language).render(document=document, title=page_title(run), **parts)
     )
