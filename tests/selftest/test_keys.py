@@ -123,7 +123,9 @@ def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(name):
     trial = try_service(service, *OF_KEYS)
 
     assert before | set(getattr(service, "others", ())) <= keys_of(service)
-    assert [str(item).split(" (")[0] for item in trial.left] == ["RANDOM, made by the service: registered and not deleted"]
+    assert [str(item).split(" (")[0] for item in trial.left] == [
+        "RANDOM, made by the service: registered and not deleted"
+    ]
 
 
 @pytest.mark.parametrize("name", ["IdsVaryInTheList", "ShowsTheRandomKey", "HidesMostOfTheKey"])
