@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from environments.profiles.kinds import (
     INTERNAL,
@@ -76,10 +76,8 @@ def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
     )
 
 
-FORMS = ("=text", "=env")
 HeaderValue = Annotated[
-    Annotated[str, Field(pattern="^[!-~]([ -~]*[!-~])?$"), Tag(FORMS[0])] | Annotated[FromVariable, Tag(FORMS[1])],
-    Discriminator(lambda value: FORMS[not isinstance(value, str)]),
+    Annotated[str, Field(pattern="^[!-~]([ -~]*[!-~])?$")] | FromVariable,
     expected("a value as text in quotes, or {env: NAME} for the name of an environment variable in upper case"),
 ]
 

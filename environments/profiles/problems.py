@@ -6,7 +6,7 @@ No message repeats a value, because any value may be a secret or personal data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from environments.profiles.checked_yaml import Document
 from environments.profiles.explained import in_flow, rule_of
 from environments.profiles.kinds import nearest, printable
-from environments.profiles.parts import FORMS
 
 _KINDS = {
     "string_type": "text",
@@ -36,27 +35,32 @@ _HINTS = {
 """The remedies, by place and value, where the nearest known name would mislead."""
 
 
-def lines_of(error: ValidationError, read: Document) -> Iterator[str]:
+_UNKNOWN = "unexpected_keyword_argument"
+
+
+def lines_of(error: ValidationError, read: Document) -> list[str]:
     """The problems, such as ``:7: limits.rate: expected a number``. Unknown keys come before what is missing because of
     them."""
-    for each in sorted(error.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN):
-        place = _place(each)
-        steps = (f"[{step}]" if isinstance(step, int) else f".{printable(step)}" for step in place)
-        shown = "".join(steps).removeprefix(".")
-        yield f"{read.line_of(place)}: {shown}{': ' if shown else ''}{_in_words(each, place)}"
+    told = sorted(error.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN)
+    return list(dict.fromkeys(_line(each, read) for each in told))
 
 
-_UNKNOWN = "unexpected_keyword_argument"
-_MARKS = ("[key]", *FORMS)
+def _line(error: Any, read: Document) -> str:
+    place = _place(error)
+    steps = (f"[{step}]" if isinstance(step, int) else f".{printable(step)}" for step in place)
+    shown = "".join(steps).removeprefix(".")
+    return f"{read.line_of(place)}: {shown}{': ' if shown else ''}{_in_words(error, place)}"
 
 
-def _place(error: Any) -> list[str | int]:
-    """Without the marks that pydantic adds: for a key that is wrong itself, and for the form of a header."""
-    named = {0, len(error["loc"]) - 1} if error["type"] == _UNKNOWN else {0}
-    return [step for number, step in enumerate(error["loc"]) if number in named or step not in _MARKS]
+def _place(error: Any) -> tuple[str | int, ...]:
+    """Without what pydantic adds: which form of a header is meant, and [key] for a key that is wrong itself."""
+    place: tuple[str | int, ...] = error["loc"]
+    if place[:1] == ("headers",):
+        return place[:2]
+    return place[:-1] if place[-1:] == ("[key]",) and error["type"] != _UNKNOWN else place
 
 
-def _in_words(error: Any, place: list[str | int]) -> str:
+def _in_words(error: Any, place: tuple[str | int, ...]) -> str:
     kind, value = error["type"], error["input"]
     around, rule = rule_of(*place[:-1]), rule_of(*place)
     names = around.get("propertyNames", {})
@@ -66,18 +70,18 @@ def _in_words(error: Any, place: list[str | int]) -> str:
     if known and (kind == _UNKNOWN or error["loc"][-1] == "[key]"):
         return f"unknown key; {_remedy(place, known)}"
     if kind == "literal_error":
-        return f"unknown value; {_remedy([*place, value], rule['enum'])}"
+        return f"unknown value; {_remedy((*place, value), rule['enum'])}"
     if kind == "value_error" and (words := str(error["ctx"]["error"])):
         return words
     expected = _expectation(kind, names if error["loc"][-1] == "[key]" else rule)
-    if kind == "missing":
+    if kind == "missing" and place == error["loc"]:
         return "; ".join(filter(None, ["missing", expected]))
     quotes = "text" in expected and isinstance(value, bool | int | float)
     hint = "; YAML reads 0001 as a number and NO as false: write it in quotes" if quotes else ""
     return (expected or error["msg"].removeprefix("Input ")) + hint
 
 
-def _remedy(place: list[Any], known: Any) -> str:
+def _remedy(place: tuple[Any, ...], known: Any) -> str:
     where = ".".join(map(str, place))
     hints = (hint for pattern, hint in _HINTS.items() if re.fullmatch(pattern, where))
     return next(hints, nearest(str(place[-1]), known, _one_of(known)))
