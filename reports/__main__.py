@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -14,6 +13,7 @@ from environments.secrets import Secrets
 from reports.comparing.comparison import RunToCompare, compared, run_to_compare
 from reports.comparing.comparison_text import Comparison, markdown, text
 from reports.comparing.reading import UnreadableError, read
+from reports.formats.conformance_json import as_json
 from reports.show import Display
 from reports.wording import one_line
 
@@ -23,7 +23,7 @@ SAME, WORSE, WRONG_USE = 0, 1, 2
 _FORMATS: dict[str, Callable[[Comparison], Iterable[str]]] = {
     "text": text,
     "markdown": markdown,
-    "json": lambda comparison: [json.dumps(comparison, indent=1)],
+    "json": lambda comparison: [as_json(comparison).rstrip()],
 }
 
 
