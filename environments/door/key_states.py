@@ -207,7 +207,7 @@ class Keys:
 
     def _take_registration(self, exchange: Exchange, key: RunKey) -> None:
         """A key that is refused may be registered nevertheless: a list shows it, if any. None shows one of a synthetic
-        account; and one that nobody can name is looked for only where its request was valid."""
+        account; and on a sandbox one that nobody can name is looked for only where its request was valid."""
         if registered(exchange):
             key.state, key.is_refused, key.is_deleted = KeyState.REGISTERED, False, False
             if not key.owned:
@@ -216,8 +216,8 @@ class Keys:
             return
         elif exchange.response is not None and not may_be_registered(exchange):
             key.is_refused = True
-            is_sought = MARK not in key.account and (key.value is not None or exchange.valid)
-            if not is_sought and exchange.response.status < _SERVER_ERROR:
+            is_nobody = MARK in key.account or (key.value is None and self._is_sandbox and not exchange.valid)
+            if is_nobody and exchange.response.status < _SERVER_ERROR:
                 self._close(key)
                 return
         key.exchanges.append(exchange.number)

@@ -7,17 +7,11 @@ from environments.profiles.profile import PixKey
 from spec.answers import registered
 from spec.findings import inconclusive
 from spec.json_text import read_json
-from spec.message import say
 from tests.traffic.effects import look_for_effect
 from tests.traffic.extras import forms_of_random, registration
 from tests.traffic.refused_key_types import was_tried
 from tests.traffic.registered import is_refused_outright, told_by
-from tests.traffic.registrar import Registrar
-
-UNKNOWN_KEY = say(
-    "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
-    "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
-)
+from tests.traffic.registrar import UNKNOWN_KEY, Registrar
 
 
 def register_random(registrar: Registrar, keys: list[PixKey]) -> None:
@@ -38,7 +32,7 @@ def register_random(registrar: Registrar, keys: list[PixKey]) -> None:
 
 def may_register(registrar: Registrar) -> bool:
     """True if no RANDOM key of unknown value is left; on a sandbox one more is no harm."""
-    is_left = not registrar.profile.is_sandbox and registrar.keys.holds_an_unknown_key(registrar.account)
+    is_left = registrar.holds_an_unknown_key()
     if is_left and not was_tried(registrar, "RANDOM"):
         registrar.found.key_types["RANDOM"] = inconclusive(UNKNOWN_KEY)
     return not is_left

@@ -22,7 +22,7 @@ from spec.message import Message, joined, say
 from tests.traffic.endpoint_evidence import indistinguishable
 from tests.traffic.extras import Alternative, alternatives
 from tests.traffic.registered import is_refused_outright, is_understood
-from tests.traffic.registrar import RETRY_WAITS_S, Registrar
+from tests.traffic.registrar import RETRY_WAITS_S, UNKNOWN_KEY, Registrar
 
 MOST_EXPLAINED = 2
 """For how many refused key types it is tried what else would be accepted; for the others, only what helped before."""
@@ -152,6 +152,8 @@ def explain(registrar: Registrar, key: PixKey) -> Judgement:
         next((answer for answer in others if _may_be_sent_again(registrar, answer)), None),
     )
     while isinstance(concluded := conclude(evidence), Question):
+        if key.type == "RANDOM" and registrar.holds_an_unknown_key():
+            return inconclusive(UNKNOWN_KEY)
         evidence = _QUESTIONS[concluded](registrar, key, evidence)
     return concluded
 

@@ -22,6 +22,7 @@ from spec.answers import (
 )
 from spec.exchange import Exchange
 from spec.key_list import Listing, Place
+from spec.message import say
 from tests.traffic.extras import FORM, Alternative, registration
 from tests.traffic.registered import Registrations, told_by
 from tests.traffic.together import Together
@@ -29,6 +30,10 @@ from tests.traffic.unusual_registrations import given
 
 NOT_FOR_THIS_ACCOUNT = "not_for_this_account of the profile names {}"
 REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
+UNKNOWN_KEY = say(
+    "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
+    "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
+)
 RETRY_WAITS_S = (0.2, 0.5)
 """How long the run waits before it repeats a deletion that is refused right after the registration; and a registration
 whose key type is refused, as the account may be busy."""
@@ -193,6 +198,10 @@ class Registrar:
         if len(new) == len(unseen):
             for key, value in zip(unseen, new, strict=True):
                 self.keys.learn_value_of(key, value)
+
+    def holds_an_unknown_key(self) -> bool:
+        """True if a RANDOM key of unknown value is left, so that no further one may be made; on a sandbox it may."""
+        return not self.profile.is_sandbox and self.keys.holds_an_unknown_key(self.account)
 
     def _delete_now(self, key: PixKey, account: str) -> bool:
         deletion = self.delete(key, valid=True, account=account)
