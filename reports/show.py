@@ -6,8 +6,9 @@
   `999`). Of a success that is no JSON, and where a text has members that name somebody, as in a form, only the words
   of the list are shown.
 - JSON: names, structure and types; `true`, `false` and `null`; the form of a number; the shape of a string. Shown as
-  they are: short values of documented members that name nobody. Texts in a refusal are texts of a service; of its
-  personal members only `message`, which beside the data of a transfer shows the words of the list.
+  they are: short values of documented members that name nobody. Texts in a refusal are texts of a service; those
+  whose name does not say that they tell why show the words of the list alone, and of personal members only `message`
+  is one.
 - Names of members: documented ones in any spelling, and those made of words of the list. Any other name is `*`, and so
   are the names of an object that has more than fifty.
 - Headers of an answer: those of a list, their values in the form that the header has, or as a text of a service.
@@ -94,7 +95,10 @@ _ENUMERATED = re.compile(r"(?:[A-Z]{2,20}|[A-Z]?[a-z]{2,20})(?:[ _-]?(?:[A-Z]{2,
 _PERSONAL_PAIR = re.compile(rf"\b(?:{'|'.join(map(folded, personal_fields()))})\b[\"'\]]?\s?[:=>]", re.IGNORECASE)
 """A personal member within a text that is no JSON: a form, XML, a line. Its value may be written in small letters."""
 _NAMES_NOBODY = frozenset(map(folded, ("code", "status", "Success", "type", "accountType")))
-_SAYS_WHY = frozenset(map(folded, ("message", "error")))
+_SAYS_WHY = re.compile(
+    "caus[ea]|descri|detail|detalhe|err|except|fault|messag|mensage|msg|motiv|reason|titl|titulo|trace|warn"
+)
+"""Starts of words in the names of members that hold an error message."""
 _DOCUMENTED_TEXTS = ("Message", "error")
 """Texts for people in a success. `message` is what the payer wrote."""
 
@@ -118,7 +122,7 @@ _TOLD = {
     **dict.fromkeys(("x-ratelimit-remaining", "x-ratelimit-reset"), _COUNT),
     **dict.fromkeys(_TELLS_A_VERSION.split(), _VERSION),
     **dict.fromkeys(("www-authenticate", "allow", "cache-control", "connection", "content-encoding", "location")),
-    **dict.fromkeys(("transfer-encoding", "vary", "x-content-type-options", "content-language", "link")),
+    **dict.fromkeys(("transfer-encoding", "vary", "x-content-type-options", "content-language")),
     "content-type": _MEDIA_TYPE,
 }
 """The headers of an answer that are shown, and the form in which a value is shown as it is."""
@@ -247,9 +251,10 @@ class Display:
             return known
         if self._is_enumerated(text, token, is_refusal) and not self._is_known(text):
             return text
-        says_why = is_refusal and (not token.personal or folded(token.member) in _SAYS_WHY)
-        if says_why or token.member in _DOCUMENTED_TEXTS:
-            return self.text(text, lower_case=not token.personal or token.holder.name != "data")
+        says_why = any(map(_SAYS_WHY.match, words_of(token.member)))
+        if token.member in _DOCUMENTED_TEXTS or (is_refusal and (says_why or not token.personal)):
+            is_result = token.personal and token.holder.name == "data"
+            return self.text(text, lower_case=says_why and not is_result)
         return self._shape(text)
 
     def _is_enumerated(self, text: str, token: Token, is_refusal: bool) -> bool:

@@ -174,7 +174,7 @@ def test_nothing_of_others_is_public():
 
 # -- whole runs -----------------------------------------------------------------------------------------------------
 
-INJECTED = "::error title=injected::by the service"
+INJECTED = "::error title=removed::by the service"
 
 
 class GivesCommands(Raw):

@@ -121,7 +121,7 @@ def test_no_canary_is_shown_in_a_header(name, written):
     assert leaks(str(display_of(name).headers(sent)), CANARIES[name], form) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(
     secret=st.text(string.ascii_letters + string.digits + "-._~+/=", min_size=12, max_size=50),
     cuts=st.lists(st.integers(0, 49), max_size=6),
@@ -137,7 +137,11 @@ def test_no_piece_of_a_split_secret_is_shown(secret, cuts, names):
     shown = json.loads(Display(secrets).body(body.encode(), refusal=True))
     told = [value for one in shown for value in one.values()]
 
-    assert [one for one in told if len(one) > 3 and one in secret and not is_name(one) and set(one) - set("Aa9")] == []
+    assert [
+        one
+        for one in told
+        if len(one) > 3 and one in secret and not is_name(one) and set(one) - set("Aa9" + string.punctuation)
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -181,10 +185,11 @@ def test_a_result_shows_names_types_and_structure(display):
 
 def test_a_refusal_says_why(display):
     """Its texts are shown in words, and what it enumerates."""
-    said = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "CNPJ of Maria", "name": "Conta"}
-    shown = json.loads(display.body(json.dumps(said).encode(), refusal=True))
+    said = {"code": "ACCOUNT_NOT_FOUND", "error": "invalid_token", "Message": "ispb of Maria", "name": "Conta"}
+    more = {"errors": ["chave zerada"], "error_description": "stale", "holder": "maria: account", "type": "about:blank"}
+    shown = json.loads(display.body(json.dumps(said | more).encode(), refusal=True))
 
-    assert shown == {**said, "Message": "CNPJ of Aaaaa", "name": "Aaaaa"}
+    assert shown == {**said, **more, "Message": "ispb of Aaaaa", "name": "Aaaaa", "holder": "aaaaa: account"}
 
 
 def test_the_body_keeps_its_layout(display):
@@ -257,7 +262,7 @@ def test_what_becomes_known_is_hidden_from_then_on():
     assert [before, display.foreign("PREPARED-77")] == ["PREPARED-77", "<code 2>"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(body=st.binary(max_size=200), content_type=st.sampled_from(("application/json", "text/html", "")))
 def test_no_body_raises(body, content_type):
     """Nor is a control character shown."""
