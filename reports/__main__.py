@@ -23,7 +23,7 @@ SAME, WORSE, WRONG_USE = 0, 1, 2
 _FORMATS: dict[str, Callable[[Comparison], Iterable[str]]] = {
     "text": text,
     "markdown": markdown,
-    "json": lambda comparison: [as_json(comparison).rstrip()],
+    "json": lambda comparison: [as_json(dict(comparison)).rstrip()],
 }
 
 
