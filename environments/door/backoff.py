@@ -110,6 +110,7 @@ class Backoff:
         self._may_be_locked |= sending.intent.credential != VALID
         exchange = sending.exchange
         if exchange.beside and exchange.response is not None and refusal_kind(exchange.response) in PUT_OFF:
+            self._in_flight.put_off_together += sending.meets
             self.slow_down(sending)
 
     def slow_down(self, sending: Sending) -> None:

@@ -184,7 +184,7 @@ class Door:
     def _attempt(self, sending: Sending) -> None:
         if sending.meeting:  # before a place is taken: who waits for another one keeps nobody else from the wire
             sending.meeting.wait()
-        with self.in_flight.on_the_wire() as present:
+        with self.in_flight.on_the_wire(meets=sending.meets) as present:
             self.backoff.wait_for_turn(sending)
             self.token_monitor.renew(sending)
             self.ending.refuse(sending)  # it may have ended while the request waited for its turn

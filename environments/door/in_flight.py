@@ -21,6 +21,8 @@ from environments.door.ending import Ending
 
 _MEETS_S = 1.0
 """How long a request waits for the one that it is to leave with."""
+_ENOUGH_PUT_OFF = 3
+"""A service that puts so many pairs off takes fewer requests at once; fewer may have met a limit of the rate."""
 
 
 @dataclass(eq=False)
@@ -48,13 +50,15 @@ class Meeting:
 
 
 class InFlight:
-    """Bounds the requests on the wire to `window`: `most`, until the service asks for fewer.
+    """Bounds the requests on the wire to `window`: `most`, until the service asks for fewer. `put_off_together` counts
+    the requests that met another one on purpose, and were put off for it, perhaps.
 
     Who waits while the run is stopped gets a NotSentError.
     """
 
     def __init__(self, most: int) -> None:
         self.most = self.window = most
+        self.put_off_together = 0
         self.ending = Ending()
         self._changed = threading.Condition()
         self._present: list[Presence] = []
@@ -68,11 +72,11 @@ class InFlight:
         return self._alone_in == threading.get_ident()
 
     @contextmanager
-    def on_the_wire(self) -> Iterator[Presence]:
-        """Wait for a place, and keep it."""
+    def on_the_wire(self, *, meets: bool = False) -> Iterator[Presence]:
+        """Wait for a place, and keep it. `meets`: with another request on purpose, also where the window is smaller."""
         present = Presence()
         try:
-            self._enter(present)
+            self._enter(present, meets=meets)
             yield present
         finally:
             self._leave(present)
@@ -104,9 +108,9 @@ class InFlight:
         meeting, self._local.meeting = getattr(self._local, "meeting", None), None
         return meeting
 
-    def _enter(self, present: Presence) -> None:
+    def _enter(self, present: Presence, *, meets: bool) -> None:
         with self._changed:
-            self._wait_until(self._has_room)
+            self._wait_until(lambda: self._has_room(meets=meets and self.put_off_together < _ENOUGH_PUT_OFF))
             self._join(present)
 
     def _join(self, present: Presence) -> None:
@@ -124,9 +128,9 @@ class InFlight:
         self._changed.wait_for(lambda: self.ending.is_stopped or is_so())
         self.ending.refuse_after_stop()
 
-    def _has_room(self) -> bool:
+    def _has_room(self, *, meets: bool) -> bool:
         is_kept = self._alone_in is not None or self._wanting_to_be_alone > 0
-        return self.is_alone or (not is_kept and len(self._present) < self.window)
+        return self.is_alone or (not is_kept and len(self._present) < (self.most if meets else self.window))
 
     def _leave(self, present: Presence) -> None:
         with self._changed:

@@ -92,6 +92,11 @@ class Sending:
         return self.with_token and self.code is not None
 
     @property
+    def meets(self) -> bool:
+        """True where it leaves at the same moment as another request, which an attempt that is repeated does not."""
+        return self.meeting is not None and not self.put_off and not self.lost and not self.doubted
+
+    @property
     def repeatable(self) -> bool:
         """Whether sending it again cannot move money a second time."""
         return not self.code and not self.intent.may_move_money

@@ -98,6 +98,16 @@ def test_no_more_are_on_the_wire_than_there_is_room(window):
     assert (before, entered) == ([], ["late"])
 
 
+def test_two_requests_that_meet_do_so_in_a_small_window():
+    """Else a fault of parallel requests is not seen in a service that has limited the rate once."""
+    in_flight = InFlight(2)
+    in_flight.window = 1
+    with held(in_flight), in_flight.on_the_wire(meets=True) as present:
+        beside = present.beside
+
+    assert beside == 1
+
+
 @with_and_without_a_lock
 def test_two_threads_do_not_take_the_same_room(locked, monkeypatch):
     """The first has found room and stops before it takes it."""
