@@ -215,7 +215,7 @@ def test_a_code_that_another_run_executed_is_not_probed(service, tmp_path):
 
 
 def test_a_code_at_that_matches_nothing_is_said_first(service, tmp_path):
-    """With the shape of the answer and none of its values; one transfer is prepared, and listed as not cleaned up."""
+    """With the facts of the answer and none of its values; one transfer is prepared, and listed as not cleaned up."""
     transactions = {"prepare": {**PREPARE, "code_at": "/data/id"}}
     limits = {"executions": 5, "requests": 400}
     profile = write_profile(tmp_path, service.base_url, transactions=transactions, limits=limits)
@@ -224,8 +224,8 @@ def test_a_code_at_that_matches_nothing_is_said_first(service, tmp_path):
     number = next(iter(seen["number"] for seen in document["exchanges"] if seen["operation"] == "createPix"))
     assert document["notes"][0] == (
         "transactions.prepare.code_at (/data/id) matches no text and no number in the answer to createPix (exchange "
-        f"{number}), which holds {{code: integer, data: {{date: integer, document: string, name: string, status: "
-        "string, transactionId: string, value: number}}: correct code_at; the transfer is not executed"
+        f"{number}), which holds /code number, /data/date number, /data/document string, /data/name string, /data/status "
+        "string, /data/transactionId string, /data/value number: correct code_at; the transfer is not executed"
     )
     assert document["left_behind"] == [
         f"a transfer that createPix prepared (exchange {number}): not executed: transactions.prepare.code_at is wrong"
