@@ -28,8 +28,8 @@ lint: .venv/contributors
 # An entry in each catalogue of reports/locale for what the suite has learned to say.
 POT := $(or $(TMPDIR),/tmp)/pix-conformance.pot
 messages: .venv/ready
-	PYTHONPATH=. $(BIN)/pybabel -q extract -F babel.cfg -k say -k say_many:1,2 --no-location -o $(POT) .
-	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date
+	PYTHONPATH=. $(BIN)/pybabel -q extract -F babel.cfg -k say -k say_many:1,2 --no-location --sort-output -o $(POT) .
+	$(BIN)/pybabel update -D report -i $(POT) -d reports/locale --width=120 --no-fuzzy-matching --ignore-pot-creation-date --ignore-obsolete
 
 .venv/ready: requirements.txt
 	PYTHON=$(PYTHON) .ci/install --require-hashes --only-binary=:all: --requirement $<
