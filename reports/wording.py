@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from spec.interface import MONEY, Operation
@@ -73,7 +72,7 @@ _OF_LEVEL = {
 def level_by_level(levels: Iterable[str]) -> Text:
     """So many of each level, never together: `2 documented and 1 implied`."""
     tally = Counter(levels)
-    return listed([replace(_OF_LEVEL[level], values=(("n", tally[level]),)) for level in LEVELS if tally[level]])
+    return listed([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
 
 
 def by_level(levels: Sequence[str]) -> Text:

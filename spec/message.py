@@ -33,6 +33,10 @@ class Message:
         template = translate(self.template, self.plural, number if isinstance(number, int) else 0)
         return template.format_map(values) if values else template
 
+    def of(self, **values: Value) -> Message:
+        """The message with these values."""
+        return replace(self, values=tuple(values.items()))
+
     def map(self, change: Callable[[str], str]) -> Message:
         """The same with each text among its values changed: the template is ours, and stays."""
         return replace(self, values=tuple((name, _changed(value, change)) for name, value in self.values))

@@ -17,13 +17,18 @@ from environments.profiles.credentials import CredentialError
 from spec.answers import RefusalKind, is_page, refusal_kind, turns_away
 from spec.exchange import Exchange
 from spec.interface import READS
+from spec.message import Text, say
 
 if TYPE_CHECKING:
     import requests
 
-REFRESHED = "the token was refused in the middle of the run (exchange {}) and fetched again"
-EXPIRED = "the token expired in the middle of the run (exchange {}): get one that lasts longer, or use token_command"
-MAY_HAVE_EXPIRED = "from exchange {} on the token is refused (401), and it was accepted before: it may have expired"
+REFRESHED = say("the token was refused in the middle of the run (exchange {number}) and fetched again")
+EXPIRED = say(
+    "the token expired in the middle of the run (exchange {number}): get one that lasts longer, or use token_command"
+)
+MAY_HAVE_EXPIRED = say(
+    "from exchange {number} on the token is refused (401), and it was accepted before: it may have expired"
+)
 _MOST_QUESTIONS = 2
 """For each operation that a valid request was sent to, and for all invalid requests together."""
 
@@ -49,12 +54,12 @@ class TokenMonitor:
         self._questions: Counter[str] = Counter()
         self._succeeded = self._wrong_token_gets_a_page = False
         self._expired_at = self._asked_at = 0
-        self._fetched: list[str] = []
+        self._fetched: list[Text] = []
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Text]:
         """Lines about the token, which the report begins with."""
-        return self._fetched + ([EXPIRED.format(self._expired_at)] if self._expired_at else [])
+        return self._fetched + ([EXPIRED.of(number=self._expired_at)] if self._expired_at else [])
 
     @property
     def tokens(self) -> list[str]:
@@ -142,7 +147,7 @@ class TokenMonitor:
         except CredentialError as error:
             self._fetched = [str(error)]
             return False
-        self._fetched += [REFRESHED.format(refused.number)] * is_another
+        self._fetched += [REFRESHED.of(number=refused.number)] * is_another
         return is_another
 
     def _is_to_blame(self, exchange: Exchange) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from reports.formats.conformance_json import Document
@@ -29,7 +28,7 @@ def left_out(document: Document) -> list[dict[str, Any]]:
     return [
         {
             "verdict": verdict,
-            "counted": replace(_COUNTED[verdict], values=(("n", len(those)),)),
+            "counted": _COUNTED[verdict].of(n=len(those)),
             "why": joined(_why(verdict, those)),
             "anchor": anchor,
         }

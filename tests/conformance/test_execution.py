@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spec.message import say
 from tests.harness.judging import (
     assert_found,
     assert_holds,
@@ -84,7 +85,7 @@ def test_unknown_code(executions, session):
     supplied(executions.unknown, "not reached")
 
     seen = settle(executions.unknown, session.door.exchanges)
-    supplied(counts(seen), f"answered with {seen.summary} alone")
+    supplied(counts(seen), say("answered with {answer} alone", answer=say(seen.summary)))
 
     observe({"": [answer_of(seen)]}, seen)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reports.wording import listed
 from spec.interface import KEY_TYPES
+from spec.message import say
 from tests.harness.judging import (
     assert_found,
     assert_holds,
@@ -39,11 +41,12 @@ OF_ANY_RESULT = (
 
 def deletions_needed(profile):
     """Why a registration was not tried that may be accepted, and all that it needs."""
-    body = "supply requests.deletePixKey"
+    body = say("supply requests.deletePixKey")
     if "delete-keys" in profile.allow:
-        return f"not tried, as the key could not be deleted: {body}"
-    missing = "" if "deletePixKey" in profile.requests else f" and {body}"
-    return f"not tried, as the key could not be deleted: add delete-keys to allow{missing}"
+        return say("not tried, as the key could not be deleted: {remedy}", remedy=body)
+    missing = [] if "deletePixKey" in profile.requests else [body]
+    remedy = listed([say("add delete-keys to allow"), *missing])
+    return say("not tried, as the key could not be deleted: {remedy}", remedy=remedy)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,10 @@ def test_example_of_success_holds_for_a_new_key(registrations):
 @requirement("registerPixKey.Key.example")
 def test_example_of_key_holds_for_a_new_key(registrations):
     """The registration of a RANDOM key is answered without the key."""
-    require_permission("RANDOM" in registrations.key_types, "pix_keys permits no key of the type RANDOM; supply one")
+    require_permission(
+        "RANDOM" in registrations.key_types,
+        say("pix_keys permits no key of the type {type}; supply one", type="RANDOM"),
+    )
     require_permission("RANDOM" not in registrations.left_out, registrations.left_out.get("RANDOM", ""))
 
     assert_holds(*registrations.fresh)
@@ -116,7 +122,8 @@ def test_the_token_is_accepted_as_a_bearer_only(registrations, profile):
 def test_documented_key_type_is_accepted(key_type, registrations):
     """Keys of a documented type can be registered."""
     require_permission(
-        key_type in registrations.key_types, f"pix_keys permits no key of the type {key_type}; supply one"
+        key_type in registrations.key_types,
+        say("pix_keys permits no key of the type {type}; supply one", type=key_type),
     )
     require_permission(key_type not in registrations.left_out, registrations.left_out.get(key_type, ""))
 

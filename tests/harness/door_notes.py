@@ -14,42 +14,44 @@ from environments.door.token_monitor import MAY_HAVE_EXPIRED
 from reports.handover import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kind, succeeded
 from spec.exchange import Exchange
+from spec.message import Text, joined, say
 
 _MANY = 3
-SETTLE = "; then python -m environments journal --settle CODE ends this line"
+SETTLE = say("then python -m environments journal --settle CODE ends this line")
+_LOOK = say("look the transfer up")
+_NO_ANSWER = say("no answer says whether the transfer was executed; the code is not sent again: look the transfer up")
 
 
 def notes_of(door: Door) -> Iterator[Note]:
     """The notes of a run, the most important one first."""
     settle = SETTLE if door.guard.has_journal else ""
     for number in door.guard.unknown:
-        yield outcome_unknown(
-            f"exchange {number}",
-            f"no answer says whether the transfer was executed; the code is not sent again: look the transfer up{settle}",
-        )
+        yield outcome_unknown(say("exchange {number}", number=number), joined((_NO_ANSWER, settle)))
     for entry in door.guard.earlier:
-        named = f"an execution of an earlier run (sent at {entry.at}, entry {entry.name})"
-        yield outcome_unknown(named, f"look the transfer up{SETTLE}")
+        named = say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name)
+        yield outcome_unknown(named, joined((_LOOK, SETTLE)))
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
     yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(door.company))
 
 
-def _otherwise_alone(company: Company) -> Iterator[str]:
+def _otherwise_alone(company: Company) -> Iterator[Text]:
     """What few requests met may be passing trouble."""
     seen = company.otherwise_alone
     if company.are_mixed_up:
-        yield (
-            f"{len(seen)} requests were refused in many ways with other requests in flight, and answered otherwise alone: the "
-            "service mixes up their answers"
+        yield say(
+            "{number} requests were refused in many ways with other requests in flight, and answered otherwise alone: the "
+            "service mixes up their answers",
+            number=len(seen),
         )
     elif len(seen) >= _MANY:
-        yield (
-            f"{len(seen)} requests were refused or not answered with other requests in flight, and answered otherwise "
-            "alone: the service limits requests at the same time, or mixes up their answers"
+        yield say(
+            "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone: "
+            "the service limits requests at the same time, or mixes up their answers",
+            number=len(seen),
         )
 
 
-def _faults_of_the_set_up(door: Door) -> Iterator[str]:
+def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
     yield from _token_refused_an_execution(door)
     yield from door.guard.notes
     yield from door.backoff.notes
@@ -63,60 +65,69 @@ def _faults_of_the_set_up(door: Door) -> Iterator[str]:
         yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
 
 
-def _token_refused_an_execution(door: Door) -> Iterator[str]:
+def _token_refused_an_execution(door: Door) -> Iterator[Text]:
     guard = door.guard
     if guard.token_refused:
-        again = ", then name this one code in --resend-code" if guard.has_journal else ""
-        yield (
-            f"an execution was refused with 401 (exchange {guard.token_refused}), and no further transaction code was "
-            f"sent with this token: check auth{again}"
+        told = say(
+            "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
+            "token: check auth",
+            number=guard.token_refused,
         )
+        yield joined((told, say("then name this one code in --resend-code") if guard.has_journal else ""))
 
 
-def _kept_by_journal(door: Door) -> Iterator[str]:
+def _kept_by_journal(door: Door) -> Iterator[Text]:
     """The codes that the journal kept from being sent, and those that it does not."""
     guard, supplied = door.guard, len(door.secrets.codes)
     if guard.journal_trouble:
-        yield f"executions were stopped: {guard.journal_trouble}"
+        yield say("executions were stopped: {why}", why=guard.journal_trouble)
     elif guard.supplied_trouble:
         yield guard.supplied_trouble
     entries = list(guard.barred.values())
     refused = [entry.status for entry in entries if entry.outcome is Outcome.REFUSED]
-    for_the_token = f" ({refused.count('401')} of them refused 401: the token was at fault)" if "401" in refused else ""
-    again = ", or name one that was refused in --resend-code" if refused else ""
     if entries:
-        yield (
-            f"{len(entries)} of {supplied} transaction codes were sent by an earlier run according to the journal, and not "
-            f"by this one{for_the_token}: prepare new ones{again}"
+        told = say(
+            "{number} of {supplied} transaction codes were sent by an earlier run according to the journal, and not by "
+            "this one: prepare new ones",
+            number=len(entries),
+            supplied=supplied,
         )
+        token = say("{number} of them were refused 401: the token was at fault", number=refused.count("401"))
+        again = say("or name one that was refused in --resend-code")
+        yield joined((told, again if refused else "", token if "401" in refused else ""))
     if guard.offered:
-        yield (
-            f"{len(guard.offered)} of {supplied} transaction codes were offered with a wrong token by an earlier run, which "
-            "did not execute them"
+        yield say(
+            "{number} of {supplied} transaction codes were offered with a wrong token by an earlier run, which did not "
+            "execute them",
+            number=len(guard.offered),
+            supplied=supplied,
         )
 
 
-def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[str]:
+def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[Text]:
     """The token was accepted for valid requests, and refused from some exchange to the end; no read showed why."""
     answered = [seen for seen in mine if seen.response]
     refused = list(takewhile(lambda seen: _kind(seen) is RefusalKind.TOKEN, answered[::-1]))
     granted = {seen.operation for seen in answered if succeeded(seen)}
     if len(refused) >= _MANY and any(seen.expects_success and seen.operation in granted for seen in refused):
-        yield MAY_HAVE_EXPIRED.format(refused[-1].number)
+        yield MAY_HAVE_EXPIRED.of(number=refused[-1].number)
 
 
-def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterator[str]:
+def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterator[Text]:
     """`said`: where the first exchange shows it, the preflight has said it in more words."""
     refused = [_kind(seen) is RefusalKind.CERTIFICATE for seen in exchanges]
     if any(refused) and not (refused[0] and said):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 
 
-def _codes_refused(executed: Sequence[Exchange]) -> Iterator[str]:
+def _codes_refused(executed: Sequence[Exchange]) -> Iterator[Text]:
     answered = [seen for seen in executed if seen.response]
     refused = [seen for seen in answered if _kind(seen) in ABOUT_THE_REQUEST | {RefusalKind.REDIRECT}]
     if refused:
-        yield f"{len(refused)} of {len(answered)} transaction codes were refused; they may have expired"
+        yield say(
+            "{number} of {all} transaction codes were refused; they may have expired",
+            **{"number": len(refused), "all": len(answered)},
+        )
 
 
 def _kind(exchange: Exchange) -> RefusalKind | None:

@@ -30,7 +30,7 @@ def test_an_exchange_does_not_change_when_the_token_expires(tmp_path):
 
     assert a_run.door.exchanges[: len(before)] == before
     assert (granted.expects_success, refused.valid, refused.expects_success) == (True, True, False)
-    assert a_run.door.token_monitor.notes == [EXPIRED.format(refused.number)]
+    assert a_run.door.token_monitor.notes == [EXPIRED.of(number=refused.number)]
 
 
 def test_who_listens_may_reproduce_a_request_that_moves_no_money(service, tmp_path):

@@ -17,6 +17,7 @@ from spec.facts import Facts
 from spec.interface import READS, operations
 from spec.json_text import is_integer, is_number
 from spec.key_list import UUID
+from spec.message import Text, say
 from spec.names import is_name
 from tests.traffic.answered import Values, answer_of, by_situation, counts, head_of, is_refused, limit_headers
 from tests.traffic.scenario import Traffic
@@ -108,15 +109,16 @@ def values_of(answers: Iterable[Exchange]) -> dict[str, list[Facts]]:
     return {"": [answer_of(seen) for seen in different.values()]}
 
 
-def no_answer(operation: str, traffic: Traffic) -> str:
+def no_answer(operation: str, traffic: Traffic) -> Text:
     """Why no answer of the operation shows its shape, and what to supply."""
-    supply = "accounts that the token may read" if operation in READS else f"requests.{operation}"
+    supply: Text = say("accounts that the token may read") if operation in READS else f"requests.{operation}"
     refused = _valid(operation, traffic)
     if not refused:
-        return f"no valid request was answered: supply {supply}"
+        return say("no valid request was answered: supply {what}", what=supply)
     if not traffic.profile.accounts:
         supply = "accounts"
-    return f"no valid request was granted ({refused[0].summary}): supply {supply}"
+    answer = say(refused[0].summary)
+    return say("no valid request was granted ({answer}): supply {what}", answer=answer, what=supply)
 
 
 # -- states, identifiers and keys ---------------------------------------------------------------------------------
