@@ -124,7 +124,7 @@ def test_the_token_of_a_service_that_checks_none_is_not_blamed(tmp_path):
 
 def notes_of(*exchanges):
     grants = Grants.of_exchanges(exchanges)
-    return list(grants.notes(Auth(token_env="PIX_TOKEN")))
+    return list(map(str, grants.notes(Auth(token_env="PIX_TOKEN"))))
 
 
 HTML = (("Content-Type", "text/html"),)
