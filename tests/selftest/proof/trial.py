@@ -98,4 +98,6 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     if invalid := problems(document):
         raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
     said = {"findings": tuple(document["findings"]), "notes": tuple(map(str, document["notes"]))}
-    return Trial(status, rows, run.requests, tuple(run.errors), left=tuple(map(str, run.not_cleaned_up_in_words)), **said)
+    return Trial(
+        status, rows, run.requests, tuple(run.errors), left=tuple(map(str, run.not_cleaned_up_in_words)), **said
+    )
