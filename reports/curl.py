@@ -18,6 +18,13 @@ _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:[/?#]|\Z)", re.IGNORECASE)
 _METHOD = re.compile(r"[A-Za-z]{1,20}")
 _RUN = re.compile(r"([A-Za-z0-9])\1{199,}")
 _PLACE = re.compile(r"(?P<kind>.*?)(?: (?P<number>[0-9]+))?")
+_LISTS = {
+    "account": "accounts",
+    "key": "pix_keys",
+    "code": "transactions.codes",
+    "identifier": "what identifies somebody in requests and transactions.prepare",
+}
+"""Where the values of a kind stand in the profile."""
 _UNSAFE_IN_A_GUARD = re.compile(r"[^A-Za-z0-9 .,:;()/_-]")
 
 
@@ -45,19 +52,11 @@ def variable(name: str, meaning: str) -> Value:
 @dataclass(frozen=True)
 class Shell:
     """How a person sends what the run sent. `options` are those of curl, quoted. `values` stand for what has a name of
-    its own: the token, secret headers. `lists` say where the values of a kind stand in the profile, and `supplied` how
-    many of them stand there: further ones were prepared by the run."""
+    its own: the token, secret headers. `supplied` says how many values of a kind stand in the profile: further ones
+    were prepared by the run."""
 
     options: tuple[str, ...] = ()
     values: Mapping[str, Value] = field(default_factory=lambda: {"token": variable("PIX_TOKEN", "the access token")})
-    lists: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "account": "accounts",
-            "key": "pix_keys",
-            "code": "transactions.codes",
-            "identifier": "what identifies somebody in requests and transactions.prepare",
-        }
-    )
     supplied: Mapping[str, int] = field(default_factory=dict)
 
     def value(self, placeholder: str, meaning: str) -> Value:
@@ -67,7 +66,7 @@ class Shell:
             return self.values[name]
         place = _PLACE.fullmatch(name)
         kind, number = (place["kind"], int(place["number"] or 1)) if place else (name, 1)
-        if kind in self.lists:
+        if kind in _LISTS:
             return variable(name, self._entry(kind, number))
         if name.startswith("another ") or kind in ("credentials", "cookie"):
             return variable(f"WRONG {name.removeprefix('another ')}", meaning)
@@ -76,7 +75,7 @@ class Shell:
     def _entry(self, kind: str, number: int) -> str:
         if number > self.supplied.get(kind, number):
             return f"a {kind} that the run prepared: prepare a new one"
-        return f"{ordinal(number)} of {self.lists[kind]}"
+        return f"{ordinal(number)} of {_LISTS[kind]}"
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class Observation:
     first: bool = False
 
     def redacted(self, redact: Callable[[str], str]) -> Observation:
-        """The observation with every text redacted that a service may have a part in."""
+        """The observation without known values in what a service may have a part in."""
         return replace(self, facts=renamed(self.facts, redact))
 
 

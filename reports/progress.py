@@ -20,7 +20,7 @@ _UNITS = ((3600, "h"), (60, "min"))
 @dataclass(frozen=True)
 class Progress:
     """`most` is how many requests the plan has at most, None where that is unknown; `rate` is requests a second,
-    `requirement` the id of the one at hand. Numbers and words of the suite: there is nothing to redact."""
+    `requirement` the id of the one at hand. Numbers and words of the suite: all of it may be shown."""
 
     sent: int
     most: int | None = None

@@ -67,7 +67,7 @@ class Record:
         }
 
     def redacted(self, redact: Callable[[str], str]) -> Record:
-        """The record with every text redacted that stands in the file."""
+        """The record without known values in what stands in the file."""
         version, behaviour = redact(self.suite_version), redacted_behaviour(self.behaviour, redact)
         return replace(self, suite_version=version, behaviour=behaviour)
 

@@ -51,7 +51,7 @@ def open_session(
     seed: int,
     resend: Container[str],
 ) -> Session:
-    """The session of the run, with a redaction between it and everything that is printed."""
+    """The session of the run, with a pen between it and everything that is printed."""
     door = open_door(profile, target, resend=resend)
     interruption.stop_sending = door.ending.stop
     collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
