@@ -1,10 +1,13 @@
 """All that a run sends, phase after phase, before the first test judges.
 
 1. Preflight: `tests/harness/controller.py`.
-2. Alone and in order: the keys, then the money.
+2. Alone and in order: the keys, then the money, then sequences of both.
 3. Together: all that names nobody, or only reads.
-4. What the answers leave open, and what may have changed since.
-5. Clean up.
+4. Side by side on purpose. Wrong tokens, two registrations and two executions go so within phase 2.
+5. Alone: what the answers leave open, and what may have changed since. Then the generated requests, together.
+6. Clean up.
+
+What deviates is sent once more, alone, by the door itself: `environments/door/company.py`, `tests/harness/reproduction.py`.
 """
 
 from __future__ import annotations

@@ -141,19 +141,20 @@ def _register_to_delete(registrar: Registrar, keys: list[PixKey]) -> None:
 
 
 def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
-    """Send registrations, those of different keys beside each other where the run does that; those without the valid
-    token with a companion."""
-    waiting = list(attempts)
+    """Send registrations, those of different keys beside each other where the run does that; the first ones of each key
+    that have no valid token go with companions."""
+    waiting, company = list(attempts), True
     while waiting:
         registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
         first = {attempt.key: attempt for attempt in reversed(waiting)}
         now = list(reversed(first.values())) if registrar.together.is_possible else waiting[:1]
         waiting = [attempt for attempt in waiting if not any(attempt is sent for sent in now)]
         sends = [partial(_try, registrar, attempt) for attempt in now]
-        if any(attempt.credential == VALID for attempt in now):
-            _take(registrar, now, registrar.together.send_all(sends))
-        else:
+        if company and all(attempt.credential != VALID for attempt in now):
             _take(registrar, now, registrar.together.send_each_with_a_companion(_REGISTER, *sends))
+        else:
+            _take(registrar, now, registrar.together.send_all(sends))
+        company = False
 
 
 def _send_at_once(registrar: Registrar, attempts: list[Attempt]) -> None:
