@@ -42,8 +42,7 @@ class Keys:
         key_at: str | None = None,
     ) -> None:
         self.before: Listing | None = None
-        self.started = False
-        self.key_at = key_at
+        self.started, self.key_at = False, key_at
         self._owned = {key.key: place for place, key in reversed(list(enumerate(owned))) if key.key}
         self._profile_keys, self._is_sandbox = owned, is_sandbox
         self._record, self._account = record, account
@@ -51,9 +50,8 @@ class Keys:
         self._last: Listing | None = None
         self._first_shown: dict[str, int] = {}
         self._keys: dict[tuple[str, str], RunKey] = {}
-        for key in owned:  # they come first, whatever is sent first
-            if key.key:
-                self._named(key.key, key.type, account)
+        for key in filter(lambda key: key.key, owned):  # they come first, whatever is sent first
+            self._named(key.key, key.type, account)
 
     # -- what is asked ----------------------------------------------------------------------------------------
 
@@ -75,8 +73,7 @@ class Keys:
     def may_be_made(self, value: str, exchange: int) -> bool:
         """True if the service may have made the key in that exchange: no list showed it before, and it is no e-mail
         address and no number."""
-        is_new = self._first_shown.get(value, exchange) >= exchange
-        return is_new and not _OF_ANOTHER_TYPE.fullmatch(value)
+        return self._first_shown.get(value, exchange) >= exchange and not _OF_ANOTHER_TYPE.fullmatch(value)
 
     def is_disposable(self, value: str) -> bool:
         """True if the key is one of the operator's that the run may delete, or none of them."""
@@ -85,23 +82,22 @@ class Keys:
 
     def holds_an_unknown_key(self, account: str) -> bool:
         """True if a RANDOM key is left whose value is unknown. Raises JournalError."""
-        if any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up()):
-            return True
-        return self._record is not None and self._record.state(account, "RANDOM", None) in key_record.OPEN
+        is_recorded = self._record is not None and self._record.state(account, "RANDOM", None) in key_record.OPEN
+        return is_recorded or any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
 
     @property
     def values(self) -> frozenset[str]:
         """The keys that the run sent or was given, as far as they are known."""
         with self._guard:
-            sent = [key for key in self._keys.values() if key.is_sent and not key.is_refused]
-        return frozenset(key.value for key in sent if key.value)
+            sent = (key for key in self._keys.values() if key.is_sent and not key.is_refused)
+            return frozenset(key.value for key in sent if key.value)
 
     def state(self, value: str, account: str = "") -> KeyState:
         """What became of a key, at the account of the profile or at a synthetic one."""
         if self.was_there_before(value):
             return KeyState.BEFORE
-        identity = _identity(value, account)
-        return self._keys[identity].state if identity in self._keys else KeyState.GONE
+        key = self._keys.get(_identity(value, account))
+        return key.state if key else KeyState.GONE
 
     def is_still_listed(self, value: str) -> bool:
         """True if a list shows the key although its deletion succeeded."""
@@ -225,9 +221,9 @@ class Keys:
     def _take_deletion(self, exchange: Exchange) -> None:
         """A deletion that succeeded closes a key; so does the answer that there is no such key, where none was sure."""
         assert exchange.response is not None
-        strings, account, refusal = _texts(exchange), exchange.request.last_segment, refusal_kind(exchange.response)
+        strings, refusal = set(texts_of(exchange.request.body)), refusal_kind(exchange.response)
         for key in self.not_cleaned_up():
-            if key.account != account or key.value is None or not _names(strings, key.value):
+            if key.account != exchange.request.last_segment or key.value is None or not _names(strings, key.value):
                 continue
             if refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state is KeyState.MAYBE):
                 key.exchanges.append(exchange.number)
@@ -279,10 +275,9 @@ class Keys:
         identity = _identity(value or f"#{number}", account)  # for each empty key, a service may make another one
         if identity not in self._keys:
             place = None if value is None else self._owned.get(value)
-            owned = place is not None
-            name = name_of(self._profile_keys, place) if place is not None else name_by_value(value, key_type)
-            kind = self._profile_keys[place].type if place is not None else key_type
-            self._keys[identity] = RunKey(name, kind, value, account, owned)
+            is_owned, kind = place is not None, key_type if place is None else self._profile_keys[place].type
+            name = name_by_value(value, key_type) if place is None else name_of(self._profile_keys, place)
+            self._keys[identity] = RunKey(name, kind, value, account, is_owned)
         return self._keys[identity]
 
     def _write(self, key: RunKey, event: str) -> None:
@@ -294,10 +289,6 @@ class Keys:
         is_shared = key.value is None and any((one.account, one.type) == (key.account, key.type) for one in others)
         if not (is_shared and event == key_record.GONE):
             self._record.note(key.account, key.type, key.value, event, ours=not key.owned)
-
-
-def _texts(exchange: Exchange) -> set[str]:
-    return set(texts_of(exchange.request.body))
 
 
 def _names(texts: Collection[str], value: str) -> bool:
