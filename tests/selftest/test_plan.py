@@ -170,7 +170,7 @@ def test_examples_count_in_the_plan():
     """More examples are more generated requests; without generated traffic there are none."""
     few, many = (plan_of("-k", "listEntries", f"--examples={count}").generated for count in (3, 30))
 
-    assert many["listEntries"] - few["listEntries"] == 2 * 27
+    assert 27 < many["listEntries"] - few["listEntries"] <= 2 * 27  # reads, and what is drawn: no case twice
     assert plan_of("-k", "listEntries", "-m", "not property").generated == {}
 
 
