@@ -78,8 +78,11 @@ def by_heading(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     return [{"heading": heading, "rows": found, "tally": _tally(found)} for heading, found in groups.items()]
 
 
+_OF_SEVERAL_WORDS = {Verdict.NOT_EXERCISED: say("not exercised"), Verdict.OUT_OF_SCOPE: say("out of scope")}
+
+
 def _said(verdict: Verdict) -> Message:
-    return say(verdict.replace("-", " "))
+    return _OF_SEVERAL_WORDS.get(verdict) or say(verdict.value)
 
 
 def _tally(entries: list[Entry]) -> list[tuple[str, Text]]:

@@ -41,7 +41,7 @@ def test_a_wrong_profile_lists_nothing(tmp_path):
 
     assert result.status == 4
     assert result.output.strip() == (
-        f"ERROR: {tmp_path / 'profile.yaml'}: base_url: not an address; expected http(s)://host[:port][/prefix]"
+        f"ERROR: {tmp_path / 'profile.yaml'}:14: base_url: not an address; expected http(s)://host[:port][/prefix]"
     )
 
 
