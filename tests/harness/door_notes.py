@@ -92,7 +92,7 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             number=len(entries),
             supplied=supplied,
         )
-        token = say("{number} of them were refused 401: the token was at fault", number=refused.count("401"))
+        token = say("{number} of them got 401: the token was at fault", number=refused.count("401"))
         again = say("or name one that was refused in --resend-code")
         yield joined((told, again if refused else "", token if "401" in refused else ""))
     if guard.offered:

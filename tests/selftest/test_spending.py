@@ -124,14 +124,14 @@ def test_a_refused_token_is_said_once_and_the_next_run_says_which_code_it_skips(
     wrong = run(profile, *ONLY_EXECUTIONS, "--new-journal", PIX_TOKEN=WRONG).document
     right = run(profile, *ONLY_EXECUTIONS).document
 
-    said = "no further transaction code was sent with this token: check auth, then name this one code in --resend-code"
+    said = "no further transaction code was sent with this token: check auth; then name this one code in --resend-code"
     assert [said in note for note in wrong["notes"]].count(True) == 1
     assert wrong["notes"][0].startswith("no operation granted anything (401 to ")
     assert said in "".join(wrong["notes"][1:3])
     assert (wrong["verdict"], wrong["traffic"]["executions"], wrong["left_behind"]) == ("incomplete", 0, [])
     assert right["notes"][0] == (
-        "1 of 6 transaction codes were sent by an earlier run according to the journal, and not by this one (1 of them refused "
-        "401: the token was at fault): prepare new ones, or name one that was refused in --resend-code"
+        "1 of 6 transaction codes were sent by an earlier run according to the journal, and not by this one: prepare new "
+        "ones; or name one that was refused in --resend-code; 1 of them got 401: the token was at fault"
     )
     assert service.executions[:2] == [OTHER, THIRD]
     assert len(service.executions) == 5
