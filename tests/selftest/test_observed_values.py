@@ -338,7 +338,9 @@ def test_headers_about_versions_are_known(header, said):
 )
 def test_what_a_trial_with_a_key_needs_is_said_at_once(allow, requests, says):
     """The permission, the body, or both."""
-    assert deletions_needed(SimpleNamespace(allow=allow, requests=requests)).endswith(f"deleted: {says}")
+    said = deletions_needed(SimpleNamespace(allow=allow, requests=requests))
+
+    assert str(said).endswith(f"deleted: {says}")
 
 
 def test_all_that_an_observation_needs_in_allow_is_said_at_once():
