@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
 from reports.handover import Evidence
-from reports.page.header_sets import HeaderSets
 from reports.page.message_lines import Side, marks_of, message
 from reports.run import Run
 from reports.verdicts import Entry, Verdict
@@ -45,13 +44,11 @@ def exchange_list(run: Run, document: Document) -> dict[str, Any]:
     failures_first = sorted(found, key=lambda one: (one["verdict"] != Verdict.FAIL, one["verdict"] != Verdict.WARN))
     deviates = [one for one in failures_first if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
     deviating = _citing(deviates)
-    sets = HeaderSets(run.exchanges.values())
     order = _by_weight(run.exchanges, deviates, failures_first)
     return {
         "exchanges": run.exchanges,
         "base_url": document["environment"]["base_url"].rstrip("/"),
-        "whole": _within((seen, _whole(seen, deviating.get(seen["number"], ()), sets)) for seen in order),
-        "header_sets": sets.sets,
+        "whole": _within((seen, _whole(seen, deviating.get(seen["number"], ()))) for seen in order),
         "deviating": deviating,
         "citing": _citing((one for one in found if one not in deviates), LINKED),
         "causes": by_requirement(document["findings"], "cause"),
@@ -87,10 +84,10 @@ def _within(wholes: Iterable[tuple[Evidence, Whole]]) -> dict[int, Whole]:
     return kept
 
 
-def _whole(seen: Evidence, deviating: Iterable[Entry], sets: HeaderSets) -> Whole:
+def _whole(seen: Evidence, deviating: Iterable[Entry]) -> Whole:
     number, request, response = seen["number"], seen["request"], seen.get("response", {"headers": [], "body": ""})
     came = str(response["status"]) if "response" in seen else seen["failure"]
     return Whole(
-        message(f"{request['method']} {request['url']}", request, marks_of(deviating, "request", number), sets),
-        message(came, response, marks_of(deviating, "response", number), sets),
+        message(f"{request['method']} {request['url']}", request, marks_of(deviating, "request", number)),
+        message(came, response, marks_of(deviating, "response", number)),
     )

@@ -17,7 +17,6 @@ from reports.formats.conformance_json import Document, document_of
 from reports.handover import NoteKind
 from reports.headline import headline, permitted, result_line, run_line
 from reports.observations.drift import drift_in_words
-from reports.page.areas import GENERAL, matrix
 from reports.page.excerpt import excerpt
 from reports.page.exchange_list import exchange_list
 from reports.page.figures import by_heading, levels, tile
@@ -33,6 +32,9 @@ from spec.interface import operations
 from spec.message import Message, Text, say
 
 REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
+
+_GENERAL = "general"
+"""The filter of what belongs to no operation."""
 
 DIGESTED = ("Ledger", "Schema", "Profile")
 """What the provenance gives a digest of."""
@@ -84,17 +86,16 @@ def _first_screen(run: Run, document: Document) -> dict[str, Any]:
 
 
 def _findings_of(document: Document) -> dict[str, Any]:
-    """What QA reads next: the findings, the matrix, what can be filtered, and the figures."""
+    """What QA reads next: the findings, what can be filtered, and the figures."""
     entries = {one["id"]: one for one in document["requirements"]}
     return {
         "findings": _findings(document["findings"]),
         "by_id": entries,
         "excerpt": excerpt,
         "tested": any(one["verdict"] in TESTED for one in entries.values()),
-        "matrix": matrix(entries.values()),
         "choices": {
             "verdicts": {one["verdict"] for one in entries.values()},
-            "operations": [name for name in (*operations(), GENERAL) if name in _operations(entries.values())],
+            "operations": [name for name in (*operations(), _GENERAL) if name in _operations(entries.values())],
         },
         "verdicts": Verdict,
     }
@@ -106,7 +107,7 @@ def _explanations(run: Run, exercises: Mapping[str, Exercised]) -> dict[str, Exp
 
 
 def _operations(entries: Iterable[Entry]) -> set[str]:
-    return {one["operation"] or GENERAL for one in entries}
+    return {one["operation"] or _GENERAL for one in entries}
 
 
 def _by_requirement(run: Run, document: Document) -> dict[str, Any]:

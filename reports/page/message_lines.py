@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from reports.page.header_sets import HeaderSets
 from reports.page.json_lines import Line, in_lines
 from reports.page.places import Place, places_of
 from reports.verdicts import Entry
@@ -38,12 +37,9 @@ Marks = list[tuple[Place, Entry]]
 
 
 class Side(NamedTuple):
-    """A request or a response: its first line and its own headers; the number and the size of the set of headers that
-    it shares with others, 0 for none; its body."""
+    """A request or a response: its first line and its headers; its body."""
 
     head: list[Piece]
-    shared: int
-    others: int
     body: list[Piece]
 
     @property
@@ -57,16 +53,15 @@ def marks_of(deviating: Iterable[Entry], side: str, exchange: int = 0) -> Marks:
     return [(place, one) for one in deviating for place in places_of(one, exchange) if place.side == side]
 
 
-def message(first: str, content: Mapping[str, Any], marks: Marks, sets: HeaderSets) -> Side:
+def message(first: str, content: Mapping[str, Any], marks: Marks) -> Side:
     """A request or a response of evidence. A response is marked in its first line where it lacks a header or a body."""
-    apart = {place.header.lower() for place, _ in marks}
-    headers, shared, others = sets.split(content["headers"], apart)
+    headers = content["headers"]
     named = {name.lower() for name, _ in headers}
     text = content["body"]
     in_first = [Mark(one) for place, one in marks if not place.header and not (place.pointers and text)]
     in_first += [Mark(one, place.header) for place, one in marks if place.lacks(named)]
     lines = [Piece(_text(first), tuple(in_first)), *(_header(name, value, marks) for name, value in headers)]
-    return Side(_joined(lines), shared, others, _body(text, marks) if text else [])
+    return Side(_joined(lines), _body(text, marks) if text else [])
 
 
 def _header(name: str, value: str, marks: Marks) -> Piece:

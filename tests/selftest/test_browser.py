@@ -141,11 +141,11 @@ class TestTheFirstScreen:
 
     @pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
     def test_it_reads_without_javascript(self, opened, script):
-        """Findings, matrix, requirements and exchanges stand in the page; only filters and copy buttons need a script."""
+        """Findings, figures, requirements and exchanges stand in the page; only filters and copy buttons need a script."""
         page = opened(java_script_enabled=script)
 
         assert page.locator(".finding").first.is_visible()
-        assert page.locator(".matrix").is_visible()
+        assert page.locator(".counts").is_visible()
         assert page.locator(".filter-bar").is_visible() == script
         assert page.locator(".finding .copy").first.is_visible() == script
 
@@ -247,11 +247,9 @@ class TestExplanations:
 
 
 class TestAnchors:
-    @pytest.mark.parametrize(
-        "fragment", [f"finding-{MASKED}", MASKED, "cell-executePix-fields", "exchange-1", "verdict"]
-    )
+    @pytest.mark.parametrize("fragment", [f"finding-{MASKED}", MASKED, "exchange-1", "verdict"])
     def test_what_a_ticket_cites(self, opened, fragment):
-        """The address of a finding, a requirement, a cell or an exchange shows it, folded or not."""
+        """The address of a finding, a requirement or an exchange shows it, folded or not."""
         page = opened(f"#{fragment}")
         page.wait_for_timeout(100)
         box = page.locator(f"[id='{fragment}']").bounding_box()
@@ -392,7 +390,7 @@ class TestPaper:
         assert second.startswith("Findings")
         assert MASKED in second
         assert not any("Each request and its response" in text for text in others)
-        assert any("Operations and areas" in text for text in others)
+        assert any("Requirements by level and verdict" in text for text in others)
 
     def test_exchanges_on_demand(self, opened, tmp_path):
         """A checkbox prints them, too."""

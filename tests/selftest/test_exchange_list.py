@@ -1,4 +1,4 @@
-"""The exchanges on the page: the deviation is marked where it stands, and what many have alike is shown once."""
+"""The exchanges on the page: which are shown whole, and the deviation is marked where it stands."""
 
 import re
 from html import unescape
@@ -10,7 +10,6 @@ from environments.profiles.loading import load
 from environments.secrets import listed_secrets
 from reports.evidence import evidence
 from reports.page import exchange_list
-from reports.page.header_sets import MANY, HeaderSets
 from reports.page.message_lines import marks_of, message
 from reports.resending import Resending, shell_of
 from reports.show import Display
@@ -33,7 +32,7 @@ def marked(found, exchange, side="response"):
     seen = evidence(exchange, RESENDING)
     content = seen.get(side, {"headers": [], "body": ""})
     first = str(content["status"]) if "status" in content else seen.get("failure", "")
-    shown = message(first, content, marks_of([{"id": "", "found": found}], side), HeaderSets([]))
+    shown = message(first, content, marks_of([{"id": "", "found": found}], side))
     return " + ".join(
         " lacks ".join(filter(None, (re.sub("<[^>]*>", "", piece.html).strip(" ,"), piece.marks[0].missing)))
         for piece in (*shown.head, *shown.body)
@@ -88,7 +87,7 @@ class TestText:
     @staticmethod
     def shown(body):
         """The HTML of a body."""
-        pieces = message("200", {"headers": [], "body": body}, [], HeaderSets([])).body
+        pieces = message("200", {"headers": [], "body": body}, []).body
         return "\n".join(piece.indent + piece.html for piece in pieces)
 
     @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ class TestWhatIsShownWhole:
     def test_room(self, monkeypatch):
         """The page takes as many as it has room for."""
         monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 10_000)
-        shown = ((one, exchange_list._whole(one, [], HeaderSets([]))) for one in map(seen, range(1, 100)))
+        shown = ((one, exchange_list._whole(one, [])) for one in map(seen, range(1, 100)))
 
         assert 5 <= len(exchange_list._within(shown)) <= 10
 
@@ -156,40 +155,3 @@ class TestWhatIsShownWhole:
         exchanges = {1: seen(1), 2: seen(2, curl="")}
 
         assert list(exchange_list._by_weight(exchanges, [], [])) == [exchanges[1]]
-
-
-class TestHeaderSets:
-    ALIKE = (("Accept", "*/*"), ("User-Agent", "pix-conformance"))
-
-    def sets(self, times):
-        return HeaderSets([seen(number, headers=self.ALIKE) for number in range(times)])
-
-    def test_shared(self):
-        """Headers that many messages have alike are a set, which is kept once; the others stay with the message."""
-        sets = self.sets(MANY)
-
-        assert sets.split([*self.ALIKE, ("Date", "now")], ()) == ([("Date", "now")], 1, 2)
-        assert sets.split([*self.ALIKE, ("Age", "1")], ()) == ([("Age", "1")], 1, 2)
-        assert sets.sets == {self.ALIKE: 1}
-
-    def test_few(self):
-        """Headers that few messages have stay with them."""
-        assert self.sets((MANY - 1) // 2).split(self.ALIKE, ()) == (list(self.ALIKE), 0, 0)
-
-    def test_another_value(self):
-        """A header with another value is another header."""
-        assert self.sets(MANY).split([("Accept", "a"), self.ALIKE[1]], ())[1:] == (0, 0)
-
-    def test_many_values(self):
-        """A header with many values, such as a date, stays with its message, however many share a value."""
-        alike = [[*self.ALIKE, ("Date", f"{number % 4}")] for number in range(100)]
-        sets = HeaderSets([seen(number, headers=headers) for number, headers in enumerate(alike)])
-
-        assert sets.split(alike[0], ()) == ([("Date", "0")], 1, 2)
-
-    def test_marked_header(self):
-        """A header that is marked stays with its message."""
-        alike = (*self.ALIKE, ("X", "y"))
-        sets = HeaderSets([seen(number, headers=alike) for number in range(MANY)])
-
-        assert sets.split(alike, ["accept"]) == ([("Accept", "*/*")], 1, 2)

@@ -191,7 +191,7 @@ class TestTheFirstMinute:
         shown = page(run)
 
         text = re.sub(r"\s+", " ", shown.text)
-        assert text.index("Failing 1") < text.index("Operations and areas") < text.index("by level and verdict")
+        assert text.index("Failing 1") < text.index("by level and verdict")
         assert "The same in: registerPixKey.status" in text
         assert "Follows from it: executePix.json" in text
         assert shown.ids.count("finding-executePix.status") == 1

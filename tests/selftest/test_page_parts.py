@@ -1,4 +1,4 @@
-"""What stands where on report.html: the areas of the matrix, what a run left out, the lines beside a finding."""
+"""What stands where on report.html: what a run left out, the lines beside a finding."""
 
 import json
 import re
@@ -12,7 +12,6 @@ from environments.profiles.loading import load
 from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
 from reports.page import rendering
-from reports.page.areas import AREAS, GENERAL, area_of, matrix
 from reports.page.excerpt import excerpt
 from reports.page.html import summary_html
 from reports.page.left_out import left_out
@@ -21,76 +20,8 @@ from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.findings import finding
 from spec.message import say
-from spec.requirements import ledger
 
 SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
-ENTRIES = [
-    {"id": one.id, "level": one.level, "operation": one.operation, "verdict": Verdict.PASS} for one in ledger().values()
-]
-FAILS = Verdict.FAIL
-
-
-def changed(**verdicts):
-    """The requirements of the ledger, all passing but those of these ids, in which `__` stands for a dot."""
-    wanted = {name.replace("__", "."): verdict for name, verdict in verdicts.items()}
-    return [one | {"verdict": wanted.get(one["id"], one["verdict"])} for one in ENTRIES]
-
-
-def cell(found, operation, area):
-    return found["rows"][operation][found["areas"].index(area)]
-
-
-class TestMatrix:
-    @pytest.mark.parametrize(
-        ("requirement_id", "area"),
-        [
-            ("executePix.exists", "exists"),
-            ("executePix.status", "status"),
-            ("executePix.status.present", "fields"),
-            ("executePix.json.unique", "JSON"),
-            ("registerPixKey.envelope.code.type", "envelope"),
-            ("executePix.document.masked", "fields"),
-            ("executePix.token.required", "token"),
-            ("registerPixKey.pixKeyType.CPF", "request"),
-            ("registerPixKey.account.relation", "request"),
-            ("executePix.account.type", "fields"),
-            ("deletePixKey.refusal", "refusals"),
-            ("deletePixKey.stackTrace", "robustness"),
-            ("general.history.keysAdded", "other"),
-        ],
-    )
-    def test_area(self, requirement_id, area):
-        """The id and the level of a requirement say its area."""
-        assert area_of(next(one for one in ENTRIES if one["id"] == requirement_id)) == area
-
-    def test_every_requirement_has_one_cell(self):
-        """No requirement is lost, and none counts twice."""
-        found = matrix(ENTRIES)
-
-        assert found["areas"] == list(AREAS)
-        assert sum(each["of"] for row in found["rows"].values() for each in row if each) == len(ENTRIES)
-        assert GENERAL in found["rows"]
-
-    def test_the_verdict_that_matters_most(self):
-        """One failure among many passes makes the cell fail, and the cell leads to it."""
-        found = cell(matrix(changed(executePix__digit__type=FAILS)), "executePix", "fields")
-
-        assert (found["verdict"], found["count"], found["first"]) == (FAILS, 1, "executePix.digit.type")
-        assert found["of"] > 40
-
-    def test_a_pass_is_not_hidden_by_what_cannot_be_tested(self):
-        """Of passes and requirements that no exchange can show, the passes are told."""
-        found = cell(matrix(changed(executePix__confirms=Verdict.UNTESTABLE)), "executePix", "other")
-        both = cell(matrix(changed(deletePixKey__body__carried=Verdict.UNTESTABLE)), "deletePixKey", "request")
-
-        assert found["verdict"] == Verdict.UNTESTABLE
-        assert (both["verdict"], both["count"], both["of"]) == (Verdict.PASS, 1, 2)
-
-    def test_a_selection(self):
-        """A run of one requirement has one row and one column."""
-        found = matrix(one for one in ENTRIES if one["id"] == "executePix.exists")
-
-        assert (found["areas"], list(found["rows"])) == (["exists"], ["executePix"])
 
 
 class TestLeftOut:
