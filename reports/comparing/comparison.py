@@ -17,13 +17,15 @@ from reports.latency import nearest_rank
 from reports.moments import day_or_time, read_moment, written
 from reports.observations.behaviour import Behaviour, behaviour_of, redacted_behaviour
 from reports.observations.drift import drifts
-from reports.verdicts import TESTED, Entry, Verdict
+from reports.verdicts import ON_THE_SERVICE, TESTED, Entry, RunVerdict, Verdict
 from reports.wording import listed, one_line
 from spec.interface import operations
 from spec.message import Text, in_a_row, say, say_many
 
 FAIL_ON = ("documented", "robustness")
 """The levels that failed a run whose conformance.json, of an older version, does not name them."""
+BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)
+"""Verdicts of runs that are compared unasked: the others came to no end, or met no service."""
 
 
 class Standing(Enum):
@@ -117,6 +119,11 @@ def standing(entry: Entry) -> Standing:
     if verdict == Verdict.WARN:
         return WARNS
     return HOLDS if verdict in TESTED else UNTESTED
+
+
+def follows(now: RunToCompare, was: RunToCompare) -> bool:
+    """True if the earlier run is one to compare with unasked: it met the service, in the same scope."""
+    return was.verdict in BASES and now.verdict in BASES and was.scope == now.scope and was.started <= now.started
 
 
 def compared(was: RunToCompare, now: RunToCompare) -> dict[str, Any]:

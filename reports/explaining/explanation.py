@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
 
-from reports.explaining.fixes import fix_for
 from reports.verdicts import Verdict, deviation
 from reports.wording import listed, needed_for
 from spec.interface import operations
 from spec.message import Text, say
-from spec.requirements import Requirement
+from spec.requirements import Requirement, read_yaml
+
+FIXES = Path(__file__).with_name("fixes.yaml")
 
 _LEVELS = {
     "documented": "The interface document states it.",
@@ -99,3 +103,33 @@ def _fact(test: Exercise) -> Text:
     if not test.needs:
         return test.fact
     return say("with {needed} in allow: {fact}", needed=listed(test.needs), fact=say(test.fact))
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One entry of fixes.yaml: the requirements of a level, or those whose ids fit a pattern."""
+
+    fix: str
+    level: str = ""
+    ids: tuple[str, ...] = ()
+
+    def fits(self, requirement: Requirement) -> bool:
+        """True if the entry is about the requirement."""
+        return requirement.level == self.level or any(fnmatchcase(requirement.id, pattern) for pattern in self.ids)
+
+
+@cache
+def fixes() -> tuple[Fix, ...]:
+    """All entries, in their order. Raises TypeError for one with another member."""
+    return tuple(Fix(**entry) for entry in read_yaml(FIXES))
+
+
+def fix_for(requirement: Requirement) -> Text:
+    """What usually fixes a deviation from the requirement; empty where no exchange can show one."""
+    if requirement.untestable:
+        return ""
+    text = next(entry.fix for entry in fixes() if entry.fits(requirement))
+    operation, parts = operations().get(requirement.operation or ""), requirement.id.split(".")
+    request = f"{operation.method} {operation.path}" if operation else ""
+    field = parts[-1] if parts[1] == "body" else parts[-2]
+    return say(text, field=field, type=parts[-1], request=request)

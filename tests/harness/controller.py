@@ -20,7 +20,7 @@ from reports.provenance import ci_job
 from reports.run import Run
 from reports.writing import UnsafeFolderError, make_folder, run_folder
 from tests.harness.beside_profile import BesideProfile, record_beside
-from tests.harness.compare_with import comparison_of, earlier_runs, named_run
+from tests.harness.compare_with import comparison_of, named_run, run_before
 from tests.harness.interruption import Interruption, hear_signals
 from tests.harness.options import examples_of
 from tests.harness.reporter import Reporter
@@ -47,7 +47,7 @@ def open_controller(config: pytest.Config, profile: Profile, resend: Container[s
     run.ci_job = ci_job(os.environ, session.collector.display.foreign)
     clean = reporter.clean = session.collector.display.line
     reporter.consult_record = BesideProfile(record, clean, accepts=accepts)
-    reporter.compare = partial(comparison_of, named=named, earlier=earlier_runs(config, folder), clean=clean)
+    reporter.compare = partial(comparison_of, named=named, before=run_before(config, folder), clean=clean)
     config.pluginmanager.register(Controller(session, reporter, interruption, send), "conformance-controller")
     return run
 

@@ -16,8 +16,7 @@ import pytest
 from environments.profiles.profile import Profile
 from environments.secrets import listed_secrets
 from reports.explaining.explanation import Exercised, explanation_of
-from reports.explaining.explanation_text import HEADING, Line, explanation_lines, list_lines
-from reports.explaining.last_run import LastRun, last_run
+from reports.explaining.on_terminal import HEADING, LastRun, Line, explanation_lines, last_run, list_lines
 from reports.show import Display
 from spec.requirements import Requirement, ledger
 from tests.harness.options import PRINTING, options_given

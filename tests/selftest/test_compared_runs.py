@@ -1,4 +1,4 @@
-"""Runs that are compared: with the last comparable one by themselves, or with the one that --compare-with names."""
+"""Runs that are compared: with the one before by themselves, or with the one that --compare-with names."""
 
 import json
 import os

@@ -12,15 +12,11 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
-from reports.explaining.explanation import Exercise, Exercised, explanation_of
-from reports.explaining.explanation_text import Line
-from reports.explaining.fixes import fix_for, fixes
-from reports.explaining.last_run import last_run
-from reports.formats.conformance_json import FILE, FORMAT, as_json, document_of
-from reports.handover import Observation
+from reports.explaining.explanation import Exercise, Exercised, explanation_of, fix_for, fixes
+from reports.explaining.on_terminal import Line, last_run
+from reports.formats.conformance_json import FILE, as_json, document_of
 from reports.language import catalogues, language
 from reports.moments import moment_in_words
-from reports.observations.behaviour import said
 from reports.page.html import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
@@ -270,7 +266,6 @@ def test_a_requirement_is_explained(profile, tmp_path):
         "  What the last run saw",
         f"    sandbox at https://staging.example.test, {started(tmp_path)}: non-conformant",
         "    fail",
-        "    expected a masked tax document, got one with every character visible",
         f"    {tmp_path}/report/report.html#{MASKED}",
         "",
         "  What usually fixes it",
@@ -367,11 +362,14 @@ def test_a_wrong_id_is_one_line(options, line, profile):
 
 def test_no_last_run(tmp_path, monkeypatch):
     """It is said plainly, with the place where one is looked for."""
-    monkeypatch.setattr("reports.explaining.last_run.RUNS", tmp_path)
+    monkeypatch.setattr("reports.explaining.on_terminal.RUNS", tmp_path)
     found = last_run("staging", None, str)
 
-    assert found.line == f"no run of staging is known: there is no {tmp_path}/staging/latest/conformance.json"
-    assert (found.page, found.verdict(MASKED)) == ("", "")
+    assert found.line == (
+        f"no run of staging to tell of: {tmp_path}/staging/latest/conformance.json: no such file; expected the "
+        "conformance.json of a run, or its folder"
+    )
+    assert (found.page, found.verdicts) == ("", {})
 
 
 def test_a_last_run_where_nobody_may_look():
@@ -379,19 +377,19 @@ def test_a_last_run_where_nobody_may_look():
     folder = Path("a" * 300)
 
     assert last_run("staging", folder, str).line == (
-        f"the last run of staging cannot be read: {folder}/conformance.json: File name too long"
+        f"no run of staging to tell of: {folder}/conformance.json: cannot be read: File name too long"
     )
 
 
 def test_the_last_run_of_the_environment(tmp_path, monkeypatch):
     """`latest` leads to it."""
-    monkeypatch.setattr("reports.explaining.last_run.RUNS", tmp_path)
+    monkeypatch.setattr("reports.explaining.on_terminal.RUNS", tmp_path)
     (tmp_path / "staging").mkdir()
     tell(tmp_path / "staging" / "20261122T000000Z-0000", WRONG)
     (tmp_path / "staging" / "latest").symlink_to("20261122T000000Z-0000")
     found = last_run("staging", None, str)
 
-    assert found.verdict(MASKED) == "fail"
+    assert found.verdicts[MASKED] == "fail"
     assert found.page == f"{tmp_path}/staging/latest/report.html"
 
 
@@ -402,7 +400,7 @@ def test_an_unreadable_last_run(profile, tmp_path):
     explained = run_pytest(arguments(profile, "--explain", MASKED), environment())
 
     assert explained.returncode == 0
-    why = f"    the last run of profile cannot be read: {tmp_path}/report/{FILE}: not JSON at line 1, column 2\n"
+    why = f"    no run of profile to tell of: {tmp_path}/report/{FILE}: not JSON at line 1, column 2\n"
     assert f"  What the last run saw\n{why}\n  What usually fixes it\n" in explained.stdout
 
 
@@ -419,59 +417,11 @@ def test_a_last_run_about_something_else(profile, tmp_path):
 
 def test_what_the_file_says_is_redacted_and_made_visible(profile, tmp_path):
     """A file from elsewhere colours nothing, ends no line, and shows nothing that the profile keeps."""
-    odd = RequirementResult(MASKED, Verdict.FAIL, "seen for ac-0001\x1b[31m\r\n##[error] red\u202e", (7,))
-    tell(tmp_path / "report", odd)
-    explained = run(profile, "--explain", MASKED)
+    odd = "seen for ac-0001\x1b[31m\r\n##[error] red\u202e"
+    tell(tmp_path / "report", WRONG, narrowed=True, selection=odd)
+    explained = run(profile, "--explain", DIGIT)
 
-    assert "    seen for <account>\\x1b[31m\\x0d # #[error] red\\u202e\n" in explained.output
-
-
-def test_what_was_observed_stands_by_situation(profile, tmp_path):
-    """A line for what was sent, with every value that was seen."""
-    told = Run(SANDBOX, "https://staging.example.test")
-    told.results += [RequirementResult("executePix.repeated", Verdict.OBSERVED, "not shown, as the situations are")]
-    seen = [("with a token", said("refused")), ("again", said("409")), ("again", said("200 application/json"))]
-    told.observations += [Observation("executePix.repeated", value, situation) for situation, value in seen]
-    (tmp_path / "report").mkdir()
-    (tmp_path / "report" / FILE).write_text(as_json(document_of(told)))
-    explained = run(profile, "--explain", "executePix.repeated")
-
-    assert "    observed\n    again: 200 application/json or 409\n    with a token: refused\n    /" in explained.output
-
-
-def test_a_run_of_an_older_version(monkeypatch):
-    """What it observed stands in its messages, and it knows no drift."""
-    assert lines_of(monkeypatch, {"format": "1.0"}) == ("it was so",)
-
-
-def test_drift_and_a_known_failure(monkeypatch):
-    """What drifted from the record is said, and why a failure is known; a long text is cut."""
-    drift = {"id": MASKED, "situation": "again", "place": "/data", "was": "string", "is": "null"}
-    others = {
-        "format": FORMAT,
-        "observed": {},
-        "drift": [drift, drift | {"id": DIGIT}, drift | {"situation": "", "place": ""}],
-    }
-
-    assert lines_of(monkeypatch, others, known_failure="fixed in 2.4", message="x" * 3000) == (
-        "x" * 2000 + "…",
-        "known failure: fixed in 2.4",
-        "drift, again /data: was string, is null",
-        "drift: was string, is null",
-    )
-
-
-def lines_of(monkeypatch, document, **entry):
-    """What is said of a requirement of the last run, which wrote this."""
-    told = {"id": MASKED, "verdict": "fail", "message": "it was so"} | entry
-    whole = {
-        "environment": {"name": "staging", "base_url": ""},
-        "started": "2026-11-22T00:00:00Z",
-        "verdict": "",
-        "selection": None,
-    }
-    monkeypatch.setattr("reports.explaining.last_run.read", lambda place: whole | {"requirements": [told]} | document)
-    return last_run("staging", None, str).seen[MASKED].lines
+    assert ": it was narrowed to seen for <account>\\x1b[31m\\x0d # #[error] red\\u202e\n" in explained.output
 
 
 # -- terminals and pipes --------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from reports.__main__ import main
-from reports.comparing import earlier_runs, reading
+from reports.comparing import reading
 from reports.comparing.comparison import run_to_compare
-from reports.comparing.earlier_runs import last_comparable, runs_beside
 from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import FORMAT
+from tests.harness.compare_with import comparison_of
 from tests.selftest.services.forking import ROOT
 from tests.selftest.test_comparison import ROW, RUN, changed
 
@@ -233,115 +233,88 @@ def test_exit_statuses_of_compare(file):
     assert ended[1].stdout.startswith("since 20 Nov: 1 newly failing\n")
 
 
-# -- the last comparable run ------------------------------------------------------------------------------------------
-
-
-def stored(parent, second, **changes):
-    """A run of that second among those of an environment. Its folder."""
-    folder = parent / f"20261120T1000{second:02}Z-ab{second:02}"
-    folder.mkdir()
-    document = changed(**changes) | {"started": f"2026-11-20T10:00:{second:02}Z"}
-    (folder / "conformance.json").write_text(json.dumps(document))
-    return folder
+# -- the run before ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def found(tmp_path):
-    """When the run started that one of second 50 is compared with."""
+def before(tmp_path):
+    """Writes the conformance.json of the run before. Gives its path."""
 
-    def find():
-        folder = tmp_path / "20261120T100050Z-ffff"
-        now = run_to_compare(changed(started="2026-11-20T10:00:50Z"))
-        earlier = last_comparable(runs_beside(folder), now, str)
-        return earlier and earlier.started.second
+    def store(document=RUN):
+        (tmp_path / "before").mkdir(exist_ok=True)
+        path = tmp_path / "before" / "conformance.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
 
-    return find
+    return store
 
 
-def test_the_newest_comparable_run_is_found(found, tmp_path):
-    """Not one that starts later, not one of another scope, and not one that came to no end or met no service."""
-    for second in (1, 2, 3):
-        stored(tmp_path, second)
-    stored(tmp_path, 4, selection="-k executePix")
-    stored(tmp_path, 5, verdict="interrupted")
-    stored(tmp_path, 6, verdict="unreachable")
-    stored(tmp_path, 7, verdict="internal-error")
-    stored(tmp_path, 51)
-    (tmp_path / "latest").symlink_to("20261120T100051Z-ab51")
-
-    assert found() == 3
+def since(folder, **now):
+    """When the run began that a later one is compared with; None for none."""
+    found = comparison_of(changed(**now), named=None, before=folder, clean=str)
+    return found and found["with"]["started"]
 
 
 @pytest.mark.parametrize("verdict", ["conformant", "non-conformant", "not-robust", "incomplete"])
-def test_a_run_that_met_the_service_is_a_base(verdict, found, tmp_path):
-    """Whatever it found."""
-    stored(tmp_path, 1, verdict=verdict)
+def test_a_run_that_met_the_service_is_a_base(verdict, before):
+    """Whatever it found; `latest` may lead to it."""
+    folder = before(RUN | {"verdict": verdict}).parent
+    link = folder.with_name("latest")
+    link.symlink_to(folder.name)
 
-    assert found() == 1
+    assert since(link) == RUN["started"]
 
 
-def test_without_a_comparable_run_there_is_none(found, tmp_path):
-    """Nor without a folder of runs."""
-    stored(tmp_path, 1, environment={"allow": ["read"]})
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"selection": "-k executePix"},
+        {"environment": {"allow": ["read"]}},
+        {"verdict": "interrupted"},
+        {"verdict": "unreachable"},
+        {"verdict": "internal-error"},
+        {"started": "2026-11-30T10:00:00Z"},
+    ],
+    ids=str,
+)
+def test_a_run_that_is_not_comparable_is_no_base(other, before):
+    """One of another scope, one that came to no end or met no service, and one that starts later."""
+    assert since(before(changed(**{"started": RUN["started"]} | other)).parent) is None
 
-    assert found() is None
-    assert runs_beside(tmp_path / "missing" / "20261120T100050Z-ffff") == []
+
+def test_a_run_that_met_no_service_is_compared_with_nothing(before):
+    """Nor is one that is written to no folder."""
+    assert since(before().parent, verdict="interrupted") is None
+    assert since(None) is None
 
 
 @pytest.mark.parametrize("content", [content for content, _ in BAD.values()], ids=BAD)
-def test_a_run_that_cannot_be_read_is_passed_over(content, found, tmp_path):
+def test_a_run_that_cannot_be_read_is_passed_over(content, before):
     """Without a word: nobody asked for it."""
-    stored(tmp_path, 1)
-    broken = stored(tmp_path, 2) / "conformance.json"
-    broken.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+    path = before()
+    path.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
 
-    assert found() == 1
+    assert since(path.parent) is None
 
 
 @pytest.mark.parametrize("make", [fifo, symbolic_link, device, unreadable, lambda path: None])
-def test_a_run_without_a_file_is_passed_over(make, found, tmp_path):
+def test_a_run_without_a_file_is_passed_over(make, before):
     """A FIFO does not hold the run up."""
-    stored(tmp_path, 1)
-    file = stored(tmp_path, 2) / "conformance.json"
-    file.unlink()
-    make(file)
+    path = before()
+    path.unlink()
+    make(path)
 
-    assert found() == 1
-
-
-def test_few_runs_are_looked_at(found, tmp_path, monkeypatch):
-    """A number of the newest, and no more than so many bytes of them together."""
-    monkeypatch.setattr(earlier_runs, "MOST_RUNS", 2)
-    stored(tmp_path, 1)
-    other = [stored(tmp_path, second, selection="-k executePix") / "conformance.json" for second in (2, 3)]
-
-    assert found() is None
-    monkeypatch.setattr(earlier_runs, "MOST_RUNS", 3)
-    assert found() == 1
-    monkeypatch.setattr(earlier_runs, "MOST_BYTES", sum(file.stat().st_size for file in other))
-    assert found() is None
+    assert since(path.parent) is None
 
 
-def test_runs_of_one_second_are_told_apart(found, tmp_path):
-    """By when they were written."""
-    for name, nanoseconds, suite in (("0a", 2, "newer"), ("0b", 1, "older")):
-        folder = stored(tmp_path, 1).rename(tmp_path / f"20261120T100001Z-{name}")
-        document = changed(started="2026-11-20T10:00:01Z") | {"suite": {"version": suite}}
-        (folder / "conformance.json").write_text(json.dumps(document))
-        os.utime(folder, ns=(nanoseconds, nanoseconds))
-    folders = runs_beside(tmp_path / "20261120T100050Z-ffff")
-
-    assert [folder.name[-2:] for folder in folders] == ["0a", "0b"]
-
-
-def test_reading_changes_nothing(found, tmp_path):
+def test_reading_changes_nothing(before, tmp_path):
     """Old runs are not deleted, and nothing is written to them."""
-    folder = stored(tmp_path, 1)
+    folder = before().parent
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    before = [(path, path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*"))]
+    as_it_was = [(path, path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*"))]
 
-    assert found() == 1
-    assert [(path, path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*"))] == before
+    assert since(folder) == RUN["started"]
+    assert [(path, path.stat().st_mtime_ns) for path in sorted(tmp_path.rglob("*"))] == as_it_was
 
 
 def test_read_says_why(file):
