@@ -1,24 +1,103 @@
-"""What runs left, without a run: `python -m reports compare A B` says what changed from run A to run B."""
+"""What runs left, without a run: `python -m reports compare A B` says what changed from run A to run B.
+
+Markdown holds ids, counts and sentences of ours, and no text of the service: summaries of pipelines are often public.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from environments.secrets import Secrets
-from reports.comparing.comparison import RunToCompare, compared, run_to_compare
-from reports.comparing.comparison_text import Comparison, markdown, text
+from reports.comparing.comparison import WORDS, RunToCompare, compared, run_to_compare
 from reports.comparing.reading import UnreadableError, read
 from reports.formats.conformance_json import as_json
+from reports.moments import moment_in_words
+from reports.observations.drift import where
 from reports.show import Display
 from reports.wording import one_line
+from spec.requirements import ledger
 
 SAME, WORSE, WRONG_USE = 0, 1, 2
 """Exit statuses: nothing got worse; something did; bad input or a wrong command line, in one line."""
+
+Comparison = Mapping[str, Any]
+"""What `reports.comparing.comparison.compared` gives."""
+
+
+def text(comparison: Comparison) -> Iterator[str]:
+    """Lines of plain text."""
+    yield str(comparison["line"])
+    yield f"  was: {_run(comparison['with'])}"
+    yield f"  is:  {_run(comparison['of'])}"
+    for name, words in WORDS.items():
+        yield from _block(f"{words}:", (f"{id}{_statement(id)}" for id in comparison[name]))
+    yield from _block("observed differently:", _observed(comparison))
+    times = comparison["latency"].items()
+    rows = (f"{name:<20} {_ms(both['was_ms']):>9} {_ms(both['is_ms']):>9}" for name, both in times)
+    yield from _block(f"{'median latency in ms':<22} {'was':>9} {'is':>9}", rows)
+    yield _conclusion(comparison)
+
+
+def markdown(comparison: Comparison) -> Iterator[str]:
+    """Lines of Markdown."""
+    yield f"**{_escaped(str(comparison['line']))}**"
+    for name, words in WORDS.items():
+        yield from _items(words, [f"`{id}`{_escaped(_statement(id))}" for id in comparison[name]])
+    differing = dict.fromkeys(seen["id"] for seen in comparison["observations"])
+    yield from _items("observed differently", [f"`{id}`" for id in differing])
+    times = comparison["latency"].items()
+    rows = (f"| `{name}` | {_ms(both['was_ms'])} | {_ms(both['is_ms'])} |" for name, both in times)
+    yield from ("", "| median latency in ms | was | is |", "|---|--:|--:|", *rows)
+    yield from ("", _conclusion(comparison))
+
+
+def _conclusion(comparison: Comparison) -> str:
+    """What the exit status of `compare` says."""
+    return "something got worse" if comparison["worse"] else "nothing got worse"
+
+
+def _run(identity: Mapping[str, str]) -> str:
+    when = moment_in_words(identity["started"])
+    return f"{identity['environment']}, {when}, {identity['verdict']} (suite {identity['suite_version']})"
+
+
+def _observed(comparison: Comparison) -> Iterator[str]:
+    for seen in comparison["observations"]:
+        yield from (where(seen), f"  was: {seen['was']}", f"  is:  {seen['is']}")
+
+
+def _block(heading: str, lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    if found:
+        yield from (heading, *(f"  {line}" for line in found))
+
+
+def _items(heading: str, items: list[str]) -> Iterator[str]:
+    if items:
+        yield from ("", f"{heading.capitalize()}: {len(items)}", "", *(f"- {item}" for item in items))
+
+
+def _statement(requirement_id: str) -> str:
+    """The statement of a requirement; nothing for one that the ledger of this suite does not have."""
+    requirement = ledger().get(requirement_id)
+    return f": {requirement.text}" if requirement else ""
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _escaped(text: str) -> str:
+    """A text that means nothing to Markdown or HTML."""
+    return escape(re.sub(r"[\\`*_{}\[\]#!|~@]", r"\\\g<0>", text), quote=False)
+
 
 _FORMATS: dict[str, Callable[[Comparison], Iterable[str]]] = {
     "text": text,

@@ -5,8 +5,8 @@ import itertools
 
 import pytest
 
+from reports.__main__ import markdown, text
 from reports.comparing.comparison import CHANGES, WORDS, Standing, compared, run_to_compare
-from reports.comparing.comparison_text import markdown, text
 
 ROW, OTHER = "executePix.document.masked", "executePix.name.type"
 STANDINGS = {
