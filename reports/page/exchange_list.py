@@ -16,8 +16,6 @@ from reports.run import Run
 from reports.verdicts import Entry, Verdict
 from reports.wording import grouped
 
-WHOLE = 400
-"""How many exchanges are shown whole although no finding cites them."""
 LINKED = 12
 """How many exchanges of a requirement are linked."""
 MOST_CHARACTERS = 2_000_000
@@ -39,20 +37,30 @@ class Whole(NamedTuple):
 
 
 def exchange_list(run: Run, document: Document) -> dict[str, Any]:
-    """The exchanges by number, and those that are shown whole; what deviates in each, and what else cites it."""
+    """The exchanges that something cites, and those shown whole; what deviates in each, and what else cites it."""
     found: list[Entry] = document["requirements"]
     failures_first = sorted(found, key=lambda one: (one["verdict"] != Verdict.FAIL, one["verdict"] != Verdict.WARN))
     deviates = [one for one in failures_first if one["verdict"] in (Verdict.FAIL, Verdict.WARN)]
     deviating = _citing(deviates)
-    order = _by_weight(run.exchanges, deviates, failures_first)
+    citing = _citing((one for one in found if one not in deviates), LINKED)
+    numbers = {*deviating, *citing, *_of_tests(run), *(each for key in run.not_cleaned_up for each in key.exchanges)}
+    cited = {number: seen for number, seen in run.exchanges.items() if number in numbers}
+    order = _by_weight(cited, deviates, failures_first)
     return {
-        "exchanges": run.exchanges,
+        "exchanges": cited,
+        "sent": len(run.exchanges),
         "base_url": document["environment"]["base_url"].rstrip("/"),
         "whole": _within((seen, _whole(seen, deviating.get(seen["number"], ()))) for seen in order),
         "deviating": deviating,
-        "citing": _citing((one for one in found if one not in deviates), LINKED),
+        "citing": citing,
         "causes": by_requirement(document["findings"], "cause"),
     }
+
+
+def _of_tests(run: Run) -> Iterator[int]:
+    """What the table of tests links."""
+    for result in run.results:
+        yield from [number for number in result.exchanges if number in run.exchanges][:LINKED]
 
 
 def _citing(requirements: Iterable[Entry], most: int | None = None) -> Citing:
@@ -63,11 +71,11 @@ def _citing(requirements: Iterable[Entry], most: int | None = None) -> Citing:
 def _by_weight(
     exchanges: Mapping[int, Evidence], deviates: Iterable[Entry], cites: Iterable[Entry]
 ) -> Iterator[Evidence]:
-    """What may be shown whole, the most important first: what deviates, what else is linked, then the first WHOLE."""
+    """What may be shown whole, the most important first: what deviates, what else is linked, then the others."""
     first = (one["exchanges"][:_FIRST] for one in deviates)
     linked = (one["exchanges"][:LINKED] for one in cites)
     others = (one["exchanges"] for one in deviates)
-    numbers = chain(*first, *linked, *others, sorted(exchanges)[:WHOLE])
+    numbers = chain(*first, *linked, *others, sorted(exchanges))
     shown = (exchanges[number] for number in dict.fromkeys(numbers) if number in exchanges)
     return (seen for seen in shown if seen["curl"])
 

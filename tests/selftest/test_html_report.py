@@ -16,7 +16,6 @@ from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
 from reports.handover import Note, NoteKind, Observation, outcome_unknown
 from reports.headline import headline
-from reports.page import exchange_list
 from reports.page.exchange_list import LINKED
 from reports.page.figures import tile
 from reports.page.html import page_title, requirements_from, summary_html
@@ -303,16 +302,16 @@ class TestEvidence:
 
         assert set(ledger()) <= set(page(run).ids)
 
-    def test_many_exchanges(self, run, monkeypatch):
-        """Beyond a number of exchanges, those that no statement cites are one line each."""
-        monkeypatch.setattr(exchange_list, "WHOLE", 2)
+    def test_only_what_is_cited(self, run):
+        """Exchanges that nothing cites are counted; conformance.json has them."""
         add(run, DIGIT, Verdict.FAIL, "digit is missing", [9])
         run.exchanges |= {number: exchange(number) for number in range(1, 9)}
 
-        text = page(run).text
+        shown = page(run)
 
-        assert text.count("<curl>") == 4  # those of three exchanges, and that of the finding
-        assert "There are 9; 6 of them are one line each." in text
+        assert shown.text.count("<curl>") == 2  # that of the exchange, and that of the finding
+        assert [id_ for id_ in shown.ids if re.fullmatch(r"exchange-\d+", id_)] == ["exchange-9"]
+        assert "Exchanges sent: 9; cited in this report and shown: 1" in re.sub(r"\s+", " ", shown.text)
 
 
 @pytest.fixture(scope="module")
