@@ -89,6 +89,7 @@ WAYS = {
 }  # fmt: skip
 _TAKE_A_WRONG_TOKEN = (
     "IgnoresTheToken", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken", "ChecksTheFirstRequestOnly",
+    "ForgetsEveryThirdTime",
     "TakesAnyBearerAfterAGrant",
 )  # fmt: skip
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
@@ -131,14 +132,13 @@ class AnswersAfterItsRefusal(LaxService):
         return super().finish(request, operation, replace(response, status=self.STATUS) if refused else response)
 
 
-_PHONE = ("registerPixKey.pixKeyType.PHONE",)
-"""The type of the key that was registered with the refusal."""
 for _operation in ("executePix", "registerPixKey"):
     for _status in (302, 401, 403):
         breaks(
             "refusal with the result", _operation, f"IsDoneWithA{_status}",
             f"Without a valid token the answer has status {_status} and the whole result.",
-            AnswersAfterItsRefusal, "token.required", hides=_PHONE[:_operation == "registerPixKey"], STATUS=_status,
+            AnswersAfterItsRefusal, "token.required",
+            warns=("token.scheme",) if _operation == "registerPixKey" else (), STATUS=_status,
         )  # fmt: skip
 
 
