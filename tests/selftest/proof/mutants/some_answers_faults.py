@@ -50,8 +50,8 @@ OF = {
 }
 _EXTRA = {"HasNoDigit": ("executePix.fields.extra",), "HasNoMessage": ("registerPixKey.fields.extra",)}
 
-_ONE_ANSWER = {"executePix": ("executePix.type.example",), "registerPixKey": ("registerPixKey.Key.example",)}
-"""By chance the one answer is truncated that shows PHONE, or what a RANDOM key gets."""
+_ONE_ANSWER = {"registerPixKey": ("registerPixKey.Key.example",)}
+"""By chance the one answer is truncated that shows what a RANDOM key gets."""
 
 
 def _tried(strike: str, faults: tuple[str, ...]) -> tuple[str, ...]:
