@@ -51,14 +51,17 @@ class RefusesWith(Refuses):
         return Service.refusal(self, Refusal(self.STATUS, refusal.error, refusal.headers))
 
 
+_KEPT_BACK = ("executePix.*",)
+"""What is always told to come later sends no further code: an agreed loss, and the run says what to set."""
 for _status in STATUSES:
     lawful(
-        "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status
-    )
+        "refusal status", f"RefusesWith{_status}", f"Every refusal has status {_status}.", RefusesWith, STATUS=_status,
+        hides=_KEPT_BACK if _status == 423 else (),
+    )  # fmt: skip
 
 lawful(
     "refusal status", "RefusesWith429", "Every refusal has status 429, and none says when to come again.",
-    RefusesWith, STATUS=429, slow=True,
+    RefusesWith, STATUS=429, slow=True, hides=_KEPT_BACK,
 )  # fmt: skip
 
 for _name, _body in BODIES.items():
