@@ -58,7 +58,7 @@ class Listing:
         return _plain(key) in map(_plain, pieces)
 
     def may_have_made_keys(self, known: Collection[str]) -> bool:
-        """True if it may show a key that a service made, beside those that are known: it names the type, or an UUID."""
+        """True if it may show a key that a service made, beside those that are known: it names the type, or a UUID."""
         named = {"RANDOM", "EVP"} & {text.upper() for text in self._texts}
         return bool(named) or any(UUID.fullmatch(text) for text in self._texts - set(known))
 

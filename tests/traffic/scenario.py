@@ -1,7 +1,8 @@
 """A scenario: a function that sends, and returns what it got. Tests judge that, and send nothing.
 
-One whose requests may go together with those of others is a generator: it yields them, and gets the answers. It is declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`.
-Which requirements are selected decides which scenarios are sent.
+One whose requests may go together with those of others is a generator: it yields them, and gets the answers.
+It is declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`.
+The selected requirements decide which scenarios are sent.
 """
 
 from __future__ import annotations
