@@ -10,15 +10,15 @@ import json
 import os
 import subprocess
 import sys
+from operator import itemgetter
 from typing import Any
 
 
 def newest(artifacts: list[dict[str, Any]], branch: str = "") -> dict[str, Any] | None:
     """The newest artifact of this repository, and of a branch where one is named; None where there is none."""
-    runs = [(one["created_at"], one["workflow_run"]) for one in artifacts if not one["expired"]]
-    own = [(at, run) for at, run in runs if run["head_repository_id"] == run["repository_id"]]
-    of_branch = [(at, run) for at, run in own if branch in ("", run["head_branch"])]
-    return max(of_branch, key=lambda found: found[0])[1] if of_branch else None
+    runs = [{**one["workflow_run"], "at": one["created_at"]} for one in artifacts if not one["expired"]]
+    own = (run for run in runs if run["head_repository_id"] == run["repository_id"])
+    return max((run for run in own if branch in ("", run["head_branch"])), key=itemgetter("at"), default=None)
 
 
 def main(name: str, folder: str, branch: str = "") -> int:

@@ -10,7 +10,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -31,17 +30,15 @@ HEAD = """\
 
 def wheels(version: str, platforms: tuple[str, ...], wanted: list[str]) -> Iterator[tuple[str, str]]:
     """Each package with its version, such as `babel==2.18.0`, and the hash of the wheel that pip would install."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder, "report.json")
-        command = [
-            sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", f"--target={folder}",
-            f"--python-version={version}", "--implementation=cp", *(f"--platform={name}" for name in platforms),
-            "--only-binary=:all:", f"--constraint={ROOT / 'constraints.txt'}", f"--report={report}", *wanted,
-        ]  # fmt: skip
-        subprocess.run(command, check=True)
-        for each in json.loads(report.read_text())["install"]:
-            name = re.sub(r"[-_.]+", "-", each["metadata"]["name"]).lower()
-            yield f"{name}=={each['metadata']['version']}", each["download_info"]["archive_info"]["hashes"]["sha256"]
+    command = [
+        sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--target=.",
+        "--report=-", f"--python-version={version}", "--implementation=cp",
+        *(f"--platform={name}" for name in platforms), "--only-binary=:all:",
+        f"--constraint={ROOT / 'constraints.txt'}", *wanted,
+    ]  # fmt: skip
+    for each in json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["install"]:
+        name = re.sub(r"[-_.]+", "-", each["metadata"]["name"]).lower()
+        yield f"{name}=={each['metadata']['version']}", each["download_info"]["archive_info"]["hashes"]["sha256"]
 
 
 def main() -> None:
@@ -56,8 +53,9 @@ def main() -> None:
     lines = [
         " \\\n    ".join([pin, *(f"--hash=sha256:{one}" for one in sorted(hashes[pin]))]) for pin in sorted(hashes)
     ]
-    text = HEAD.format(versions=f"{versions[0]} to {versions[-1]}") + "\n".join(lines) + "\n"
-    (ROOT / "requirements.txt").write_text(text, "utf-8")
+    (ROOT / "requirements.txt").write_text(
+        HEAD.format(versions=f"{versions[0]} to {versions[-1]}") + "\n".join(lines) + "\n", "utf-8"
+    )
 
 
 if __name__ == "__main__":

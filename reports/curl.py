@@ -1,208 +1,188 @@
-"""A request as one line for any POSIX shell: what is not shown is a variable that must be set, never an empty text."""
+"""Our own requests written back: for people with placeholders, and as one line of curl for any POSIX shell, in which
+what is not shown is a variable that must be set, never an empty text.
+
+A known value becomes its variable. What a personal member holds, and a known value in another spelling, becomes a
+variable for what was sent. Synthetic identifiers stay.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from urllib.parse import unquote
 
-from environments.secrets import ordinal
+from environments.profiles.profile import Profile
+from environments.profiles.target import is_secret
+from reports.json_tokens import Token, is_json_like, tokens
+from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
+from spec.exchange import Request
+from spec.interface import MARK
+from spec.names import is_name
 
-LARGEST = 2_000
-"""Characters of a body, long runs of one character apart, that a line shows."""
-
+_LONGEST, _LARGEST = 4_000, 100_000
+"""Characters of a line that a body takes, and bytes of one that a shell passes on."""
 _OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
-_GLOB = re.compile(r"[\[\]{}]")
-_DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:[/?#]|\Z)", re.IGNORECASE)
-_METHOD = re.compile(r"[A-Za-z]{1,20}")
-_RUN = re.compile(r"([A-Za-z0-9])\1{199,}")
-_PLACE = re.compile(r"(?P<kind>.*?)(?: (?P<number>[0-9]+))?")
-_LISTS = {
-    "account": "accounts",
-    "key": "pix_keys",
-    "code": "transactions.codes",
-    "identifier": "what identifies somebody in requests and transactions.prepare",
-}
-"""Where the values of a kind stand in the profile."""
-_UNSAFE_IN_A_GUARD = re.compile(r"[^A-Za-z0-9 .,:;()/_-]")
+_OF_THE_PROFILE = ("account", "key", "code", "identifier")
+"""Known values whose variable has their name, and the number of their place in the profile."""
+_SEGMENT = re.compile(r"([/?&=;#]+)")
+_SCHEME = re.compile(r"(?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: |\Z)", re.IGNORECASE)
+_REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
+"""What curl reads in an address as more than its characters."""
+_SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
+"""Long runs of one character; what is no ASCII, and one more, as a shell drops a line end at the end of an output."""
 
 
 @dataclass(frozen=True)
-class Value:
-    """What stands for a value that is not shown, to be put between double quotes. `plain` is the same where
-    `expression` was checked before: a check within a pipe would not stop the line. `shown` stands for it where no shell
-    reads."""
+class Hidden:
+    """A value that is not shown: what stands for it in a shell, between double quotes, and elsewhere."""
 
     expression: str
-    plain: str
     shown: str = ""
 
 
-Part = str | Value
-"""Text as it is, or a value that is not shown."""
-
-
-def variable(name: str, meaning: str) -> Value:
-    """A shell variable that must be set and not empty; what it stands for is said where it is not."""
-    name = re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_") or "VALUE"
-    return Value(f"${{{name}:?{_UNSAFE_IN_A_GUARD.sub(' ', meaning)}}}", f"${{{name}}}")
+Part = str | Hidden
+Parts = list[Part]
+"""Texts as they were sent, and values that are not shown."""
 
 
 @dataclass(frozen=True)
-class Shell:
-    """How a person sends what the run sent. `options` are those of curl, quoted. `values` stand for what has a name of
-    its own: the token, secret headers. `supplied` says how many values of a kind stand in the profile: further ones
-    were prepared by the run."""
+class Sent:
+    """A request in parts. `is_whole`: a line can have all of its body."""
 
-    options: tuple[str, ...] = ()
-    values: Mapping[str, Value] = field(default_factory=lambda: {"token": variable("PIX_TOKEN", "the access token")})
-    supplied: Mapping[str, int] = field(default_factory=dict)
+    url: Parts
+    headers: list[tuple[str, Parts]]
+    body: Parts
+    is_whole: bool
 
-    def value(self, placeholder: str, meaning: str) -> Value:
-        """What stands for a placeholder; `meaning` is said of one that the profile does not explain."""
+
+class Resending:
+    """Takes requests apart by what is known, and says how a person sends them again."""
+
+    def __init__(self, display: Display, profile: Profile) -> None:
+        self.display = display
+        auth, tls, secret = profile.auth, profile.tls, filter(is_secret, profile.headers)
+        file, phrase = auth.token_file, tls.client_key_passphrase_env
+        token = f"$(cat {shlex.quote(str(file))})" if file else _variable(auth.token_env or "PIX_TOKEN")
+        self._named = {"token": token} | {f"header {each.name}": _variable(each.env or each.name) for each in secret}
+        files = {"cacert": tls.ca_bundle, "cert": tls.client_cert, "key": tls.client_key, "proxy": profile.proxy}
+        self._options = [f"--{option} {shlex.quote(str(value))}" for option, value in files.items() if value]
+        self._options += [f'--pass "{_variable(phrase)}"'] if phrase else []
+
+    def sent(self, request: Request) -> Sent:
+        """The request."""
+        url = [part for piece in _SEGMENT.split(request.url) for part in self._parts(piece, "path")]
+        headers = [(name, self._header(name, value)) for name, value in request.headers]
+        text, known = request.body.decode("utf-8", "surrogateescape"), self.display.known
+        if len(text) > _LARGEST or (not is_json_like(text) and (known.has(text) or PERSONAL_PAIR.search(text))):
+            return Sent(url, headers, [Hidden("", f"… ({len(request.body)}{CUT}")], is_whole=False)
+        times: Counter[str] = Counter()
+        body = [part for token in tokens(text) for part in self._token(token, times)]
+        fits = "\0" not in text and not text.endswith("\n") and len(word(body)) <= _LONGEST
+        return Sent(url, headers, body, fits)
+
+    def curl(self, request: Request) -> str:
+        """A line that sends it again, once the variables in it are set. One that cannot be whole is a comment."""
+        sent, size = self.sent(request), len(request.body)
+        names = [name.lower() for name, _ in sent.headers]
+        words = ["curl -sS -i", *self._options]
+        words += ["--globoff --path-as-is"] * bool(_REWRITTEN.search(request.url))
+        words += ["--head" if request.method == "HEAD" else f"-X {shlex.quote(request.method)}"]
+        for name, value in sent.headers:
+            if name.lower() not in _OMITTED:
+                words.append(f"-H {word([f'{name}: ', *value] if any(value) else [f'{name};'])}")
+        if size or "content-length" in names:
+            words += ["-H 'Content-Type:'"] * ("content-type" not in names)
+            words += [f"--data-raw {word(sent.body)}"] * sent.is_whole
+        line = " ".join([*words, word(sent.url)])
+        return line if sent.is_whole else f"# not the whole request, which has a body of {size} bytes: {line}"
+
+    def _value(self, placeholder: str) -> Hidden:
+        """What stands for a known value."""
         name = placeholder.strip("<>")
-        if name in self.values:
-            return self.values[name]
-        place = _PLACE.fullmatch(name)
-        kind, number = (place["kind"], int(place["number"] or 1)) if place else (name, 1)
-        if kind in _LISTS:
-            return variable(name, self._entry(kind, number))
-        if name.startswith("another ") or kind in ("credentials", "cookie"):
-            return variable(f"WRONG {name.removeprefix('another ')}", meaning)
-        return variable(f"SENT {name}", meaning)
+        is_listed = name.partition(" ")[0] in _OF_THE_PROFILE
+        return Hidden(self._named.get(name) or _variable(name if is_listed else f"sent {name}"), placeholder)
 
-    def _entry(self, kind: str, number: int) -> str:
-        if number > self.supplied.get(kind, number):
-            return f"a {kind} that the run prepared: prepare a new one"
-        return f"{ordinal(number)} of {_LISTS[kind]}"
+    def _parts(self, text: str, name: str) -> Parts:
+        """A text with the known values in it; all of it is one value where one is written otherwise."""
+        known, plain = self.display.known, unquote(text)
+        whole = known.whole(text)
+        pieces = ["", whole, ""] if whole else known.split(text)
+        as_known = "".join(known.plain[piece] if at % 2 else piece for at, piece in enumerate(pieces))
+        if as_known != text or (plain != text and known.has(plain)):
+            return [_as_sent(name, text)]
+        return [self._value(piece) if at % 2 else piece for at, piece in enumerate(pieces) if piece]
 
+    def _header(self, name: str, value: str) -> Parts:
+        if name.lower() != "authorization":
+            return self._parts(value, name)
+        scheme = match[0] if (match := _SCHEME.match(value)) else ""
+        credential = value.removeprefix(scheme)
+        if not credential.strip():
+            return [value] if value else []
+        shown = self.display.known.whole(credential)
+        if shown.strip("<>") in self._named and self.display.known.plain[shown] == credential:
+            return [scheme, self._value(shown)]
+        return [scheme, Hidden(_variable("wrong token"), "<another token>")]
 
-@dataclass(frozen=True)
-class Line:
-    """What a line sends. `body` is None where it cannot be shown, `size` its length in bytes; `left_out` says what else
-    of the request cannot be shown."""
-
-    method: str
-    url: Sequence[Part]
-    headers: Sequence[tuple[str, Sequence[Part]]]
-    body: Sequence[Part] | None
-    size: int
-    left_out: str = ""
-
-
-def curl_line(line: Line, shell: Shell, *, shows_headers: bool = True) -> str:
-    """The line. One that cannot be complete is a comment."""
-    guards: list[str] = []
-    empty = not line.size and any(name.lower() == "content-length" for name, _ in line.headers)
-    words = ["curl", "-sS", *["-i"] * shows_headers, *shell.options, *_method(line.method)]
-    words += _headers(line, has_body=bool(line.size) or empty)
-    before, body = _body(line.body, guards) if line.size and line.body is not None else ("", [])
-    words += ["--data-raw", "''"] if empty else body
-    command = before + " ".join([*words, *_address(line.url)])
-    checks = "".join(f': "{guard}" && ' for guard in dict.fromkeys(guards))
-    missing = line.left_out or (f"a body of {line.size} bytes" if line.size and line.body is None else "")
-    return f"# not the whole request, which has {missing}: {checks}{command}" if missing else checks + command
+    def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
+        """A piece of a body. A second value of a member has a variable with a number."""
+        known, content, quote = self.display.known, token.content, '"' * (token.kind == "text")
+        whole = known.whole(content)
+        if whole and token.text == f'"{known.plain[whole]}"':
+            yield from ('"', self._value(whole), '"')
+        elif token.kind in ("sign", "blank") or not (_is_masked(token) or known.has(content)):
+            yield token.text
+        else:
+            name = token.member[:40] if is_name(token.member) else "member"
+            times[name] += 1
+            value = _as_sent(f"{name} {times[name]}" if times[name] > 1 else name, token.text.strip('"'))
+            yield from (quote, value, quote)
 
 
-def _headers(line: Line, *, has_body: bool) -> list[str]:
-    """The options of the headers that were sent, and of those that curl would add by itself."""
-    kept = [(name, value) for name, value in line.headers if name.strip().lower() not in _OMITTED]
-    values = [word([f"{name}: ", *value] if any(value) else [f"{name};"]) for name, value in kept]
-    if has_body and not any(name.lower() == "content-type" for name, _ in kept):
-        values.append("'Content-Type:'")
-    if line.size > 1_000:
-        values.append("'Expect:'")
-    return [option for value in values for option in ("-H", value)]
+def _variable(name: str) -> str:
+    """A variable that must be set and not empty."""
+    return f"${{{re.sub('[^A-Z0-9]+', '_', name.upper()).strip('_')}:?}}"
+
+
+def _as_sent(name: str, text: str) -> Hidden:
+    return Hidden(_variable(f"sent {name}"), shape(text))
+
+
+def _is_masked(token: Token) -> bool:
+    """True for what a personal member holds, unless it is made up, or says nothing."""
+    if token.kind == "name" or token.text in ("true", "false", "null") or not token.is_personal:
+        return False
+    return not token.content.startswith(MARK) and shape(token.content) != token.content
+
+
+def shown_parts(parts: Iterable[Part]) -> str:
+    """The parts for people, the first 4,000 characters of them."""
+    text = printable("".join(part.shown if isinstance(part, Hidden) else part for part in parts))
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text.encode())}{CUT}"
+
+
+# -- quoting --------------------------------------------------------------------------------------------------------
 
 
 def word(parts: Iterable[Part]) -> str:
     """One word of a line."""
-    words = (f'"{part.expression}"' if isinstance(part, Value) else _of_text(part) for part in joined(parts))
-    return "".join(words) or "''"
-
-
-def _of_text(text: str) -> str:
-    return "".join(f'"$({_repeated(piece)})"' if _RUN.fullmatch(piece) else _quoted(piece) for piece in _split(text))
-
-
-def _split(text: str) -> list[str]:
-    """The text, with long runs of one character as pieces of their own."""
-    pieces, last = [], 0
-    for run in _RUN.finditer(text):
-        pieces += [text[last : run.start()], run.group()]
-        last = run.end()
-    return [piece for piece in (*pieces, text[last:]) if piece]
-
-
-def _repeated(piece: str) -> str:
-    return f"head -c {len(piece)} /dev/zero | tr '\\000' {piece[0]}"
+    grouped = groupby(parts, key=lambda part: f'"{part.expression}"' if isinstance(part, Hidden) else "")
+    return "".join(hidden or _quoted("".join(map(str, group))) for hidden, group in grouped) or "''"
 
 
 def _quoted(text: str) -> str:
-    if not text.isprintable():
-        return f"\"$(printf '{_format(text)}')\""
-    quoted = shlex.quote(text)
-    return quoted if quoted != text else f"'{text}'"
+    """A text between single quotes, with commands that make what these cannot hold, or not in one short line."""
+    return f"'{_SPECIAL.sub(_special, text)}'"
 
 
-def _format(text: str) -> str:
-    """The text as a format of printf, between single quotes."""
-    shown = "".join(_octal(c) if c in "\\%'" or not c.isprintable() else c for c in text)
-    return "\\055" + shown[1:] if shown.startswith("-") else shown
-
-
-def _octal(character: str) -> str:
-    code = ord(character)
-    data = bytes([code - 0xDC00]) if 0xDC80 <= code <= 0xDCFF else character.encode("utf-8", "surrogatepass")
-    return "".join(f"\\{byte:03o}" for byte in data)
-
-
-def _body(parts: Sequence[Part], guards: list[str]) -> tuple[str, list[str]]:
-    """What goes before curl, and its words: a body that no argument can hold is piped."""
-    texts = [part for part in parts if isinstance(part, str)]
-    if all(text.isprintable() for text in texts) and sum(map(len, texts)) < 100_000:
-        return "", ["--data-raw", word(parts)]
-    commands = [command for part in parts for command in _printed(part, guards)]
-    piped = commands[0] if len(commands) == 1 else f"{{ {'; '.join(commands)}; }}"
-    return f"{piped} | ", ["--data-binary", "@-"]
-
-
-def _printed(part: Part, guards: list[str]) -> list[str]:
-    if isinstance(part, Value):
-        guards.append(part.expression)
-        return [f'printf %s "{part.plain}"']
-    return [_repeated(piece) if _RUN.fullmatch(piece) else f"printf '{_format(piece)}'" for piece in _split(part)]
-
-
-def joined(parts: Iterable[Part]) -> Iterator[Part]:
-    """Neighbouring texts as one."""
-    text = ""
-    for part in parts:
-        if isinstance(part, str):
-            text += part
-            continue
-        if text:
-            yield text
-        yield part
-        text = ""
-    if text:
-        yield text
-
-
-def shown_length(parts: Iterable[Part]) -> int:
-    """Characters of a body that a line would show."""
-    pieces = [piece for part in parts if isinstance(part, str) for piece in _split(part)]
-    return sum(len(piece) for piece in pieces if not _RUN.fullmatch(piece))
-
-
-def _method(method: str) -> list[str]:
-    if method.upper() == "HEAD":
-        return ["--head"]
-    return ["-X", method if _METHOD.fullmatch(method) else word([method])]
-
-
-def _address(url: Sequence[Part]) -> list[str]:
-    text = "".join(part for part in url if isinstance(part, str))
-    options = ["--globoff"] * bool(_GLOB.search(text)) + ["--path-as-is"] * bool(_DOTS.search(text))
-    return [*options, *(["--url"] if text.startswith("-") else []), word(url)]
+def _special(match: re.Match[str]) -> str:
+    piece, repeated = match[0], match["repeated"]
+    if piece == "'":
+        return "'\"'\"'"
+    octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
+    made = f"head -c {len(piece)} /dev/zero | tr '\\000' {repeated}" if repeated else f"printf '{octal}'"
+    return f"'\"$({made})\"'"

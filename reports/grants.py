@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from environments.door.authorization import VALID
 from environments.profiles.profile import Auth
 from spec.answers import LATER, RefusalKind, is_page, refusal_kind
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange
 from spec.interface import operations
 from spec.message import Text, in_a_row, joined, say, say_many
 

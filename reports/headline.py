@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.cuts import operations_of
-from reports.observations.drift import drifting
+from reports.behaviour import drift_in_words
 from reports.verdicts import RunVerdict, Verdict, fails, tested_of
-from reports.wording import level_by_level, listed
+from reports.wording import level_by_level, listed, operations_in_words
 from spec.message import Message, Text, in_a_row, joined, say, say_many
 
 PERMISSIONS = {
@@ -143,11 +142,14 @@ def _sentence(document: Mapping[str, Any]) -> Iterator[Text]:
         yield document["incomplete"]
     yield result_line(document)
     if document["drift"]:
-        yield drifting(document)
+        yield drift_in_words(document)
     if document["granted_nothing"] and document["granted"]:
         yield say("nothing was granted by {operations}", operations=listed(document["granted_nothing"]))
     if document["cut"]:
-        cuts = [say("{why} ({operations})", why=cut["why"], operations=operations_of(cut)) for cut in document["cut"]]
+        cuts = [
+            say("{why} ({operations})", why=cut["why"], operations=operations_in_words(cut["operations"]))
+            for cut in document["cut"]
+        ]
         yield say("cut short, as {reasons}", reasons=listed(cuts))
 
 

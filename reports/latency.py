@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import ceil
 
-from reports.handover import Evidence
+from reports.evidence import Evidence
 from reports.wording import grouped
 from spec.interface import operations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 
 def written(moment: datetime) -> str:
@@ -18,13 +18,3 @@ def read_moment(text: str) -> datetime:
 def moment_in_words(text: str) -> str:
     """A moment of conformance.json for people, in English: `2026-11-20 09:30:00 UTC`."""
     return text.replace("T", " ").replace("Z", " UTC")
-
-
-def day_or_time(moment: datetime, now: datetime) -> str:
-    """When it was, seen from another moment: `09:30 UTC` of the same day, else the day."""
-    return f"{moment:%H:%M} UTC" if moment.date() == now.date() else day(moment, now)
-
-
-def day(moment: date, now: date) -> str:
-    """A day, seen from another one: `20 Nov`, `20 Nov 2025`."""
-    return f"{moment.day} {moment:%b}" + ("" if moment.year == now.year else f" {moment.year}")

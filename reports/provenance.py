@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from environments.profiles.profile import Profile
-from reports.handover import Evidence
+from reports.evidence import Evidence
 from reports.writing import digest
 
 VERSION = "0.1.0"
@@ -64,34 +65,20 @@ def _git(checkout: Path, *arguments: str) -> str | None:
 
 
 def profile_digest(profile: Profile) -> str:
-    """A digest of the profile as it applied, command line included, without what is secret or personal.
-
-    Runs of profiles that differ only in accounts, keys, codes, bodies or header values have the same one: with those in
-    it, a reader of the report could try account numbers until the digest is the same. How many there are counts.
-    """
-    text = json.dumps(_without_values(profile), sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    """A digest of the profile as it applied, command line included, without what is secret or personal: with that in
+    it, a reader of the report could try account numbers until the digest is the same."""
+    return hashlib.sha256(json.dumps(_told(profile), sort_keys=True).encode()).hexdigest()
 
 
-def _without_values(value: Any) -> Any:
-    """Plain data. What the `repr` of a profile leaves out is secret or personal: only its size is told. Of a path only
-    the name is told, as the folders are those of one machine."""
+def _told(value: Any) -> Any:
+    """Plain data. The `repr` of a profile leaves out what is secret or personal. Folders are those of one machine."""
     if is_dataclass(value):
-        shown = {field.name: (field.repr, getattr(value, field.name)) for field in fields(value)}
-        return {name: _without_values(each) if told else _size(each) for name, (told, each) in shown.items()}
+        return {field.name: _told(getattr(value, field.name)) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
-        return {str(name): _without_values(each) for name, each in value.items()}
-    if isinstance(value, frozenset):
-        return sorted(value)
-    if isinstance(value, tuple):
-        return [_without_values(each) for each in value]
-    if isinstance(value, Path):
-        return value.name
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _size(value: Any) -> int:
-    return len(value) if isinstance(value, tuple) else int(bool(value))
+        return {str(name): _told(each) for name, each in value.items()}
+    if isinstance(value, tuple | frozenset):
+        return sorted(map(str, map(_told, value)))
+    return value.name if isinstance(value, Path) else str(value)
 
 
 # -- the service --------------------------------------------------------------------------------------------------
@@ -124,21 +111,14 @@ _LINKS = (
 )
 """By a variable of GitHub, GitLab, Buildkite, CircleCI, Azure and Jenkins: the address of the job."""
 _LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/[A-Za-z0-9._~/?=&%+:@,;!$'()*#-]*")
-_NUMBER = re.compile(r"(?<=[/=])[0-9]+(?=[/?&#]|\Z)")
 
 
 def ci_job(variables: Mapping[str, str], clean: Callable[[str], str]) -> str | None:
     """The address of the CI job that the variables tell of. None where there is none, and for one that is no plain
     http(s) address, has credentials, or holds a known value.
     """
-    link = next((pattern for name, pattern in _LINKS if variables.get(name)), "").format_map(_Given(variables))
+    pattern = next((pattern for name, pattern in _LINKS if variables.get(name)), "")
+    link = pattern.format_map(defaultdict(str, variables))
     if len(link) > _LONGEST_LINK or not _LINK.fullmatch(link):
         return None
     return link if clean(link) == link else None
-
-
-class _Given(dict[str, str]):
-    """Variables, of which a missing one is empty."""
-
-    def __missing__(self, name: str) -> str:
-        return ""

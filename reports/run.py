@@ -2,59 +2,59 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from environments.profiles.profile import EMBEDDED, FAIL, Profile, today
-from reports.cuts import Cuts
+from reports.behaviour import Behaviour, Data, Drift, behaviour, facts_in_words, in_words
+from reports.evidence import Evidence
 from reports.grants import Generated, Grants
-from reports.handover import Evidence, FoundByTest, Handover, LeftKey, Note, NoteKind, Observation
-from reports.observations.behaviour import Behaviour, behaviour, facts_in_words, in_words
-from reports.observations.drift import Drift
-from reports.observations.record import Record
+from reports.notes import LeftKey, Note, NoteKind, Observation
 from reports.provenance import suite
 from reports.verdicts import (
-    UNWRITTEN,
-    Incomplete,
+    TESTED,
     RequirementResult,
     Results,
     RunResult,
     RunVerdict,
     Verdict,
+    coverage,
     merged,
-    run_result,
+    tested_of,
     with_known_failures,
 )
-from reports.wording import listed
+from reports.wording import level_by_level, listed, operations_in_words
 from spec.interface import operations
-from spec.message import Text, message_of, say, say_many
-from spec.requirements import Requirement, ledger
+from spec.message import Text, joined, message_of, say, say_many
+from spec.requirements import Requirement, requirements
+
+NOTHING_TESTED = say("nothing was tested")
+UNWRITTEN = say("a part of the report cannot be written")
 
 
 @dataclass
 class Run:
-    """Collects what the tests of a run found, and gives the verdict. `suite` tells what it
-    was at the start, `elapsed_s` the time of the tests of each requirement."""
+    """Results of the tests of a run, and what it sent; gives the verdict."""
 
     profile: Profile
     base_url: str
     selection: str | None = None
     narrowed: bool = False
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    suite: Mapping[str, str | None] = field(default_factory=suite)
+    suite: Mapping[str, str | None] = field(default_factory=suite)  # at the start
     ci_job: str | None = None
     comparison: dict[str, Any] | None = None
-    record: Record | None = None
+    record: Data | None = None
     drift: list[Drift] = field(default_factory=list)
     accepted: str = ""
     results: list[RequirementResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     exchanges: dict[int, Evidence] = field(default_factory=dict)
-    elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    elapsed_s: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # of the tests
     not_cleaned_up: list[LeftKey] = field(default_factory=list)
     not_executed: list[str] = field(default_factory=list)
     said: list[Note] = field(default_factory=list)
@@ -64,7 +64,8 @@ class Run:
     examples: int = 0
     generated: Generated = field(default_factory=Generated)
     grants: Grants = field(default_factory=Grants)
-    cuts: Cuts = field(default_factory=Cuts)
+    unsent: Mapping[str, Sequence[str]] = field(default_factory=dict)  # operations that a limit cut short, by the limit
+    ended_by: str = ""  # the limit that ended the sending
     requests: int = 0
     executions: int = 0
     unknown_outcomes: int = 0
@@ -76,30 +77,47 @@ class Run:
 
     def requirements(self) -> Results:
         """Every requirement that the run is about, in the order of the interface document, with its result."""
-        return [(one, self._final[0][one.id]) for one in ledger().values() if one.id in self._final[0]]
-
-    def verdicts_so_far(self) -> Counter[Verdict]:
-        """The verdicts of the requirements for which something was found by now."""
-        found = merged(result for result in self.results if not self.narrowed or result.id in self.selected)
-        return Counter(result.verdict for result in found.values())
+        return [(one, self._final[0][one.id]) for one in requirements().values() if one.id in self._final[0]]
 
     def result(self) -> RunResult:
         """The verdict, and why it is incomplete. Without a part of its report, a run is not green."""
-        result = run_result(
-            self.requirements(),
-            fail_on=self.profile.fail_on,
-            narrowed=self.narrowed,
-            unreachable=self.unreachable,
-            interrupted=self.interrupted,
-            errors=len(self.errors),
-            ungranted=self.grants.lacking(self.operations),
-            journal_trouble=self.journal_trouble,
-            cut_short=self.cuts.ended_by,
-            min_coverage=self.profile.min_coverage,
-            drifted=bool(self.drift) and self.profile.drift == FAIL,
-        )
-        is_lost = bool(self.unwritten) and not result.verdict.exit_status
-        return RunResult(RunVerdict.INTERNAL_ERROR, UNWRITTEN) if is_lost else result
+        results = self.requirements()
+        failed = {requirement.level for requirement, result in results if result.fails}
+        tested, testable = tested_of(coverage(results), self.profile.fail_on)
+        share = tested / testable if testable else 1
+        missing = next((why for why in self._missing(results, share) if why), "")
+        applies = {
+            RunVerdict.INTERNAL_ERROR: self.errors,
+            RunVerdict.INTERRUPTED: self.interrupted,
+            RunVerdict.NON_CONFORMANT: failed - {"robustness"},
+            RunVerdict.NOT_ROBUST: failed,
+            RunVerdict.DRIFTED: self.drift and self.profile.drift == FAIL,
+            RunVerdict.UNREACHABLE: self.unreachable,
+            RunVerdict.NOTHING_SELECTED: not results,
+            RunVerdict.INCOMPLETE: missing,
+            RunVerdict.PARTIAL: self.narrowed or tested < testable,
+            RunVerdict.CONFORMANT: True,
+        }
+        verdict = next(verdict for verdict in RunVerdict if applies[verdict])
+        if self.unwritten and not verdict.exit_status:
+            return RunResult(RunVerdict.INTERNAL_ERROR, UNWRITTEN)
+        return RunResult(verdict, missing if verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE) else "")
+
+    def _missing(self, results: Results, share: float) -> Iterator[Text]:
+        """Why a run in which nothing failed is no verdict on the service. The first that is not empty counts."""
+        yield say("the journal could not be used, which stopped executions") if self.journal_trouble else ""
+        yield "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
+        yield self.grants.lacking(self.operations)
+        untested = [requirement.level for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
+        if levels := [level for level in untested if level in self.profile.fail_on]:
+            yield say_many(
+                "{levels} requirement in scope was not exercised",
+                "{levels} requirements in scope were not exercised",
+                **{"n": len(levels), "levels": level_by_level(levels)},
+            )
+        yield self.ended_by
+        least = self.profile.min_coverage or 0
+        yield say("min_coverage ({share}) is not reached", share=f"{least:g}") if share < least else ""
 
     def notes(self) -> tuple[Note, ...]:
         """What is said of the run as a whole: each note once, by kind."""
@@ -116,8 +134,8 @@ class Run:
             NoteKind.LEFT: self._left(),
             NoteKind.REDIRECTED: [self.profile.redirected] * bool(self.profile.redirected),
             NoteKind.KNOWN_FAILURE: self._final[1],
-            NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().reason is Incomplete.NOTHING_TESTED),
-            NoteKind.CUT: self.cuts.notes(),
+            NoteKind.NOTHING_TESTED: [nothing_tested] * (self.result().why == NOTHING_TESTED),
+            NoteKind.CUT: self._unsent(),
             NoteKind.GENERATED_TRAFFIC: self.generated.notes(self.grants.granted),
         }
         notes = [*self.said, *(Note(kind, text) for kind, texts in found.items() for text in texts)]
@@ -128,6 +146,11 @@ class Run:
             why = message_of(self.unreachable)
             yield say("{base_url} cannot be reached: {why}", base_url=self.base_url, why=why)
 
+    def _unsent(self) -> Iterator[Text]:
+        for why, names in self.unsent.items():
+            parts = {"why": why, "operations": operations_in_words(names)}
+            yield say("{why}: not all requests to {operations} were sent", **parts)
+
     def _left(self) -> Iterator[Text]:
         """How many keys were not cleaned up, and the command that deletes them where a record is kept for it."""
         if self.not_cleaned_up:
@@ -135,7 +158,7 @@ class Run:
             left = say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up))
             if is_recorded:
                 left = say(
-                    "{keys}: python -m environments cleanup {name} names them, and deletes what it may",
+                    "{keys}: python -m environments cleanup {name} names them; --yes deletes what it may",
                     keys=left,
                     name=name,
                 )
@@ -151,30 +174,6 @@ class Run:
     def not_cleaned_up_in_words(self) -> list[Text]:
         """What was not cleaned up, in words."""
         return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
-
-    def add_found(self, found: FoundByTest, test: str, elapsed_s: float = 0.0) -> None:
-        """Take over what a test found. `elapsed_s` is the time that it took."""
-        self.elapsed_s[found.results[0].id] += elapsed_s
-        self.selected.update(found.answers_for)
-        self.results += found.results
-        self.errors += [say("the suite failed at {test}: {error}", test=test, error=found.error)] * bool(found.error)
-        self.observations += found.observations
-        self._add_exchanges(found.exchanges)
-
-    def add(self, handover: Handover) -> None:
-        """Take over what was sent."""
-        self.requests, self.executions = handover.requests, handover.executions
-        self.unknown_outcomes = handover.unknown_outcomes
-        self.unreachable = self.unreachable or handover.unreachable
-        self.journal_trouble |= handover.journal_trouble
-        self.said += handover.notes
-        self.not_cleaned_up += handover.not_cleaned_up
-        self.not_executed += handover.not_executed
-        self.generated, self.grants, self.cuts = handover.generated, handover.grants, Cuts(handover.unsent)
-        self._add_exchanges(handover.exchanges)
-
-    def _add_exchanges(self, exchanges: Iterable[Evidence]) -> None:
-        self.exchanges |= {exchange["number"]: exchange for exchange in exchanges}
 
     def close(self) -> None:
         """The tests are over; the results stand."""
@@ -194,9 +193,9 @@ class Run:
     def _merged(self) -> dict[str, RequirementResult]:
         selected = [result for result in self.results if not self.narrowed or result.id in self.selected]
         found = merged(result for result in selected if not self._shows_the_end_alone(result))
-        asked = [one for one in ledger().values() if not self.narrowed or one.id in self.selected]
+        asked = [one for one in requirements().values() if not self.narrowed or one.id in self.selected]
         results = ((one, self._told(found[one.id]) if one.id in found else self._untested(one)) for one in asked)
-        return {requirement.id: self.cuts.explain(requirement, result) for requirement, result in results}
+        return {requirement.id: self._explained(requirement, result) for requirement, result in results}
 
     def _shows_the_end_alone(self, result: RequirementResult) -> bool:
         """True for a failure that only unanswered requests show, in a run whose target went away: no fault of it."""
@@ -208,6 +207,13 @@ class Run:
         """The result; what was observed is said from all that was seen, in whichever test."""
         seen = self.behaviour.get(result.id)
         return replace(result, why=in_words(seen)) if seen and result.verdict == Verdict.OBSERVED else result
+
+    def _explained(self, requirement: Requirement, result: RequirementResult) -> RequirementResult:
+        """The result; where it was not exercised, with the reasons why not all requests to its operation were sent."""
+        if result.verdict != Verdict.NOT_EXERCISED:
+            return result
+        unsent = [why for why, names in self.unsent.items() if requirement.operation in {*names, None}]
+        return replace(result, why=self.ended_by or joined([result.why, *unsent]))
 
     def _untested(self, requirement: Requirement) -> RequirementResult:
         """The result of a requirement for which nothing was found: the weakest verdict that is true, and why."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from reports.causes import by_requirement
+from reports.behaviour import drift_in_words, drift_lines
 from reports.headline import count_lines, headline, run_line
-from reports.observations.drift import drift_in_words, drift_lines
 from reports.run import Run
-from reports.verdicts import Incomplete, RequirementResult, Verdict
+from reports.verdicts import RequirementResult, Verdict
 from reports.wording import exchanges_in_words, first_few, grouped, quoted
 from spec.exchange import Exchange
-from spec.message import say_many
-from spec.requirements import ledger
+from spec.requirements import requirements
 
 
 def summary(document: dict[str, Any], run: Run, report: str, sums: str = "") -> Iterator[str]:
@@ -53,8 +51,6 @@ def _failure(finding: dict[str, Any]) -> Iterator[str]:
         first, *others = finding["reproduce"].splitlines()
         yield f"     reproduce: {first}"
         yield from (f"     {line}" for line in others)
-    if finding["follows"]:
-        yield f"     follows from it: {', '.join(finding['follows'])}"
 
 
 def _warning(finding: dict[str, Any]) -> Iterator[str]:
@@ -73,80 +69,24 @@ def _untested(run: Run) -> Iterator[str]:
     counting = [result for requirement, result in run.requirements() if requirement.level in run.profile.fail_on]
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
     reasons = grouped(missing, attrgetter("message"))
-    if run.result().reason is Incomplete.NOTHING_GRANTED and len(reasons) > 1:
-        requirements = say_many("{n} requirement", "{n} requirements", n=len(missing))
-        yield f"not exercised: {requirements}, as nothing was granted"
+    if len(reasons) > 1 and not run.grants.granted:
+        yield f"not exercised: {len(missing)} requirements, as nothing was granted"
         return
     for reason, group in reasons.items():
         yield f"not exercised: {first_few([one.id for one in group])}: {reason}"
-
-
-Explained = list[list[str]]
-"""The failing requirements of one test, each with what was found and the whole explanation: plain data."""
 
 
 Show = Callable[[Exchange], dict[str, Any]]
 """Gives the evidence of an exchange."""
 
 
-def explained(
-    failing: Sequence[RequirementResult],
-    exchanges: Mapping[int, Exchange],
-    show: Show,
-    most: int,
-) -> Explained:
+def explained(failing: Sequence[RequirementResult], exchanges: Mapping[int, Exchange], show: Show, most: int) -> str:
     """The failing requirements of one test, each with `most` exchanges at most as `show` gives them."""
-    return [[result.id, str(result.message), "\n".join(_lines(result, exchanges, show, most))] for result in failing]
-
-
-def whole(explanations: Explained) -> str:
-    """All that one test has to say."""
-    return "\n".join(text for *_, text in explanations)
-
-
-def shorten(reports: Iterable[Any]) -> None:
-    """Reduce each failing report to one line, for pytest's short summary."""
-    for report in reports:
-        if explanations := getattr(report, "explained", ()):
-            report.longrepr = "; ".join(f"{requirement_id}: {message}" for requirement_id, message, _ in explanations)
-
-
-class Once:
-    """Chooses among failing reports, so that each cause is explained once."""
-
-    def __init__(self, findings: Iterable[Mapping[str, Any]]) -> None:
-        self._cause = by_requirement(findings, "cause")
-
-    def told(self, reports: Sequence[Any]) -> list[Any]:
-        """The reports to show: each cause is explained by the test of its leading requirement, or else by the first.
-
-        A report without an explanation of ours, such as an error of the suite, is shown as it is.
-        """
-        teller = self._tellers(reports)
-        return [report for report in reports if self._reduced(report, teller)]
-
-    def _tellers(self, reports: Sequence[Any]) -> dict[str, tuple[str, str]]:
-        """For each cause the test and the requirement that explain it."""
-        found: dict[str, tuple[str, str]] = {}
-        for report in reports:
-            for requirement_id, *_ in getattr(report, "explained", ()):
-                cause = self._cause.get(requirement_id, requirement_id)
-                if cause not in found or (requirement_id == cause != found[cause][1]):
-                    found[cause] = report.nodeid, requirement_id
-        return found
-
-    def _reduced(self, report: Any, teller: Mapping[str, tuple[str, str]]) -> bool:
-        explanations = getattr(report, "explained", None)
-        if not explanations:
-            return True
-        mine = [one for one in explanations if teller[self._cause.get(one[0], one[0])] == (report.nodeid, one[0])]
-        if mine:
-            report.longrepr = whole(mine)
-        return bool(mine)
+    return "\n".join(line for result in failing for line in _lines(result, exchanges, show, most))
 
 
 def _lines(result: RequirementResult, exchanges: Mapping[int, Exchange], show: Show, most: int) -> Iterator[str]:
-    requirement = ledger()[result.id]
+    requirement = requirements()[result.id]
     yield f"{requirement.id} ({requirement.level}): {requirement.text}"
     yield f"where: {requirement.section}"
     yield f"found: {result.message}"

@@ -6,20 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import Any
 
 from environments.profiles.profile import KnownFailure
-from reports.wording import grouped, level_by_level
+from reports.wording import grouped
 from spec.findings import Finding, merged_findings
-from spec.message import Text, joined, say, say_many
+from spec.message import Text, joined, say
 from spec.requirements import LEVELS, Requirement
 
-NOTHING_TESTED = say("nothing was tested")
-JOURNAL_TROUBLE = say("the journal could not be used, which stopped executions")
 MOST_SAID = 12
 """Findings of one requirement; those of generated traffic may be many."""
-UNWRITTEN = say("a part of the report cannot be written")
 Entry = Mapping[str, Any]
 """A requirement or a finding of conformance.json."""
 
@@ -98,24 +95,12 @@ Results = Sequence[tuple[Requirement, RequirementResult]]
 """Requirements in the document's order, each with its result."""
 
 
-class Incomplete(Enum):
-    """Why a run in which nothing failed is no verdict on the service. The first that applies counts."""
-
-    JOURNAL = auto()
-    NOTHING_TESTED = auto()
-    NOTHING_GRANTED = auto()
-    NOT_EXERCISED = auto()
-    CUT_SHORT = auto()
-    COVERAGE = auto()
-
-
 @dataclass(frozen=True)
 class RunResult:
-    """The verdict of a run. Where something is missing and nothing failed: the reason, and the same in words."""
+    """The verdict of a run, and what is missing, where something is and nothing failed."""
 
     verdict: RunVerdict
     why: Text = ""
-    reason: Incomplete | None = None
 
 
 def fails(entry: Entry) -> bool:
@@ -170,73 +155,6 @@ def tested_of(coverage: Mapping[str, Mapping[str, int]], fail_on: Collection[str
     """How many of the testable requirements at failing levels were tested, and how many there are, permitted or not."""
     shares = [coverage[level] for level in fail_on if level in coverage]
     return sum(share["tested"] for share in shares), sum(share["testable"] for share in shares)
-
-
-def run_result(
-    results: Results,
-    *,
-    fail_on: Collection[str],
-    narrowed: bool,
-    unreachable: str,
-    interrupted: bool,
-    errors: int,
-    ungranted: Text,
-    journal_trouble: bool,
-    cut_short: Text,
-    min_coverage: float | None,
-    drifted: bool,
-) -> RunResult:
-    """The verdict of a run over its requirements. `narrowed`: they were selected by id or path; `ungranted` says which
-    operations granted nothing, where the verdict then has nothing to rest on; `cut_short` is the limit that ended the
-    run; `min_coverage` is the share of the testable requirements at failing levels to be tested; `drifted`: there is
-    drift, and the profile has that fail."""
-    failed = {requirement.level for requirement, result in results if result.fails}
-    tested, testable = tested_of(coverage(results), fail_on)
-    least = min_coverage or 0
-    missing = {
-        Incomplete.JOURNAL: JOURNAL_TROUBLE if journal_trouble else "",
-        Incomplete.NOTHING_TESTED: _untested(results),
-        Incomplete.NOTHING_GRANTED: ungranted,
-        Incomplete.NOT_EXERCISED: _not_exercised(results, fail_on),
-        Incomplete.CUT_SHORT: cut_short,
-        Incomplete.COVERAGE: _uncovered(least) if tested < least * testable else "",
-    }
-    reason, why = next(((reason, why) for reason, why in missing.items() if why), (None, ""))
-    applies = {
-        RunVerdict.INTERNAL_ERROR: errors,
-        RunVerdict.INTERRUPTED: interrupted,
-        RunVerdict.NON_CONFORMANT: failed - {"robustness"},
-        RunVerdict.NOT_ROBUST: failed,
-        RunVerdict.DRIFTED: drifted,
-        RunVerdict.UNREACHABLE: unreachable,
-        RunVerdict.NOTHING_SELECTED: not results,
-        RunVerdict.INCOMPLETE: reason,
-        RunVerdict.PARTIAL: narrowed or tested < testable,
-        RunVerdict.CONFORMANT: True,
-    }
-    verdict = next(verdict for verdict in RunVerdict if applies[verdict])
-    told = verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE)
-    return RunResult(verdict, why, reason) if told else RunResult(verdict)
-
-
-def _uncovered(least: float) -> Text:
-    return say("min_coverage ({share}) is not reached", share=f"{least:g}")
-
-
-def _untested(results: Results) -> Text:
-    return "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
-
-
-def _not_exercised(results: Results, fail_on: Collection[str]) -> Text:
-    untested = [requirement for requirement, result in results if result.verdict == Verdict.NOT_EXERCISED]
-    levels = [requirement.level for requirement in untested if requirement.level in fail_on]
-    if not levels:
-        return ""
-    return say_many(
-        "{levels} requirement in scope was not exercised",
-        "{levels} requirements in scope were not exercised",
-        **{"n": len(levels), "levels": level_by_level(levels)},
-    )
 
 
 def with_known_failures(

@@ -28,6 +28,11 @@ def first_few(parts: Sequence[object]) -> Text:
     return listed([*map(str, parts[:_MOST_NAMED]), *more])
 
 
+def operations_in_words(names: Sequence[str]) -> Text:
+    """The first few operations; without a name, the paths that belong to none."""
+    return first_few(names) or say("undocumented paths")
+
+
 def one_line(text: str) -> str:
     """A text that ends no line, and in which no CI system finds a command of its own."""
     return " ".join(_without_commands(text).split())
@@ -73,12 +78,6 @@ def level_by_level(levels: Iterable[str]) -> Text:
     """So many of each level, never together: `2 documented and 1 implied`."""
     tally = Counter(levels)
     return listed([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
-
-
-def by_level(levels: Sequence[str]) -> Text:
-    """Requirements counted level by level: `2 documented and 1 implied requirements`."""
-    counted = level_by_level(levels)
-    return say_many("{levels} requirement", "{levels} requirements", n=len(levels), levels=counted)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:

@@ -1,4 +1,4 @@
-"""Print the ledger as a Markdown page: `python -m spec > spec/requirements.md`."""
+"""Print the requirements as a Markdown page: `python -m spec > spec/requirements.md`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-from spec.requirements import LEVELS, Requirement, ledger
+from spec.requirements import LEVELS, Requirement, requirements
 
 INTRODUCTION = """\
 # Requirements
@@ -21,11 +21,11 @@ robustness policy of the suite. Each id is an anchor: `requirements.md#executePi
 
 def page() -> Iterator[str]:
     """The lines of the page: the number of requirements by level, and a table for each section of the document."""
-    requirements = list(ledger().values())
-    counts = Counter(requirement.level for requirement in requirements)
+    every = list(requirements().values())
+    counts = Counter(requirement.level for requirement in every)
     yield INTRODUCTION
-    yield f"{len(requirements)} requirements: {', '.join(f'{counts[level]} {level}' for level in LEVELS)}."
-    for heading, found in groupby(requirements, key=lambda requirement: requirement.heading):
+    yield f"{len(every)} requirements: {', '.join(f'{counts[level]} {level}' for level in LEVELS)}."
+    for heading, found in groupby(every, key=lambda requirement: requirement.heading):
         yield f"\n## {heading}\n"
         yield "| requirement | level | text | where |"
         yield "|---|---|---|---|"

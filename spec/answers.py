@@ -1,4 +1,4 @@
-"""How an answer is read: as a success, as a refusal and what it is about, as a result that only a valid token grants.
+"""Reading of an answer: as a success, as a refusal and what it is about, as a result that only a valid token grants.
 
 Source: interface document, Endpoints, general rule 3, and Errors. The document shows no refusal. So the suite reads as
 one: any status but 2xx, and a 200 whose envelope has an integer code other than 0 and no sign of success.
@@ -37,7 +37,7 @@ def data_of(response: Response) -> Mapping[str, Any] | None:
 
 
 class RefusalKind(Enum):
-    """What a refusal is about: the one table of statuses. The first kind that has a status takes it."""
+    """Subject of a refusal: the one table of statuses. The first kind that has a status takes it."""
 
     TOKEN = (401,)
     FORBIDDEN = (403,)
@@ -72,7 +72,7 @@ ABOUT_THE_REQUEST = frozenset(RefusalKind) - PASSING - ABOUT_THE_CALLER - {Refus
 
 @kept_beside
 def refusal_kind(response: Response) -> RefusalKind | None:
-    """What the refusal is about; None where the answer is no refusal."""
+    """Subject of the refusal; None where the answer is no refusal."""
     status = response.status
     if 200 <= status < 300:
         refuses = status == 200 and code_of(response) not in (None, 0) and not _says_success(response)
@@ -85,19 +85,19 @@ def refusal_kind(response: Response) -> RefusalKind | None:
 
 
 def is_refusal(response: Response) -> bool:
-    """Whether a valid request was refused: any status but 2xx, or the envelope says so."""
+    """True if a valid request was refused: any status but 2xx, or the envelope says so."""
     return refusal_kind(response) is not None
 
 
 def refuses_the_token(response: Response) -> bool:
-    """Whether the token is refused, by status or in the envelope of a refusal: 401 in both places."""
+    """True if the token is refused, by status or in the envelope of a refusal: 401 in both places."""
     kind = refusal_kind(response)
     return kind is RefusalKind.TOKEN or (kind is not None and code_of(response) == 401)
 
 
 @kept_beside
 def turns_away(response: Response) -> bool:
-    """Whether a gateway may answer so without a valid token: a refusal that is not passing, or a page for people."""
+    """True if a gateway may answer so without a valid token: a refusal that is not passing, or a page for people."""
     kind = refusal_kind(response)
     if kind is None:
         return bool(response.json.error)
@@ -106,7 +106,7 @@ def turns_away(response: Response) -> bool:
 
 @kept_beside
 def is_page(response: Response) -> bool:
-    """Whether a 200 is a page for people, such as one to log in, and no answer of the service."""
+    """True if a 200 is a page for people, such as one to log in, and no answer of the service."""
     markup = response.media_type in _MARKUP or response.start[:200].lstrip().startswith(b"<")
     return response.status == 200 and markup and bool(response.json.error)
 
@@ -124,22 +124,22 @@ def code_of(response: Response) -> int | None:
 
 
 def is_granted(exchange: Exchange) -> bool:
-    """Whether there is an answer, and it is no refusal, whatever the request was."""
+    """True if there is an answer, and it is no refusal, whatever the request was."""
     return exchange.response is not None and not is_refusal(exchange.response)
 
 
 def succeeded(exchange: Exchange) -> bool:
-    """Whether a valid request was answered with no refusal."""
+    """True if a valid request was answered with no refusal."""
     return exchange.expects_success and is_granted(exchange)
 
 
 def is_judged_as_success(exchange: Exchange) -> bool:
-    """Whether the rules on successes apply: a valid request succeeded, or another one got the documented result."""
+    """True if the rules on successes apply: a valid request succeeded, or another one got the documented result."""
     return succeeded(exchange) or _carries_result(exchange)
 
 
 def _carries_result(exchange: Exchange) -> bool:
-    """Whether the answer has the documented result. A registration with `Success: "false"` is one, too."""
+    """True if the answer has the documented result. A registration with `Success: "false"` is one, too."""
     if exchange.operation == "executePix":
         return is_granted(exchange) and grants_protected_result(exchange)
     response = exchange.response if exchange.operation == "registerPixKey" else None
@@ -162,12 +162,12 @@ def _has_an_execution_result(response: Response) -> bool:
 
 
 def registered(exchange: Exchange) -> bool:
-    """Whether a key registration was granted: its result has a `Success` that says true."""
+    """True if a key registration was granted: its result has a `Success` that says true."""
     return exchange.operation == "registerPixKey" and grants_protected_result(exchange)
 
 
 def may_be_registered(exchange: Exchange) -> bool:
-    """Whether a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
+    """True if a valid key registration has an unknown outcome: no answer, or none of the service that can be read."""
     if exchange.operation != "registerPixKey" or not exchange.expects_success:
         return False
     if exchange.response is None:
@@ -187,7 +187,7 @@ def _is_execution_result(members: Mapping[str, Any]) -> bool:
 
 
 def _says_success(response: Response) -> bool:
-    """Whether the envelope, its data or a whole execution result inside says so.
+    """True if the envelope, its data or a whole execution result inside says so.
 
     A refusal may mention another transfer: a lone status deeper inside does not count.
     """
@@ -198,7 +198,7 @@ def _says_success(response: Response) -> bool:
 
 @kept_beside
 def _success_is_true(response: Response) -> bool:
-    """Whether `Success` in data says true. Elsewhere a member counts only where it is spelled as documented."""
+    """True if `Success` in data says true. Elsewhere a member counts only where it is spelled as documented."""
     said = _text_of(data_of(response), "Success")
     if said is not None:
         return _is_true(said)
@@ -206,7 +206,7 @@ def _success_is_true(response: Response) -> bool:
 
 
 def _is_true(said: object) -> bool:
-    """Whether it is the text true, in any letter case, or the boolean."""
+    """True if it is the text true, in any letter case, or the boolean."""
     return isinstance(said, str | bool) and str(said).strip().casefold() == "true"
 
 

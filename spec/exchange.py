@@ -17,7 +17,7 @@ LARGE = 65_536
 """Bytes from which a body is kept compressed. What is only looked at, and not read as JSON, is no more of it."""
 _READ_AT_ONCE = 8
 """Large bodies whose JSON is held at a time: as many as the responses that one requirement is judged by."""
-_COMMON_TYPES = """
+COMMON_TYPES = """
     application/json application/xml application/pdf application/javascript application/octet-stream
     application/x-www-form-urlencoded application/problem+json application/hal+json application/ld+json
     application/vnd.api+json application/problem+xml application/soap+xml application/xhtml+xml
@@ -26,7 +26,7 @@ _COMMON_TYPES = """
 
 
 class FailureKind(Enum):
-    """Why there is no response. `LIMIT` is a limit of the suite, not a fault of the service."""
+    """Reason for a missing response. `LIMIT` is a limit of the suite, not a fault of the service."""
 
     NO_CONNECTION = "no connection"
     TLS = "TLS refused"
@@ -38,7 +38,7 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a request has no usable response. `message` is one line for people, without data of the service.
+    """Reason why a request has no usable response. `message` is one line for people, without data of the service.
 
     `kept`: the connection was kept open from an earlier response. A service may close such a connection at any time
     (RFC 9112 section 9.5).
@@ -184,12 +184,12 @@ class Exchange:
 
     @property
     def expects_success(self) -> bool:
-        """Whether the interface document promises a success, by all that the run knows about the token."""
+        """True if the interface document promises a success, by all that the run knows about the token."""
         return self.valid and self.number not in self.excused
 
     @property
     def summary(self) -> str:
-        """What came back in a few words, without data of the service: `404 application/json`."""
+        """Answer in a few words, without data of the service: `404 application/json`."""
         if self.response is None:
             return self._failed
         return f"{self.response.status} {named_media_type(self.response.media_type)}"
@@ -203,6 +203,6 @@ class Exchange:
 
 def named_media_type(media_type: str) -> str:
     """The name of a common media type. Others are not shown: a service may write anything there, even a token."""
-    if media_type in _COMMON_TYPES.split():
+    if media_type in COMMON_TYPES.split():
         return media_type
     return "another media type" if media_type else "without a media type"

@@ -35,6 +35,11 @@ _OF_PAGING = re.compile(
 """Names of members that come and go with the length of a list, and not with the service."""
 
 
+def said(text: str) -> Facts:
+    """What is observed, in words of ours, or a word of the service that is no payload, such as `DONE`."""
+    return frozenset({(ANSWER, text)})
+
+
 def facts_of(body: Any) -> Facts:
     """Facts of a JSON value as `json_text` reads it; of a very large one, those of its upper levels."""
     for depth in range(_DEEPEST, 0, -1):

@@ -42,21 +42,23 @@ class Finding:
 
     @property
     def got(self) -> Text:
-        text = self._filled("got" if "got" in templates()[self.code] else "says")
-        return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)
+        return self._alone_or_not(self._filled("got" if "got" in templates()[self.code] else "says"))
 
     @property
     def statement(self) -> Text:
-        """What was found, without the request that shows it."""
+        """Sentence of the finding, without the request that shows it."""
         if "says" in templates()[self.code]:
-            text = self._filled("says")
-        else:
-            text = say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
+            return self._alone_or_not(self._filled("says"))
+        return self._alone_or_not(
+            say("expected {expected}, got {got}", expected=self.expected, got=self._filled("got"))
+        )
+
+    def _alone_or_not(self, text: Text) -> Text:
         return text if self.alone else say("{finding} (only with other requests in flight)", finding=text)
 
     @property
     def in_full(self) -> Text:
-        """What was found, with the generated request that shows it."""
+        """Sentence of the finding, with the generated request that shows it."""
         text = self.statement
         if self.shown_by:
             text = say("{shown_by}: {finding}", shown_by=self.shown_by, finding=text)
@@ -70,7 +72,7 @@ class Finding:
 
     @property
     def at(self) -> str:
-        """Where a report marks it besides the pointers: `request Authorization`, `request /pixKeyType`."""
+        """Place that a report marks besides the pointers: `request Authorization`, `request /pixKeyType`."""
         return templates()[self.code].get("at", "")
 
     def map(self, change: Callable[[str], str]) -> Finding:
@@ -98,7 +100,7 @@ def merged_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 class Outcome(Enum):
-    """What exchanges show about a requirement. An inconclusive one could not be judged."""
+    """Finding or not, as exchanges show it. An inconclusive one could not be judged."""
 
     HOLDS = "holds"
     DEVIATES = "deviates"
@@ -124,7 +126,7 @@ class Judgement:
 
     @property
     def message(self) -> Text:
-        """What was found, or why nothing was."""
+        """Sentences of the findings, or why there is none."""
         return joined(each.statement for each in self.findings) or self.why
 
 

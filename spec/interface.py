@@ -61,7 +61,7 @@ def openapi() -> Mapping[str, Any]:
 
 @cache
 def operations() -> Mapping[str, Operation]:
-    """The eleven operations by operationId, in the order of the schema."""
+    """The operations by operationId, in the order of the schema."""
     return {
         item["operationId"]: _operation(path, method, item)
         for path, methods in openapi()["paths"].items()

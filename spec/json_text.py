@@ -64,7 +64,7 @@ class JsonText:
 
     @property
     def readable(self) -> bool:
-        """Whether there is a value to judge."""
+        """True if there is a value to judge."""
         return not self.error and not self.limit
 
 

@@ -15,13 +15,13 @@ from spec.json_text import folded
 _LINES = Path(__file__).with_name("words.txt").read_text("utf-8").splitlines()
 WORDS = frozenset(word for line in _LINES if not line.startswith("#") for word in line.split())
 """Ordinary words in English and Portuguese, which name nobody, in small letters."""
-DOCUMENTED = frozenset(
+_DOCUMENTED = frozenset(
     name for schema in openapi()["components"]["schemas"].values() for name in schema.get("properties", ())
 ).union(operation.path_parameter for operation in operations().values() if operation.path_parameter)
 """Names of members, and of what stands in paths, in the interface document."""
 _NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_FOLDED = frozenset(map(folded, DOCUMENTED))
+_FOLDED = frozenset(map(folded, _DOCUMENTED))
 
 
 def is_name(name: str) -> bool:
@@ -30,8 +30,7 @@ def is_name(name: str) -> bool:
         return name.isascii()
     words = words_of(name)
     longer = [word for word in words if len(word) > 1]
-    known = all(word in WORDS or word in _OF_DOCUMENTED for word in longer)
-    return bool(longer and known and len(words) - len(longer) < 2 and _NAME.fullmatch(name))
+    return bool(longer and _KNOWN.issuperset(longer) and len(words) - len(longer) < 2 and _NAME.fullmatch(name))
 
 
 def words_of(name: str) -> list[str]:
@@ -39,4 +38,4 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
 
-_OF_DOCUMENTED = frozenset(word for name in DOCUMENTED for word in words_of(name))
+_KNOWN = WORDS.union(*map(words_of, _DOCUMENTED))

@@ -5,7 +5,7 @@ A key of the profile is left alone, unless it is disposable or the target a sand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from environments.door.client import Client
@@ -14,12 +14,10 @@ from environments.door.run_keys import name_of
 from environments.profiles.profile import Profile, ProfileError, fill
 from spec.answers import RefusalKind, is_granted, refusal_kind
 
-CLEAN, LEFT, WRONG_USE, UNREACHABLE = 0, 1, 4, 7
-"""Exit statuses, as those of a run: keys are left; a bad profile or command line; the target cannot be reached."""
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
 _ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
 _UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile"
-_FORGOTTEN = "its value is not known: delete it by hand; the record forgets it, as key_at is set"
+_FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
 
 
 @dataclass(frozen=True)
@@ -37,74 +35,44 @@ class Entry:
 
 def refuse_wrong_use(profile: Profile) -> None:
     """Raises ProfileError where the profile does not permit deletions, or does not say how to send one."""
-    if "delete-keys" not in profile.allow:
-        raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow")
-    if "deletePixKey" not in profile.requests:
-        raise ProfileError(
-            f"{profile.path}: the profile does not say how a key is deleted: supply requests.deletePixKey"
-        )
+    if "delete-keys" not in profile.allow or "deletePixKey" not in profile.requests:
+        raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
 
 
-def left_by_runs(profile: Profile, record: KeyRecord) -> list[Entry]:
+def left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[Entry]:
     """What the record says that earlier runs left. Raises JournalError."""
-    return [*_of_the_profile(profile, record), *_made_up(profile, record)]
-
-
-def _of_the_profile(profile: Profile, record: KeyRecord) -> list[Entry]:
-    first = {key.key: place for place, key in reversed(list(enumerate(profile.pix_keys))) if key.key}
-    found = []
-    for at, account in enumerate(profile.accounts):
-        for value, place in sorted(first.items(), key=lambda item: item[1]):
-            key, state = profile.pix_keys[place], record.state(account, profile.pix_keys[place].type, value)
-            may_be_deleted = key.disposable or profile.is_sandbox
-            name = name_of(profile.pix_keys, place) + (f", at number {at + 1} of accounts" if at else "")
-            entry = Entry(name, account, key.type, value, False, "" if may_be_deleted else _OF_THE_OPERATOR)
-            found += [entry] if state in OPEN else []
-    return found
-
-
-def _made_up(profile: Profile, record: KeyRecord) -> list[Entry]:
-    unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
-    found = []
+    for account in profile.accounts:
+        for place, key in enumerate(profile.pix_keys):
+            if key.key and record.state(account, key.type, key.key) in OPEN:
+                keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
+                yield Entry(name_of(profile.pix_keys, place), account, key.type, key.key, False, keeps)
     for each in record.open_entries(profile.accounts):
-        made = f"made by the service at {each.at}"
-        keeps = "" if each.value is not None else unknown
-        keeps = keeps if each.account else _ANOTHER_ACCOUNT
-        name = f"{each.type} {made if each.value is None else each.value}"
-        found.append(Entry(name, each.account, each.type, each.value, True, keeps))
-    return found
+        unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
+        keeps = (unknown if each.value is None else "") if each.account else _ANOTHER_ACCOUNT
+        name = f"{each.type} {each.value or f'made by the service at {each.at}'}"
+        yield Entry(name, each.account, each.type, each.value, True, keeps)
 
 
-class Cleanup:
-    """Deletes keys through the client. Every line goes to `say`."""
+def delete(client: Client, profile: Profile, record: KeyRecord, entry: Entry) -> bool:
+    """Delete a key, say so, and close its entry. True where it is gone. Raises JournalError.
 
-    def __init__(self, client: Client, profile: Profile, record: KeyRecord, say: Callable[[str], None]) -> None:
-        self._client, self._profile, self._record, self._say = client, profile, record, say
+    The entry of a key that nothing can delete is closed, too, where no further ones will come.
+    """
+    if entry.keeps:
+        if entry.keeps == _FORGOTTEN:
+            _close(record, entry)
+        return False
+    body = profile.requests["deletePixKey"].json
+    filled = fill(body, account=entry.account, key=entry.value or "", type=entry.type)
+    exchange = client.send("deletePixKey", entry.account, json=filled)
+    is_gone = exchange.response is not None and refusal_kind(exchange.response) is RefusalKind.NOT_FOUND
+    if not is_granted(exchange) and not is_gone:
+        print(f"not deleted: {entry.name} ({exchange.summary})")
+        return False
+    _close(record, entry)
+    print(f"{'already gone' if is_gone else 'deleted'}: {entry.name}")
+    return True
 
-    def name(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Name every key. Gives the ones to delete."""
-        for entry in entries:
-            self._say(f"  {entry.name}{': ' if entry.keeps else ''}{entry.keeps}")
-        return [entry for entry in entries if not entry.keeps]
 
-    def forget(self, entries: Sequence[Entry]) -> None:
-        """Close the entries that nothing can delete, where no further ones will come. Raises JournalError."""
-        for entry in entries:
-            if entry.keeps == _FORGOTTEN:
-                self._close(entry)
-
-    def delete(self, entry: Entry) -> bool:
-        """Delete a key. True where it is gone. Raises JournalError."""
-        body = self._profile.requests["deletePixKey"].json
-        filled = fill(body, account=entry.account, key=entry.value or "", type=entry.type)
-        exchange = self._client.send("deletePixKey", entry.account, json=filled)
-        is_gone = exchange.response is not None and refusal_kind(exchange.response) is RefusalKind.NOT_FOUND
-        if not is_granted(exchange) and not is_gone:
-            self._say(f"not deleted: {entry.name} ({exchange.summary})")
-            return False
-        self._close(entry)
-        self._say(f"{'already gone' if is_gone else 'deleted'}: {entry.name}")
-        return True
-
-    def _close(self, entry: Entry) -> None:
-        self._record.note(entry.account, entry.type, entry.value, GONE, ours=entry.ours)
+def _close(record: KeyRecord, entry: Entry) -> None:
+    record.note(entry.account, entry.type, entry.value, GONE, ours=entry.ours)

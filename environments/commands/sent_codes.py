@@ -6,47 +6,34 @@ A code is read from a file or from the terminal: what is on a command line stays
 from __future__ import annotations
 
 import getpass
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical
 from environments.door.opening import journal_of, key_of_logs, place_of_journal
-from environments.profiles.profile import Profile, ProfileError, shown
+from environments.profiles.profile import Profile, ProfileError
 
 
-def code_from(where: str, option: str) -> str:
+def code_from(where: str) -> str:
     """The code in a file, or, for `-`, the one that is typed. Raises ProfileError, which repeats nothing."""
-    if where == "-":
-        if not sys.stdin.isatty():
-            raise ProfileError(f"{option}: standard input is not a terminal to ask on; name a file that holds the code")
-        return getpass.getpass("transaction code: ").strip()
     try:
-        code = Path(where).read_text("utf-8").strip()
-    except (OSError, ValueError):
-        raise ProfileError(
-            f"{option}: no such file; expected one that holds the code, or - to be asked for it"
-        ) from None
-    if not code or "\n" in code:
-        raise ProfileError(f"{option}: expected a file that holds one code")
-    return code
+        return (getpass.getpass("transaction code: ") if where == "-" else Path(where).read_text("utf-8")).strip()
+    except (OSError, ValueError, EOFError):
+        raise ProfileError("--resend-code: expected a file that holds one code, or - to be asked for it") from None
 
 
 def code_to_resend(profile: Profile, code: str) -> str:
     """The code as the profile writes it. Raises ProfileError where it may not be sent again."""
-    option = "--resend-code"
-    if profile.is_sandbox:
-        raise ProfileError(f"{option}: a sandbox has no journal; leave it out")
     supplied = {canonical(one): one for one in profile.transactions.codes}.get(canonical(code))
-    if supplied is None:
-        raise ProfileError(f"{option}: no such code in transactions.codes of {shown(profile.path)}")
+    if profile.is_sandbox or supplied is None:
+        raise ProfileError("--resend-code: no such code in transactions.codes, or a sandbox, which has no journal")
     try:
         entry = journal_of(profile).entry(supplied)
     except JournalError as error:
-        raise ProfileError(f"{option}: {error}") from None
+        raise ProfileError(f"--resend-code: {error}") from None
     if entry and entry.outcome is Outcome.SUCCESS:
-        raise ProfileError(f"{option}: the journal says that this code was executed at {entry.at}: prepare a new one")
+        raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
     return supplied
 
 
@@ -69,8 +56,7 @@ def opened_journal(profile: Profile | None) -> Journal:
 def lines_of(journal: Journal, environment: str = "") -> Iterator[str]:
     """Every code by environment, time and outcome; those of one environment where it is named. Raises JournalError."""
     entries = [entry for entry in journal.entries() if environment in ("", entry.environment)]
-    width = max((len(entry.environment) for entry in entries), default=0)
-    yield from (f"{entry.name}  {entry.environment:<{width}}  {entry.at}  {_outcome(entry)}" for entry in entries)
+    yield from (f"{entry.name}  {entry.environment}  {entry.at}  {_outcome(entry)}" for entry in entries)
     yield f"{len(entries)} {'code' if len(entries) == 1 else 'codes'} in {journal.path}"
 
 
@@ -85,10 +71,9 @@ def settle(journal: Journal, code: str) -> str:
     where there is none."""
     with journal.turn():
         entry = journal.entry(code) or next((one for one in journal.entries() if one.name == code), None)
-        if entry is None:
-            raise JournalError(f"--settle: {journal.path} does not know this code")
-        if not entry.is_unknown:
-            raise JournalError(f"--settle: the outcome of this code is not unknown: {_outcome(entry)}")
+        if entry is None or not entry.is_unknown:
+            why = f"its outcome is not unknown: {_outcome(entry)}" if entry else f"{journal.path} does not know it"
+            raise JournalError(f"--settle: {why}")
         journal.environment = entry.environment
         journal.write(code, Outcome.SETTLED, digest=entry.digest)
     return f"settled: {entry.environment}, sent at {entry.at}; no later run sends this code, or repeats its outcome"

@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 import requests
 
-from environments.door.authorization import VALID, authorization
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
+from environments.door.wrong_tokens import authorization
 from spec.answers import is_granted
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange
 from spec.interface import operations
 from spec.json_text import as_bytes
 
@@ -55,24 +55,23 @@ class Client:
         query: str = "",
         safe: str = "",
         valid: bool = False,
-        alone: bool = False,
         **sent: Any,
     ) -> Exchange:
         """Call an operation. `path_parameter` goes into its path; `sent` is what else `_request` takes:
         `json` or `body` (raw bytes go as they are), `content_type` and `headers`.
 
-        Characters in `safe` stay as they are in the path. `valid` and `alone` are those of Intent.
+        Characters in `safe` stay as they are in the path. `valid` is that of Intent.
         """
         method, path = operations()[operation].method, _path(operation, path_parameter, safe) + query
         request = self._request(method, path, credential=credential, **sent)
-        return self.door.exchange(request, Intent(operation, credential, valid, alone, self._part))
+        return self.door.exchange(request, Intent(operation, credential, valid, self._part))
 
     def send_to_sibling(self, operation: str, path_parameter: str | None, **sent: Any) -> Exchange:
-        """Send the same request, alone, to an undocumented path beside the documented one."""
+        """Send the same request to an undocumented path beside the documented one."""
         documented = operations()[operation]
         static = [part for part in documented.path.split("/") if not part.startswith("{")]
         path = "/".join([*static[:-1], synthetic(), *([quote(path_parameter, safe="")] if path_parameter else [])])
-        return self.door.exchange(self._request(documented.method, path, **sent), Intent("", alone=True))
+        return self.door.exchange(self._request(documented.method, path, **sent), Intent(""))
 
     def _read_succeeds(self) -> bool:
         """Send a read, where one is permitted, to see whether the token of now is accepted."""

@@ -1,4 +1,4 @@
-"""How a run ends while requests are on their way: its time is over, or it is stopped."""
+"""How a run ends while requests are on their way: its time is over, or it is stopped. Whatever waits, waits here."""
 
 from __future__ import annotations
 
@@ -23,20 +23,15 @@ _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
 
 class Ending:
     """Tells whether the run still sends. When limits.duration is over but for a reserve, it cleans up and begins no
-    more. When it is stopped, it sends nothing more, who waits wakes up (`wake`), and what is on the
-    wire has a last second to be answered.
+    more. When it is stopped, it sends nothing more, who waits wakes up, and what is on the wire has a last second to be
+    answered. `lock` is the one that guards the bookkeeping of all policies: who waits gives it away.
     """
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.lock, self.is_stopped = threading.Condition(), False
         self._duration_s, self._clock, self._until = duration_s, clock, clock() + duration_s
         self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
-        self._stopped, self._cuts_at = threading.Event(), math.inf
-        self.wake: Callable[[], object] = lambda: None
-
-    @property
-    def is_stopped(self) -> bool:
-        """True if nothing is sent any more."""
-        return self._stopped.is_set()
+        self._cuts_at = math.inf
 
     @property
     def limit(self) -> str:
@@ -48,7 +43,7 @@ class Ending:
     def stop(self) -> None:
         """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
         self._cuts_at = min(self._cuts_at, self._clock() + _LAST_ANSWERS_S)
-        self._stopped.set()
+        self.is_stopped = True
         self.wake()
 
     def refuse(self, sending: Sending) -> None:
@@ -71,9 +66,21 @@ class Ending:
 
     # -- what waits -------------------------------------------------------------------------------------------
 
+    def wake(self) -> None:
+        """Have everybody who waits look again."""
+        with self.lock:
+            self.lock.notify_all()
+
+    def wait_for(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so. Raises LimitError where the run is stopped meanwhile."""
+        with self.lock:
+            self.lock.wait_for(lambda: self.is_stopped or is_so())
+        self.refuse_after_stop()
+
     def sleep(self, seconds: float) -> None:
         """Wait so long, or until the run ends."""
-        self._stopped.wait(max(0.0, min(seconds, self._left_s)))
+        with self.lock:
+            self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._left_s)))
 
     @contextmanager
     def holding(self, lock: FileLock) -> Iterator[None]:

@@ -22,8 +22,6 @@ from pathlib import Path
 from filelock import FileLock
 
 Event = dict[str, str]
-_LONGEST_LINE = 65_536
-"""Bytes at the end of a log that hold its last line: a key of 200 characters takes a few thousand."""
 MISSING = "there is none"
 """The fault of a log that was never written, or is gone with all that was beside it."""
 
@@ -60,13 +58,10 @@ class LogKey:
 
 
 class EventLog:
-    """Events of all environments. `environment` and `run` stand in clear in what is written. `is_chained`: its lines
-    are chained and counted.
+    """Events of all environments. `environment` and `run` stand in clear in what is written.
 
     The lock excludes other threads as well as other processes, and a thread that has it may take it again.
     """
-
-    is_chained = True
 
     def __init__(self, path: Path, key: LogKey, *, environment: str, run: str) -> None:
         self.path, self.environment, self.run = path, environment, run
@@ -127,13 +122,13 @@ class EventLog:
     @as_journal_error()
     def begin_anew(self, events: Iterable[Event]) -> None:
         """Hold these events alone. Raises JournalError."""
-        key, lines, before = self._key.read(makes=True), [], None
+        key, lines = self._key.read(makes=True), list[str]()
+        before: Event = {}
         for event in events:
-            before = event | ({"chain": _link(key, before, event)} if self.is_chained else {})
+            before = event | {"chain": _link(key, before, event)}
             lines.append(json.dumps(before) + "\n")
         _replace(self.path, "".join(lines).encode())
-        if self.is_chained:
-            _replace(self._count, str(len(lines)).encode())
+        _replace(self._count, str(len(lines)).encode())
 
     def _make_folder(self) -> None:
         self._refuse_what_is_no_file()
@@ -153,20 +148,20 @@ class EventLog:
         return text.split("\n")[:-1]
 
     def _append(self, key: bytes, event: Event) -> None:
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "r+b", buffering=0) as file:
-            whole, last = _end_of(file)
-            if self.is_chained:
-                event["chain"] = _link(key, last, event)
-            file.seek(whole)
-            file.truncate()
+        """Write a line behind the last whole one; after an error the log is as before, and nothing is sent."""
+        with open(self.path, "a+b", buffering=0, opener=_for_its_owner) as file:
+            file.seek(0)
+            whole, _, half = file.readall().rpartition(b"\n")
+            last = _event(whole.rpartition(b"\n")[2].decode("utf-8", "replace")) if whole else None
+            event["chain"] = _link(key, last or {}, event)
+            end = file.tell() - len(half)
+            file.truncate(end)
             try:
                 _write_all(file, json.dumps(event).encode() + b"\n")
                 os.fsync(file.fileno())
-                if self.is_chained:
-                    self._count_one(has_lines=bool(whole))
+                self._count_one(has_lines=bool(whole))
             except OSError:
-                os.ftruncate(file.fileno(), whole)  # nothing is sent for it
+                file.truncate(end)
                 raise
 
     def _count_one(self, *, has_lines: bool) -> None:
@@ -176,14 +171,8 @@ class EventLog:
             _replace(self._count, str(int(text) + 1).encode())
 
 
-def _end_of(file: io.FileIO) -> tuple[int, Event | None]:
-    """The end of the last whole line, and its event. Only the last bytes are read: a log may be long."""
-    start = max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE)
-    file.seek(start)
-    tail = file.read()
-    whole = tail.rfind(b"\n") + 1
-    last = tail[:whole].decode("utf-8", "replace").split("\n")[-2:-1]
-    return start + whole, _event(last[0]) if last else None
+def _for_its_owner(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _write_all(file: io.FileIO, data: bytes) -> None:
@@ -200,18 +189,18 @@ def _event(line: str) -> Event | None:
     return event if is_event and all(isinstance(value, str) for value in event.values()) else None
 
 
-def _link(key: bytes, before: Event | None, event: Event) -> str:
+def _link(key: bytes, before: Event, event: Event) -> str:
     """The digest of an event over the one before."""
     own = {name: value for name, value in event.items() if name != "chain"}
-    return _digest(key, f"{(before or {}).get('chain', '')}\n{json.dumps(own)}")
+    return _digest(key, f"{before.get('chain', '')}\n{json.dumps(own)}")
 
 
 def _links(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
     """Whether each line is as it was written, after the one before it."""
-    before = None
+    before: Event = {}
     for event in map(_event, lines):
         yield event is not None and hmac.compare_digest(event.get("chain", ""), _link(key, before, event))
-        before = event
+        before = event or {}
 
 
 def _replace(path: Path, data: bytes) -> None:

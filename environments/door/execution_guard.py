@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 
 from environments.door.budget import Budget
 from environments.door.event_log import JournalError, as_journal_error
@@ -50,13 +49,10 @@ class ExecutionGuard:
         self.read_again: Callable[[], bool] = lambda: False
         self._budget, self._journal, self._token = budget, journal, token
         self._outcomes: dict[str, Outcome] = {}
-        self._unknown_in_a_row, self._tokens_refused, self._may_open = 0, 0, True
+        self._unknown_in_a_row, self._tokens_refused = 0, 0
         self._refused_token = self._read_with = ""
         self._granted_to_anybody = False
-        self._together: frozenset[str] = frozenset()
-        self._once_more: set[str] = set()
-        self._asked_twice: set[str] = set()
-        self._guard = threading.Lock()
+        self._again: set[str] = set()
 
     @property
     def sent(self) -> int:
@@ -65,26 +61,28 @@ class ExecutionGuard:
 
     # -- whether it may be sent -------------------------------------------------------------------------------
 
-    def open(self, supplied: Iterable[str] = ()) -> None:
-        """Open the journal, once, before anything is prepared; and learn what it says of the codes of the profile."""
-        if self._journal is None or self.journal_trouble:
-            return
+    def open(self, supplied: Iterable[str] = ()) -> list[str]:
+        """Open the journal, before anything is prepared. Gives the codes of the profile that it lets this run send."""
+        if self._journal is None:
+            return list(supplied)
         try:
-            if self._may_open:
-                self._journal.open()
-                self._may_open, self.supplied_trouble = False, ""
+            self._journal.open()
             with self._journal.turn():
-                self._learn(self._journal, list(supplied))
+                return list(self._usable(self._journal, list(supplied)))
         except JournalError as error:
             self.journal_trouble = str(error)
+            return []
 
-    def _learn(self, journal: Journal, supplied: list[str]) -> None:
-        self.supplied_trouble = self.supplied_trouble or (journal.refusal() if supplied else "")
+    def _usable(self, journal: Journal, supplied: list[str]) -> Iterator[str]:
+        self.supplied_trouble = journal.refusal() if supplied else ""
         for code in supplied:
             if barring := journal.barring(code):
                 self.barred[code] = barring
-            elif (entry := journal.entry(code)) and entry.run != journal.run:
+                continue
+            if (entry := journal.entry(code)) and entry.run != journal.run:
                 self.offered.add(code)
+            if not self.supplied_trouble:
+                yield code
 
     def repeat_unknown_outcomes(self) -> None:
         """Learn what earlier runs of the environment left unknown, whatever this one may do. NotSentError."""
@@ -101,36 +99,17 @@ class ExecutionGuard:
         else:
             self.earlier = [one for one in found if one.is_unknown and one.environment == journal.environment]
 
-    def drop_sent(self, codes: Iterable[str]) -> list[str]:
-        """Open the journal, and give the codes of the profile that it lets this run send."""
-        self.open(codes)
-        return [] if self.supplied_trouble or self.journal_trouble else [one for one in codes if one not in self.barred]
-
     def take_turn(self, sending: Sending) -> None:
         """Until the outcome of a real code stands, no other process sends one. NotSentError for a code that was sent
         before, or is kept back; JournalError."""
         if sending.code:
-            if not self.is_one_of_two(sending.code):
-                sending.held.enter_context(self._turn())
+            if not self.may_go_again(sending.code):
+                sending.held.enter_context(self._journal.turn() if self._journal else ExitStack())
             self.refuse(sending.code, executes=sending.executes)
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Send several codes in one turn. Who is alone on the wire has to have its turn before: the turn may be with
-        another process, which waits for the wire. Where the journal cannot be used, each send says so."""
-        with ExitStack() as held:
-            with suppress(JournalError, NotSentError):
-                held.enter_context(self._turn())
-            yield
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        with self._journal.turn() if self._journal else ExitStack():
-            yield
 
     def refuse(self, code: str, *, executes: bool) -> None:
         """Raises AlreadySentError for a code that was sent, NotSentError for one that is kept back; JournalError."""
-        if self._outcomes.get(canonical(code), Outcome.OFFERED) is not Outcome.OFFERED and code not in self._once_more:
+        if self._outcomes.get(canonical(code), Outcome.OFFERED) is not Outcome.OFFERED and code not in self._again:
             raise AlreadySentError(
                 "this code is spent: it was executed, refused, or its outcome is unknown; it is not sent again"
             )
@@ -145,9 +124,9 @@ class ExecutionGuard:
     def _refuse_by_journal(self, code: str) -> None:
         if self._journal is None:
             return
-        is_supplied = not self.prepared.has(code)
-        self.open([code] if is_supplied else [])
-        if trouble := self.journal_trouble or (self.supplied_trouble if is_supplied else ""):
+        if not self.prepared.has(code):
+            self.supplied_trouble = self._journal.refusal()
+        if trouble := self.journal_trouble or ("" if self.prepared.has(code) else self.supplied_trouble):
             raise NotSentError(trouble)
         if barring := self._journal.barring(code):
             raise AlreadySentError(f"the journal says that this code {barring}")
@@ -165,9 +144,7 @@ class ExecutionGuard:
 
     @property
     def room(self) -> int:
-        """How many more codes this run may execute, as far as it is known before one is sent. It opens the journal:
-        where that cannot be written, nothing has to be prepared."""
-        self.open()
+        """Codes that this run may still execute, as far as it is known before one is sent."""
         stops = self.journal_trouble or self._unknown_in_a_row >= _MOST_UNKNOWN or self.keep_codes_back()
         return 0 if stops else self._budget.executions_left
 
@@ -176,26 +153,18 @@ class ExecutionGuard:
         """Whether a later run sends a code of this one only where --resend-code names it. False on a sandbox."""
         return self._journal is not None
 
-    def permit_together(self, *codes: str) -> bool:
-        """Let codes be executed at the same time, to see whether their answers are mixed up. False where that is not
-        permitted: only on a sandbox. The caller sees to it that the run prepared the codes itself."""
-        self._together = frozenset() if self.has_journal else frozenset(codes)
-        return bool(self._together)
+    def permit_again(self, *codes: str) -> bool:
+        """Let codes that the run prepared be executed at the same time, or one that succeeded a second time, to see
+        whether answers are mixed up, or money moves again. False where that is not permitted: only on a sandbox, and
+        after no unknown outcome."""
+        if self.has_journal or self.unknown:
+            return False
+        self._again.update(codes)
+        return True
 
-    def is_one_of_two(self, code: str | None) -> bool:
-        """Whether the code may be executed at the same time as another one."""
-        return code in self._together
-
-    def permit_once_more(self, code: str) -> bool:
-        """Let a code be executed a second time, to see whether money moves again. False where that is not permitted:
-        only on a sandbox, only after a success. The caller sees to it that the run prepared the code itself."""
-        with self._guard:
-            succeeded = self._outcomes.get(canonical(code)) is Outcome.SUCCESS
-            if self.has_journal or not succeeded or code in self._asked_twice or self.unknown:
-                return False
-            self._asked_twice.add(code)
-            self._once_more.add(code)
-            return True
+    def may_go_again(self, code: str | None) -> bool:
+        """True if the code may be executed beside another one, or a second time."""
+        return code in self._again
 
     # -- while it is sent -------------------------------------------------------------------------------------
 
@@ -250,7 +219,7 @@ class ExecutionGuard:
             yield
             return
         sending.claimed = False
-        self._once_more.discard(code)
+        self._again.discard(code)
         self.unknown.append(number)
         self._outcomes[canonical(code)] = Outcome.UNKNOWN
         try:

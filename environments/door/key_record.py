@@ -33,7 +33,6 @@ class KeyRecord(EventLog):
     """Keys that runs registered at one environment. A key of the profile counts as registered where lists showed that
     it was absent before, and there after. A run that writes to it first drops what is gone."""
 
-    is_chained = False
     _is_compact = False
 
     def note(self, account: str, key_type: str, value: str | None, event: str, *, ours: bool) -> None:

@@ -8,19 +8,17 @@ from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
-from environments.door.attempt import WireSettings
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Channel, Door
 from environments.door.ending import Ending
 from environments.door.event_log import JournalError, LogKey
-from environments.door.in_flight import InFlight
 from environments.door.journal import Journal, ReadJournal
 from environments.door.key_record import KeyRecord
-from environments.door.key_states import Keys
-from environments.profiles.credentials import CredentialError, resolve_headers, resolve_journal_key, resolve_passphrase
-from environments.profiles.profile import EMBEDDED, Profile
-from environments.profiles.target import Target
+from environments.door.run_keys import Keys
+from environments.door.wire import WireSettings
+from environments.profiles.profile import EMBEDDED, Profile, ProfileError
+from environments.profiles.target import Target, resolve_headers, resolve_journal_key, resolve_passphrase
 from environments.secrets import listed_secrets
 
 JOURNAL = "journal.jsonl"
@@ -42,14 +40,10 @@ def open_planned_door(profile: Profile, token: str, connections: Channel, *, res
     known = listed_secrets(profile)
     known.learn_token(token)
     target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", known)
-    journal = (
-        None
-        if profile.is_sandbox
-        else ReadJournal(place_of_journal(profile), key_of_logs(profile), environment=profile.name, resend=resend)
-    )
+    journal = None if profile.is_sandbox else journal_of(profile, resend=resend, kind=ReadJournal)
     unlimited = replace(profile, limits=replace(profile.limits, rate=None))
     door = _door(unlimited, target, WireSettings(timeout_s=1, response_bytes=1), journal, None)
-    door.connections = connections
+    door.wire = connections
     return door
 
 
@@ -61,13 +55,7 @@ def _door(
         target,
         allow=profile.allow,
         wire=wire,
-        budget=Budget(
-            requests=limits.requests,
-            executions=limits.executions,
-            transfers=limits.transfers,
-            rate=limits.rate,
-            wrong_tokens=limits.wrong_tokens,
-        ),
+        budget=Budget(limits),
         journal=journal,
         keys=Keys(
             profile.pix_keys,
@@ -76,7 +64,7 @@ def _door(
             is_sandbox=profile.is_sandbox,
             key_at=profile.key_at,
         ),
-        in_flight=InFlight(limits.parallel),
+        parallel=limits.parallel,
         ending=Ending(limits.duration),
     )
 
@@ -88,47 +76,36 @@ def place_of_journal(profile: Profile | None = None) -> Path:
 
 
 def key_of_logs(profile: Profile | None = None) -> LogKey:
-    """The key of the journal. Raises CredentialError where the profile names a variable that is not set."""
+    """The key of the journal. Raises ProfileError where the profile names a variable that is not set."""
     given = resolve_journal_key(profile) if profile else None
     return LogKey(place_of_journal(profile).with_suffix(".key"), given)
 
 
-def journal_of(profile: Profile, *, run: str = "", resend: Container[str] = ()) -> Journal:
-    """The journal of a target that is no sandbox. Raises CredentialError."""
-    return Journal(place_of_journal(profile), key_of_logs(profile), environment=profile.name, run=run, resend=resend)
+def journal_of(
+    profile: Profile, *, run: str = "", resend: Container[str] = (), kind: type[Journal] = Journal
+) -> Journal:
+    """The journal of a target that is no sandbox. Raises ProfileError."""
+    return kind(place_of_journal(profile), key_of_logs(profile), environment=profile.name, run=run, resend=resend)
 
 
-def codes_sent_before(profile: Profile, *, resend: Container[str] = ()) -> frozenset[str]:
-    """The codes of the profile that its journal keeps a run from sending; nothing is written. Raises
-    JournalError where it keeps all of them."""
+def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
+    """The journal that a run would use and the codes that it holds, in words; why no code of the profile is sent, if
+    none is; and the codes that earlier runs sent. Nothing is written."""
     codes = profile.transactions.codes
-    if profile.is_sandbox or not codes:
-        return frozenset()
-    try:
-        journal = journal_of(profile, resend=resend)
-    except CredentialError as error:
-        raise JournalError(str(error)) from None
-    if refusal := journal.refusal():
-        raise JournalError(refusal)
-    return frozenset(code for code in codes if journal.barring(code))
-
-
-def journal_in_words(profile: Profile) -> str:
-    """Which journal a run would use, and how many codes it holds; nothing is written."""
     if profile.is_sandbox:
-        return "none, as the target is a sandbox: only what the run itself sends counts"
+        return "none, as the target is a sandbox: only what the run itself sends counts", "", []
     try:
         journal = journal_of(profile)
-        trouble = journal.refusal() if profile.transactions.codes else ""  # a prepared code needs no journal of before
+        trouble = journal.refusal() if codes else ""  # a prepared code needs no journal of before
         held = len(journal.entries()) if journal.path.exists() else 0
-    except (CredentialError, JournalError) as error:
-        return str(error)
-    holds = f"{journal.path} holds {held} {'code' if held == 1 else 'codes'}"
-    return f"{holds}; {trouble}" if trouble else holds
+        barred = [] if trouble else [code for code in codes if journal.barring(code)]
+    except (ProfileError, JournalError) as error:
+        return str(error), str(error), []
+    return f"{journal.path} holds {held} {'code' if held == 1 else 'codes'}", trouble, barred
 
 
 def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:
-    """The record of the keys that runs registered at the target, beside the journal. Raises CredentialError."""
+    """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
     beside = place_of_journal(profile).with_name(f"keys-{profile.name}.jsonl")
     return KeyRecord(beside, key_of_logs(profile), run=run, environment=profile.name)
 

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 
 import requests
 
-from environments.door.authorization import RESTORABLE
 from environments.door.outgoing import Sending
+from environments.door.wrong_tokens import RESTORABLE
 from environments.secrets import Secrets
 from spec.interface import MARK, operations, operations_reached, path_parameters_reached
 

@@ -14,7 +14,7 @@ from spec.answers import is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.json_text import parts_of_pointer
-from spec.requirements import ledger
+from spec.requirements import requirements
 
 _LONGEST_CODE = 200
 _CODE = re.compile(rf"[!-~]{{1,{_LONGEST_CODE}}}")
@@ -64,7 +64,7 @@ def _unusable(code: str, secrets: Secrets, supplied: Iterable[str]) -> str:
     """Why a prepared code is never put into an address; empty where it may be."""
     if not _CODE.fullmatch(code):
         return f"is not 1 to {_LONGEST_CODE} printable ASCII characters without blanks"
-    if code in (".", "..") or code in ledger():
+    if code in (".", "..") or code in requirements():
         return "has a meaning of its own in an address or a report"
     known = {one.value.casefold() for one in secrets.known if one.secret and one.value}
     if code.casefold() in known or secrets.token().casefold() in code.casefold():

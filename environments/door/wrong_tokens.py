@@ -1,4 +1,6 @@
-"""Wrong tokens that look like the right one, each made from it in a way that has a name in reports.
+"""The Authorization headers that the suite sends: the valid one, and those that must not be granted anything.
+
+A wrong token looks like the right one. Each is made from it in a way that has a name in reports.
 
 No wrong token belongs to a person. One token always gives the same ones, so that all of them are hidden.
 """
@@ -14,10 +16,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from random import Random
+from typing import TYPE_CHECKING
 
 from environments.door.tokens import signed_token
+from spec.exchange import VALID
 from spec.interface import MARK
 from spec.key_list import UUID
+
+if TYPE_CHECKING:
+    from environments.profiles.profile import Profile
 
 _OWN = MARK + secrets.token_hex(16)
 """The wrong token where the right one is short: random, so it is no token of anybody."""
@@ -146,6 +153,46 @@ OTHER_SCHEMES = (
     Form("the token under the scheme Token", scheme="Token ", restorable=True),
 )
 """Schemes that stand before the access token itself: never with a real transaction code."""
+
+
+_RIGHT = Form(VALID)
+_BY_NAME = {form.name: form for form in (_RIGHT, *FORMS, *OTHER_SCHEMES)}
+RESTORABLE = frozenset(form.name for form in _BY_NAME.values() if form.restorable)
+"""Forms that tell the token to all who read them: they need `fuzz`."""
+INVALID_CREDENTIALS: Mapping[str, str] = {
+    "an empty header": "",
+    "an unknown scheme": "Pixconf a=b,c",
+    "a bearer of two words": "Bearer pixconf pixconf",
+    "a bearer outside ASCII": "Bearer pixconf-ação",
+    "an over-long bearer": "Bearer " + "x" * 4_000,
+    "a signed token cut short": "Bearer eyJhbGciOiJSUzI1NiJ9.e30",
+    "a signed token that is no JSON": "Bearer cGl4.cGl4.cGl4",
+    "Basic credentials that are no base64": "Basic %pixconf%",
+}
+"""Headers that are not well formed. A service that reads them carelessly breaks on them."""
+
+
+def forms(profile: Profile, token: str = "", among: tuple[Form, ...] = FORMS) -> list[Form]:
+    """The rows of the table that the profile permits, in their order; of a token those that apply to it."""
+    permitted = [form for form in among if not form.restorable or "fuzz" in profile.allow]
+    return [form for form in permitted if not (token and form.make) or form.name in wrong_tokens(token)]
+
+
+def authorization(credential: str, token: str) -> str | None:
+    """The value of the Authorization header; None for no header. KeyError for an unknown name.
+
+    A token that was fetched again may be of another sort than the one that the names were chosen for: where a form does
+    not apply to it, ANOTHER stands for it.
+    """
+    if credential == NO_HEADER:
+        return None
+    if credential in INVALID_CREDENTIALS:
+        return INVALID_CREDENTIALS[credential]
+    form = _BY_NAME[credential]
+    if form in (_RIGHT, *OTHER_SCHEMES):
+        return form.scheme + token
+    wrong = wrong_tokens(token)
+    return (form.scheme + (wrong.get(form.name, wrong[ANOTHER]) if form.make else "")).rstrip()
 
 
 @cache

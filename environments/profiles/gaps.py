@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from environments.profiles.profile import Profile
-from spec.interface import PREPARING, operations
 
 NO_ACCOUNT = "no account: supply accounts"
 NOTHING_TO_REGISTER = "nothing to register: supply {}"
@@ -33,13 +32,5 @@ def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
 
 
 def deletes_keys(profile: Profile) -> bool:
-    """Whether the profile says how a key is deleted, and permits it."""
+    """True if the profile says how a key is deleted, and permits it."""
     return "delete-keys" in profile.allow and "deletePixKey" in profile.requests
-
-
-def without_a_body(profile: Profile) -> list[str]:
-    """The permitted operations that get no valid request, because the profile has no body for them. That alone does not
-    make a run incomplete: the interface document does not show what they do."""
-    prepare = profile.transactions.prepare
-    supplied = {*profile.requests, *([prepare.operation] if prepare else [])}
-    return [name for name in PREPARING if operations()[name].permission in profile.allow and name not in supplied]

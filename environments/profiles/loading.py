@@ -1,22 +1,23 @@
 """Loads a profile: its file is found, read, checked and made into a ``Profile``. Nothing is sent.
 
 Whatever is wrong is a ``ProfileError``, before any request, with every problem in one line: file, line, key, what was
-expected and what to do.
+expected and what to do. No message repeats a value, because any value may be a secret or personal data.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from environments.profiles.addresses import check_address, check_proxy, in_one_form
 from environments.profiles.checked_yaml import Document, document
-from environments.profiles.problems import lines_of
+from environments.profiles.explained import rule_of
+from environments.profiles.parts import nearest
 from environments.profiles.profile import (
     EMBEDDED,
     ENVIRONMENTS,
@@ -31,7 +32,7 @@ from environments.profiles.profile import (
 _FILE = TypeAdapter(ProfileFile)
 _KEYS = {key.name for key in fields(ProfileFile)}
 """Without a value, such as where all below it is switched off, a key keeps its default."""
-_TOP = "expected keys such as base_url and auth at the top"
+_UNKNOWN = "unexpected_keyword_argument"
 
 
 def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None = None) -> Profile:
@@ -40,46 +41,63 @@ def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None 
     Raises ``ProfileError``.
     """
     path = path_of(environment, folder)
-    profile = made_of(document(_text(path, folder), shown(path)), path)
+    profile = profile_of(_text(path, folder), path)
     return profile if base_url is None else _redirected(profile, base_url)
 
 
-def made_of(read: Document, path: Path) -> Profile:
-    """The profile that a document holds. Raises ``ProfileError`` with every problem."""
+def profile_of(text: str, path: Path) -> Profile:
+    """The profile that a text holds. Raises ``ProfileError`` with every problem."""
     name = shown(path)
+    read = document(text, name)
     if not isinstance(read.data, dict):
-        raise ProfileError(f"{name}: {'empty; ' * (read.data is None)}{_TOP}")
+        raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
     try:  # as JSON, which has no tuples, sets, dates and paths, so that even where it is strict pydantic makes them
         data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
         file = _FILE.validate_json(json.dumps(data), context=path.absolute().parent)
-    except ValidationError as error:
-        lines = [f"{name}{line}" for line in lines_of(error, read)]
-        more = f" ({len(lines) - 1} more in this file)" if lines[1:] else ""
-        raise ProfileError(lines[0] + more, lines) from None
+    except ValidationError as error:  # what is missing may be there under an unknown key, which comes first
+        told = sorted(error.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN)
+        raise ProfileError(*dict.fromkeys(f"{name}:{_line(each, read)}" for each in told)) from None
     return Profile(**vars(file), name=path.stem, path=path)
+
+
+def _line(error: Any, read: Document) -> str:
+    """A problem with its place, such as ``7: limits.rate: Input should be a valid number``."""
+    place, kind, said = error["loc"], error["type"], error["msg"].removeprefix("Value error, ")
+    if kind == _UNKNOWN:
+        said = f"unknown key; {nearest(place[-1], rule_of(*place[:-1])['properties'])}"
+        if place[0] == "auth":
+            said = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
+    elif kind == "literal_error":
+        known = re.findall("'(.*?)'", error["ctx"]["expected"])
+        said = f"unknown {'key' if place[-1] == '[key]' else 'value'}; {nearest(str(error['input']), known)}"
+    elif kind in ("missing", "too_short"):
+        said = "missing"
+    if place[-1] == "[key]" and kind != _UNKNOWN:  # as pydantic marks a key that is wrong itself
+        place = place[:-1]
+    return f"{read.line_of(place)}: {'.'.join(map(_printable, place))}: {said}"
+
+
+def _printable(step: str | int) -> str:
+    """A key as a message may show it. Without a space, YAML reads ``token:abc`` as a key."""
+    name = str(step).partition(":")[0]
+    return name if re.fullmatch(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*|\d{1,3}", name) else "…"
 
 
 def _text(path: Path, folder: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
-        files = [file for ending in ("yaml", "yml") for file in folder.glob(f"*.{ending}")]
-        names = sorted({file.stem for file in files if not file.name.endswith(RECORD)})
+        names = sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
         there = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
         raise ProfileError(f"{shown(path)}: no such file; {there}") from None
-    except OSError as error:
-        raise ProfileError(f"{shown(path)}: cannot be read ({error.strerror}); expected a YAML file") from None
-    except UnicodeDecodeError as error:
-        raise ProfileError(f"{shown(path)}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", "it is not UTF-8")
+        raise ProfileError(f"{shown(path)}: cannot be read ({reason}); expected a YAML file") from None
 
 
 def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
-    """``folder/<name>.yaml`` (or .yml), or the path itself where it is one. Raises ``ProfileError`` for a record."""
-    if re.search(r"[/\\]|\.ya?ml$", environment):
-        path = Path(environment)
-    else:
-        long, short = (folder / f"{environment}.{ending}" for ending in ("yaml", "yml"))
-        path = short if os.path.exists(short) and not os.path.exists(long) else long
+    """``folder/<name>.yaml``, or the path itself where it is one. Raises ``ProfileError`` for a record."""
+    path = Path(environment) if re.search(r"[/\\]|\.ya?ml$", environment) else folder / f"{environment}.yaml"
     if path.name.endswith(RECORD):
         profile = shown(path.with_name(f"{path.name.removesuffix(RECORD)}.yaml"))
         raise ProfileError(f"{shown(path)}: the record of what was observed, and no profile; name {profile}")

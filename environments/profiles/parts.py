@@ -1,51 +1,145 @@
-"""The parts of a profile's file: frozen dataclasses, which pydantic makes and checks for the model in ``profile``.
+"""The parts of a profile's file, and the kinds of values in them: frozen dataclasses, which pydantic makes and checks
+for the model in ``profile``.
 
 The docstring below a field is its description. What is secret or personal stays out of every ``repr``.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Annotated, Any
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo
-
-from environments.profiles.kinds import (
-    INTERNAL,
-    Body,
-    Count,
-    FileThere,
-    Identifiers,
-    KeyType,
-    Pointer,
-    RequirementId,
-    Seconds,
-    Variable,
-    Word,
-    expected,
-    one_of,
-    printable,
-    shown_as,
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetPydanticSchema,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
 )
-from spec.interface import PREPARING
+
+from spec.interface import KEY_TYPES, PREPARING
+from spec.requirements import requirements
+
+PERMISSIONS = ("read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz")
+"""In the order in which they are added."""
+_OWN_HEADERS = "authorization|proxy-authorization|host|content-.*|transfer-encoding|connection|te|upgrade|expect"
+
+
+def shown_as(example: Any) -> Any:
+    """The value of the commented example."""
+    return Field(examples=[example])
+
+
+def expected(words: str) -> WrapValidator:
+    """The message for whatever is wrong with a value."""
+
+    def checked(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except (ValidationError, ValueError):
+            raise ValueError(f"expected {words}") from None
+
+    return WrapValidator(checked)
+
+
+def written_as(form: Any) -> GetPydanticSchema:
+    """The form that a value has in the file, where the attribute has a wider type, or another one."""
+    return GetPydanticSchema(lambda _, handler: handler(form))
+
+
+def one_of(*names: str) -> GetPydanticSchema:
+    """One of these texts."""
+    return written_as(Literal.__getitem__(names))
+
+
+def nearest(value: str, known: Collection[str]) -> str:
+    """The remedy for an unknown name: the known one that was probably meant, else all of them."""
+    by_letters = {name.lower(): name for name in known}
+    near = get_close_matches(value.lower(), by_letters, 1)
+    return f'did you mean "{by_letters[near[0]]}"?' if near else f"expected one of {', '.join(known)}"
+
+
+def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
+    if len(values) > len({*values}):
+        raise ValueError("one is listed twice; remove one of the two")
+    return values
+
+
+def _beside_the_profile(path: Path, info: ValidationInfo) -> Path:
+    """The absolute path. The context of the validation is the folder of the profile."""
+    return Path(info.context or "", os.path.expanduser(path))
+
+
+def _that_is_there(path: Path) -> Path:
+    if not os.path.isfile(path):  # Path.is_file raises where a pasted token is too long a name
+        raise ValueError("no such file; a path is relative to the folder of this profile")
+    return path
+
+
+def _requirement(name: str) -> str:
+    if name not in requirements():
+        near = get_close_matches(name, requirements(), 1)
+        raise ValueError(f"no such requirement{f'; did you mean {near[0]}?' * bool(near)}")
+    return name
+
+
+Level = Annotated[str, one_of("documented", "implied", "example", "robustness")]
+Permission = Annotated[str, one_of(*PERMISSIONS)]
+KeyType = Annotated[str, one_of(*KEY_TYPES)]
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Word = Annotated[str, Field(min_length=1)]
+Identifier = Annotated[  # one segment of a path
+    str,
+    Field(pattern=r"^(?!\s|\.\.?$)[^\x00-\x1f\x7f-\x9f]+(?<!\s)$"),
+    expected("text, in quotes if it is made of digits"),
+]
+Identifiers = Annotated[tuple[Identifier, ...], AfterValidator(_each_once)]
+Body = Annotated[
+    Any,
+    written_as(dict[str, Any] | list[Any]),
+    WithJsonSchema({"type": ["object", "array"]}),
+    expected("a body written as YAML (a mapping or a list)"),
+]
+File = Annotated[Path, AfterValidator(_beside_the_profile)]
+FileThere = Annotated[File, AfterValidator(_that_is_there)]
+Variable = Annotated[  # upper case only: a pasted token is then nearly always refused, and never shown as a "name"
+    str,
+    Field(pattern=r"^[A-Z_][A-Z0-9_]{0,63}$"),
+    expected("the name (never the value) of an environment variable in upper case, such as PIX_TOKEN"),
+]
+Pointer = Annotated[
+    str, Field(pattern=r"^(/([^~/]|~[01])*)+$"), expected("a JSON pointer, such as /data/transactionId")
+]
+HeaderName = Annotated[  # RFC 9110 section 5.1
+    str,
+    Field(pattern=rf"^(?!(?i:{_OWN_HEADERS})$)[A-Za-z0-9!#$%&'*+.^_`|~-]+$"),
+    expected("the name of a header that the suite does not set itself (Authorization comes from auth)"),
+]
 
 
 @dataclass(frozen=True)
 class Auth:
     """One of the three; none of them for the embedded sandbox."""
 
-    token_env: Annotated[Variable | None, shown_as("PIX_TOKEN")] = None
+    token_env: Variable | None = None
     """The name of an environment variable, in upper case."""
     token_command: Annotated[tuple[Word, ...], shown_as(["vault", "read", "-field=token", "pix"])] = field(
         default=(), repr=False
     )
     """A program and its arguments, which prints the token within 30 seconds. It runs in the folder of this file, and
     what it prints is never shown."""
-    token_file: Annotated[FileThere | None, shown_as("secrets/token")] = None
-    """A file that holds the token and nothing else."""
+    token_file: FileThere | None = None
+    """A file that holds the token and nothing else, such as secrets/token."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +159,10 @@ class FromVariable:
 
 
 def headers_of(values: Mapping[str, str | FromVariable]) -> tuple[Header, ...]:
-    """The headers by their names, which have no letter case (RFC 9110 section 5.1)."""
-    if len(values) > len({name.lower() for name in values}):
-        raise ValueError("one header is listed twice, in different letter case; remove one of the two")
+    """The headers by their names. Raises ValueError for a secret that is written out."""
     for name, value in values.items():
         if isinstance(value, str) and re.search("(?i)cookie|api-?key|token|secret|passw", name):
-            raise ValueError(f"{printable(name)}: expected {{env: NAME}} (secrets are named, never written), not text")
+            raise ValueError(f"{name}: expected {{env: NAME}} (secrets are named, never written), not text")
     return tuple(
         Header(name, value) if isinstance(value, str) else Header(name, env=value.env) for name, value in values.items()
     )
@@ -82,26 +174,17 @@ HeaderValue = Annotated[
 ]
 
 
-def _beside_a_certificate(value: Any, info: ValidationInfo) -> Any:
-    if value and not info.data.get("client_cert", True):
-        raise ValueError("stands beside client_cert, which is missing")
-    return value
-
-
-_BESIDE_CERT = AfterValidator(_beside_a_certificate)
-
-
 @dataclass(frozen=True)
 class Tls:
     """Absolute paths of PEM files."""
 
-    ca_bundle: Annotated[FileThere | None, shown_as("certs/ca.pem")] = None
-    """Whom to trust, beside the authorities of the system. Certificates are always checked."""
-    client_cert: Annotated[FileThere | None, shown_as("certs/client.pem")] = None
+    ca_bundle: FileThere | None = None
+    """Whom to trust, beside the authorities of the system, such as certs/ca.pem. Certificates are always checked."""
+    client_cert: FileThere | None = None
     """The certificate of the suite, for a gateway that asks for one. If it holds its key, it needs no client_key."""
-    client_key: Annotated[FileThere | None, _BESIDE_CERT, shown_as("certs/client.key")] = None
+    client_key: FileThere | None = None
     """The key of client_cert."""
-    client_key_passphrase_env: Annotated[Variable | None, _BESIDE_CERT, shown_as("PIX_KEY_PASSPHRASE")] = None
+    client_key_passphrase_env: Variable | None = None
     """The environment variable with the passphrase of the key."""
 
 
@@ -116,8 +199,16 @@ class PixKey:
     """A key that may be registered. A RANDOM one may be empty; a ``disposable`` one may be deleted by the run."""
 
     type: KeyType
-    key: Annotated[str, AfterValidator(_empty_if_random)] = field(repr=False)
+    key: Annotated[str, expected("text, in quotes if it is made of digits"), AfterValidator(_empty_if_random)] = field(
+        repr=False
+    )
     disposable: bool = False
+
+
+INTERNAL = {
+    "from": "{account}", "to": "ac-0002-31", "value": 0.01, "date": "2026-12-01", "description": "conformance suite",
+}  # fmt: skip
+"""The body of the example."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +221,7 @@ class Prepare:
     """The body. {account}, {key} and {type} are filled in, as below."""
     code_at: Annotated[Pointer, shown_as("/data/transactionId")]
     """Where the code stands in the answer, as a JSON pointer."""
-    count: Annotated[Count, shown_as(3)] = 1
+    count: Count = 1
     """How many to prepare; one without this line. Three show whether an execution needs more than is documented."""
 
 
@@ -163,13 +254,13 @@ class Limits:
     """Wrong tokens for each of the two documented operations; 0: none."""
     requests: Count = 2000
     """Requests of all kinds."""
-    duration: Seconds = 900.0
+    duration: Seconds = 900
     """Seconds for the whole run."""
     rate: Annotated[float | None, Field(ge=0.01)] = None
     """Requests a second; null: as fast as the service answers."""
     parallel: Annotated[int, Field(ge=1, le=64)] = 8
     """Requests on the wire at once; 1: one after the other."""
-    timeout: Seconds = 30.0
+    timeout: Seconds = 30
     """Seconds for one answer."""
     response_bytes: Count = 5_000_000
     """Bytes of an answer that are read."""
@@ -181,9 +272,9 @@ class Limits:
 class KnownFailure:
     """A requirement that is known to fail, up to and including the day ``until``."""
 
-    id: RequirementId
+    id: Annotated[str, AfterValidator(_requirement)]
     reason: Word
-    until: Annotated[date, expected("a date, such as 2027-01-31")] | None = None
+    until: date | None = None
     strict: bool = False
 
     def is_past(self, day: date) -> bool:

@@ -7,6 +7,7 @@ its description. What is secret or personal stays out of every ``repr``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -17,36 +18,31 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_va
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from environments.profiles.addresses import check_address, check_proxy, host_of, in_one_form
-from environments.profiles.kinds import (
-    BODIES,
+from environments.profiles.parts import (
+    INTERNAL,
     PERMISSIONS,
-    TWICE,
+    Auth,
     File,
+    Header,
     HeaderName,
+    HeaderValue,
     Identifiers,
     KeyType,
-    Level,
-    Permission,
-    Pointer,
-    Variable,
-    expected,
-    one_of,
-    refused_if,
-    shown_as,
-    written_as,
-)
-from environments.profiles.parts import (
-    Auth,
-    Header,
-    HeaderValue,
     KnownFailure,
+    Level,
     Limits,
+    Permission,
     PixKey,
+    Pointer,
     Prepare,
     RequestBody,
     Tls,
     Transactions,
+    Variable,
     headers_of,
+    one_of,
+    shown_as,
+    written_as,
 )
 from spec.interface import PREPARING, operations
 
@@ -59,7 +55,6 @@ __all__ = [
 ENVIRONMENTS = Path(__file__).parents[1]
 """The folder of the profiles that are named without a path."""
 EMBEDDED = "embedded"
-_ONE_SOURCE = "exactly one of token_env, token_command and token_file"
 FAIL = "fail"
 """What `drift` says where a run fails by it."""
 RECORD = ".observed.yaml"
@@ -69,16 +64,13 @@ RECORD = ".observed.yaml"
 class ProfileError(Exception):
     """What is wrong, where, what was expected and what to do: one line, whatever characters it was made of.
 
-    `problems` has a line for each, where the message tells the first of several.
+    `problems` has a line for each, where the message tells the first of several and counts the others.
     """
 
-    def __init__(self, message: str, problems: Iterable[str] = ()) -> None:
-        super().__init__(_in_one_line(message))
-        self.problems = tuple(map(_in_one_line, problems)) or (str(self),)
-
-
-def _in_one_line(message: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in message)
+    def __init__(self, *problems: str) -> None:
+        self.problems = ["".join(c if c.isprintable() else " " for c in problem) for problem in problems]
+        more = f" ({len(problems) - 1} more in this file)" if problems[1:] else ""
+        super().__init__(self.problems[0] + more)
 
 
 def today() -> date:
@@ -86,7 +78,9 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-_CONFIG = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True, use_attribute_docstrings=True)
+_CONFIG = ConfigDict(
+    extra="forbid", strict=True, hide_input_in_errors=True, use_attribute_docstrings=True, regex_engine="python-re"
+)
 
 
 @pydantic_dataclass(frozen=True, kw_only=True, config=_CONFIG)
@@ -101,25 +95,48 @@ class ProfileFile:
 
     A run only reads, unless more of `allow` is switched on. A line that begins with # and no space is switched off:
     remove the # to use it. A misspelled or missing key is named in one line before anything is sent. Secrets are named
-    here, never written. Put digits in quotes: without them YAML reads 0001 as a number, and NO as false.
+    here, never written. Put digits in quotes: without them 1234 is a number.
     """
 
-    base_url_is_exact: Annotated[bool, shown_as(True)] = False
-    """Permits an address that ends in /v1, for a service whose paths start with /v1/v1."""
-    insecure: Annotated[bool, shown_as(True)] = False
-    """Permits http:// to another machine. The token can be read on the way."""
-    base_url: Annotated[str, expected("an address such as https://staging.example.test, or embedded")]
+    base_url_is_exact: bool = False
+    """true permits an address that ends in /v1, for a service whose paths start with /v1/v1."""
+    insecure: bool = False
+    """true permits http:// to another machine. The token can be read on the way."""
+    base_url: str
     """Where the service is, without /v1: every path of the interface begins with it already. An address that ends in
     /v1 is refused. http:// is refused for any other machine than this one: anybody on the way can read the token."""
-    sandbox: Annotated[str | None, shown_as("staging.example.test")] = None
-    """The host of base_url again, where nothing is worth anything: no money, no person, no key. Then a run makes up
-    numbers as keys, deletes what it registered, executes a transfer twice and two at the same time, and keeps no
-    journal. A loopback address alone is no sandbox: it may lead to staging. `base_url: embedded` is one."""
-    auth: Annotated[Auth, Field(validate_default=True), expected(_ONE_SOURCE)] = field(default_factory=Auth)
+    sandbox: str | None = None
+    """The host of base_url again, such as staging.example.test, where nothing is worth anything: no money, no person,
+    no key. Then a run makes up numbers as keys, deletes what it registered, executes a transfer twice and two at the
+    same time, and keeps no journal. A loopback address alone is no sandbox: it may lead to staging.
+    `base_url: embedded` is one."""
+    auth: Annotated[Auth, Field(validate_default=True)] = field(default_factory=Auth)
     """Where the access token comes from: exactly one of these three. The token stands alone, without "Bearer"."""
-    allow: Annotated[frozenset[Permission], Field(min_length=1), shown_as(["read"])] = frozenset({"read"})
+    allow: Annotated[frozenset[Permission], Field(min_length=1)] = frozenset({"read"})
     """What the suite may send. It goes by operation, never by method: a GET executes a transfer.
-    What is not permitted is listed in the report as out of scope, and nothing is sent for it."""
+    What is not permitted is listed in the report as out of scope, and nothing is sent for it.
+
+    read: GET the accounts, a balance, the entries of an account and its keys. Changes nothing.
+
+    register-keys: POST /v1/pix/keys registers the keys in pix_keys, and RANDOM keys, for the first of the accounts.
+    Payments to a registered key reach that account. With read, a run looks at the list of keys first and leaves a key
+    alone that is there already. A key that is registered stays, but for what delete-keys says.
+
+    delete-keys: DELETE /v1/pix/keys deletes the keys that this run made up, and those of pix_keys that it registered
+    and that are disposable. `python -m environments cleanup staging` deletes what earlier runs left. Needs
+    requests.deletePixKey.
+
+    create-pix: POST /v1/pix creates a PIX transaction with the body in requests.createPix. The interface document does
+    not show what that does: it may move money by itself.
+
+    transfer: POST /v1/transfer/external, internal and p2p, with the bodies in requests, prepare transfers. The
+    interface document does not show whether money waits for the execution: a service may move it at once.
+
+    execute: GET /v1/execute/pix/{transactionId} confirms a prepared transfer. THIS MOVES MONEY, and cannot be undone.
+    Every code in transactions, and every one that is prepared, is executed once; at most limits.executions in a run.
+
+    fuzz: Generated requests, valid and invalid ones, to the operations that are permitted besides, up to
+    limits.requests. They name synthetic accounts, keys and codes (pixconf-…), and never yours."""
     accounts: Annotated[Identifiers, shown_as(["ac-0001-77"])] = field(default=(), repr=False)
     """Accounts that the token may see, as they stand in the path. Without one, requirements about balance, entries and
     keys are not exercised."""
@@ -130,18 +147,17 @@ class ProfileFile:
     """Keys that you own and that may be registered: PHONE, EMAIL, RANDOM, CNPJ, CPF. For RANDOM the service makes it.
     A key stays registered, and is listed, unless it is disposable: then the run deletes it, where no list showed it
     before the run."""
-    key_at: Annotated[Pointer | None, shown_as("/data/keys/*/key")] = None
-    """Where the answer of listPixKeys has the keys, as a JSON pointer; * stands for every item. Without it, a key is in
-    the list if one of its texts is the key."""
-    not_for_this_account: Annotated[frozenset[KeyType], shown_as(["CNPJ"])] = frozenset()
-    """Key types that the first of the accounts may not have, as a person has no CNPJ. They are out of scope."""
+    key_at: Pointer | None = None
+    """Where the answer of listPixKeys has the keys, as a JSON pointer such as /data/keys/*/key; * stands for every
+    item. Without it, a key is in the list if one of its texts is the key."""
+    not_for_this_account: frozenset[KeyType] = frozenset()
+    """Key types that the first of the accounts may not have: [CNPJ] for a person. They are out of scope."""
     transactions: Transactions = field(default_factory=Transactions)
     """Codes of transfers to execute. One is enough for a whole run; with more, more key types are seen.
     A code is executed once and never again, by no later run either: the journal remembers it."""
     requests: Annotated[
-        Mapping[str, RequestBody],
-        written_as(dict[Annotated[str, one_of("deletePixKey", *PREPARING)], RequestBody]),
-        shown_as(BODIES),
+        Mapping[Annotated[str, one_of("deletePixKey", *PREPARING)], RequestBody],
+        shown_as({"deletePixKey": {"json": {"pixKey": "{key}"}}, "transferInternal": {"json": INTERNAL}}),
     ] = field(default_factory=dict)
     """Bodies of the operations whose shape the interface document does not show, as your service wants them.
     {account}, {key} and {type} in their texts are filled in from the lists above."""
@@ -151,38 +167,37 @@ class ProfileFile:
         shown_as({"X-Tenant": "qa", "X-Api-Key": {"env": "PIX_API_KEY"}}),
     ] = ()
     """Headers that a gateway asks for, beside Authorization. A secret one comes from the environment."""
-    correlation_header: Annotated[HeaderName | None, shown_as("X-Request-Id")] = None
-    """A header with a fresh id for each request. The report shows it, so that the bank finds it in its logs."""
+    correlation_header: HeaderName | None = None
+    """A header with a fresh id for each request, such as X-Request-Id. The report shows it, so that the bank
+    finds it in its logs."""
     tls: Tls = field(default_factory=Tls)
     """Certificates (PEM files, relative to the folder of this file)."""
-    proxy: Annotated[str | None, shown_as("http://proxy.example.test:3128")] = None
-    """A proxy is used only if it is named here: proxy variables and .netrc of the machine are not read."""
-    journal: Annotated[File | None, shown_as("/var/lib/pix-conformance/staging.journal")] = None
+    proxy: str | None = None
+    """A proxy is used only if it is named here, such as http://proxy.example.test:3128: proxy variables and
+    .netrc of the machine are not read."""
+    journal: File | None = None
     """The file that remembers the codes that were sent, as digests, and beside it the registered keys. Without it, one
     file for each user of a machine, under $XDG_STATE_HOME/pix-conformance. Name a place that lasts, where CI starts
     from nothing on each run."""
-    journal_key_env: Annotated[Variable | None, shown_as("PIX_JOURNAL_KEY")] = None
-    """The environment variable with the key of the journal's digests, for pipelines; else the key is a file beside the
-    journal."""
+    journal_key_env: Variable | None = None
+    """The environment variable with the key of the journal's digests, for pipelines, such as PIX_JOURNAL_KEY; else the
+    key is a file beside the journal."""
     limits: Limits = field(default_factory=Limits)
     """The most that a run may do. These are the defaults."""
-    fail_on: Annotated[frozenset[Level], Field(min_length=1), shown_as(["documented", "robustness"])] = frozenset(
-        {"documented", "robustness"}
-    )
+    fail_on: Annotated[frozenset[Level], Field(min_length=1)] = frozenset({"documented", "robustness"})
     """Levels that fail a run, of: documented, implied, example, robustness. What the interface document does not show
     never fails."""
-    min_coverage: Annotated[float | None, Field(ge=0, le=1), shown_as(0.9)] = None
-    """The share of the selected testable requirements at failing levels, from 0 to 1, that a run must have tested. A
+    min_coverage: Annotated[float | None, Field(ge=0, le=1)] = None
+    """The share of the selected testable requirements at failing levels, such as 0.9, that a run must have tested. A
     run below it is incomplete (exit 6), so that a line that is lost in `allow` is noticed."""
-    drift: Annotated[str, one_of("warn", FAIL), shown_as(FAIL)] = "warn"
+    drift: Annotated[str, one_of("warn", FAIL)] = "warn"
     """What drift is: behaviour that the interface document does not show, and that is not what the record says which
     pytest --accept wrote beside this file. By default it is a warning; with fail, it fails the run (exit 1)."""
-    language: Annotated[str, one_of("en", "pt-BR"), shown_as("pt-BR")] = "en"
+    language: Annotated[str, one_of("en", "pt-BR")] = "en"
     """The language of report.html: en (English) or pt-BR (Brazilian Portuguese). The terminal and the files for
     programs are in English. --report-language=pt-BR overrides it."""
     known_failures: Annotated[
         tuple[KnownFailure, ...],
-        refused_if(lambda entries: len(entries) > len({entry.id for entry in entries}), TWICE),
         shown_as([{"id": "executePix.digit.type", "reason": "fixed in 2.4", "until": "2027-01-31"}]),
     ] = ()
     """Requirements that are known to fail. They are reported, but do not fail the run up to the day `until`.
@@ -200,10 +215,10 @@ class ProfileFile:
 
     @field_validator("sandbox")
     @classmethod
-    def _is_the_host(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
-        base_url = info.data.get("base_url", EMBEDDED)
-        if sandbox is not None and base_url != EMBEDDED and sandbox.lower() != host_of(base_url):
-            raise ValueError(f"not the host of base_url; write {host_of(base_url)}, or leave it out")
+    def _repeats_the_host(cls, sandbox: str | None, info: ValidationInfo) -> str | None:
+        host = host_of(info.data.get("base_url", ""))
+        if sandbox and host and sandbox.lower() != host:
+            raise ValueError(f"expected the host of base_url, {host}, without a port; or null")
         return sandbox
 
     @field_validator("auth")
@@ -212,7 +227,7 @@ class ProfileFile:
         """None is enough for the embedded sandbox."""
         sources = sum(map(bool, vars(auth).values()))
         if sources > 1 or (not sources and info.data.get("base_url", EMBEDDED) != EMBEDDED):
-            raise ValueError
+            raise ValueError("expected exactly one of token_env, token_command and token_file")
         return auth
 
     @field_validator("transactions")
@@ -222,13 +237,6 @@ class ProfileFile:
         if operation and (needed := operations()[operation].permission) not in info.data.get("allow", PERMISSIONS):
             raise ValueError(f"{operation} is not permitted; add {needed} to allow, or remove prepare")
         return transactions
-
-    @field_validator("correlation_header")
-    @classmethod
-    def _is_no_other_header(cls, name: str | None, info: ValidationInfo) -> str | None:
-        if (name or "").lower() in [header.name.lower() for header in info.data.get("headers", ())]:
-            raise ValueError("is in headers too; remove it there")
-        return name
 
     @field_validator("proxy")
     @classmethod
@@ -265,15 +273,12 @@ class Profile(ProfileFile):
         return [*(body.json for body in self.requests.values()), *([prepare.json] if prepare else [])]
 
 
-def fill(template: Any, *, account: str, key: str, type: str) -> Any:
+def fill(template: Any, **values: str) -> Any:
     """A copy of a JSON value with ``{account}``, ``{key}`` and ``{type}`` replaced in its strings, at any depth."""
-    if isinstance(template, dict):
-        return {name: fill(item, account=account, key=key, type=type) for name, item in template.items()}
-    if isinstance(template, list):
-        return [fill(item, account=account, key=key, type=type) for item in template]
-    if isinstance(template, str):
-        return template.replace("{account}", account).replace("{key}", key).replace("{type}", type)
-    return template
+    text = json.dumps(template)
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", json.dumps(value)[1:-1])
+    return json.loads(text)
 
 
 def shown(path: Path) -> str:

@@ -1,16 +1,27 @@
-"""The target of a run: its address, its secrets, and the embedded sandbox where the profile asks for it."""
+"""The target of a run: its address, the embedded sandbox where the profile asks for it, and its secrets, fetched from
+where they are kept.
+
+No message shows a secret, or what a command printed.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
-from environments.profiles.credentials import resolve, resolve_headers, resolve_passphrase
-from environments.profiles.profile import EMBEDDED, Header, Profile
+from environments.process import environment_of_children
+from environments.profiles.profile import EMBEDDED, Header, Profile, ProfileError, shown
 from environments.secrets import Secrets, listed_secrets
 
+COMMAND_TIMEOUT = 30.0
+"""Seconds that a token command may take."""
+_TOKEN = re.compile(r"(?!bearer$)[!-~]+", re.IGNORECASE)
+_HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 _CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sign|token", re.IGNORECASE)
 
 
@@ -40,14 +51,8 @@ def open_target(profile: Profile) -> Target:
     return Target(profile.base_url, _secrets(profile, resolve(profile)), fetches=iter(fetches))
 
 
-def is_secret(header: Header) -> bool:
-    """Whether the value of a fixed header is never shown: it comes from the environment, or its name says so."""
-    return header.env is not None or bool(_CREDENTIAL.search(header.name))
-
-
 def _embedded(profile: Profile) -> Target:
-    from environments.sandbox.server import Server
-    from environments.sandbox.service import Service
+    from environments.sandbox import Server, Service
 
     service = Service()
     secrets = _secrets(profile, service.token)
@@ -59,10 +64,92 @@ def _secrets(profile: Profile, token: str) -> Secrets:
     """What is secret about a target, before anything is sent to it."""
     secrets = listed_secrets(profile)
     secrets.learn_token(token)
-    hidden = {header.name for header in profile.headers if is_secret(header)}
-    for name, value in resolve_headers(profile):
-        if name in hidden:
+    for header, (name, value) in zip(profile.headers, resolve_headers(profile), strict=True):
+        if is_secret(header):
             secrets.learn_secret(f"header {name}", value)
     if passphrase := resolve_passphrase(profile):
         secrets.learn_secret("passphrase", passphrase)
     return secrets
+
+
+def is_secret(header: Header) -> bool:
+    """True if the value of a fixed header is never shown: it comes from the environment, or its name says so."""
+    return header.env is not None or bool(_CREDENTIAL.search(header.name))
+
+
+def resolve(profile: Profile) -> str:
+    """The access token of a profile, without its scheme. Raises ProfileError."""
+    auth, token = profile.auth, ""
+    if auth.token_env:
+        token = _variable(profile, "auth.token_env", auth.token_env).strip()
+    elif auth.token_file:
+        token = _content(profile, auth.token_file)
+    elif auth.token_command:
+        token = _output(profile, auth.token_command)
+    if not _TOKEN.fullmatch(token):
+        raise _error(profile, "auth", 'no token; expected the token alone, without spaces and without "Bearer"')
+    return token
+
+
+def resolve_headers(profile: Profile) -> tuple[tuple[str, str], ...]:
+    """The fixed headers of a profile as (name, value). Raises ProfileError."""
+    return tuple((header.name, _header_value(profile, header)) for header in profile.headers)
+
+
+def _header_value(profile: Profile, header: Header) -> str:
+    if header.env is None:
+        return header.text or ""
+    where = f"headers.{header.name}.env"
+    value = _variable(profile, where, header.env).strip()
+    if not _HEADER_VALUE.fullmatch(value):
+        raise _error(profile, where, f"{header.env} cannot be sent in a header; expected one line of ASCII")
+    return value
+
+
+def resolve_passphrase(profile: Profile) -> str | None:
+    """The passphrase of the client key, where the profile names one. Raises ProfileError."""
+    name = profile.tls.client_key_passphrase_env
+    return _variable(profile, "tls.client_key_passphrase_env", name) if name else None
+
+
+def resolve_journal_key(profile: Profile) -> bytes | None:
+    """The key of the journal's digests, where the profile names its variable. Raises ProfileError."""
+    name = profile.journal_key_env
+    return _variable(profile, "journal_key_env", name).strip().encode() if name else None
+
+
+def _variable(profile: Profile, where: str, name: str) -> str:
+    value = os.environ.get(name, "")
+    if not value.strip():
+        raise _error(profile, where, f"{name} is not set in the environment; export {name}=…")
+    return value
+
+
+def _content(profile: Profile, file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8-sig", "replace").strip()
+    except OSError as error:
+        raise _error(profile, "auth.token_file", f"cannot be read ({error.strerror})") from None
+
+
+def _output(profile: Profile, command: tuple[str, ...]) -> str:
+    """What the command prints, run in the folder of the profile."""
+    try:
+        ended = subprocess.run(
+            command, cwd=profile.path.absolute().parent, env=environment_of_children(profile),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            timeout=COMMAND_TIMEOUT, check=True,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        why = f"not done after {COMMAND_TIMEOUT:g} seconds"
+    except subprocess.CalledProcessError as error:
+        why = f"ended with exit status {error.returncode}"
+    except (OSError, ValueError):
+        why = "cannot be started"
+    else:
+        return ended.stdout.decode(errors="replace").strip()
+    raise _error(profile, "auth.token_command", f"{why}; run it by hand to see why: its output is never shown here")
+
+
+def _error(profile: Profile, where: str, why: str) -> ProfileError:
+    return ProfileError(f"{shown(profile.path)}: {where}: {why}")

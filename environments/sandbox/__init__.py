@@ -1,4 +1,4 @@
-"""The sandbox: a small, lawful reference implementation of the whole interface, over real HTTP.
+"""The sandbox: a small, conforming reference implementation of the whole interface, over real HTTP.
 
 `Service` answers requests, `Server` serves it; alone: `python -m environments.sandbox`.
 
@@ -12,12 +12,13 @@ where a token comes from, how long    given at the start, or random; lives as lo
 the scheme's letter case              ignored; the token is compared exactly
 a refusal                             envelope {code: <HTTP status>, data: {error: <text>}}; the text repeats
                                       nothing of the request
-body not JSON, or a field wrong       400; a repeated member too; unknown fields are ignored
+body not JSON, or a field wrong       400; unknown fields are ignored
 no token, or another one              401, with WWW-Authenticate: Bearer
 unknown path, account, code or key    404
 another method on a known path        405, with Allow; HEAD and OPTIONS too
 a code executed before                409, and no money moves
 a body above 1 MiB                    413
+a body without Content-Length          400
 a body that is not application/json   415
 well-formed, but impossible           422: undocumented key type (numeric ones too), key not in the format of
                                       its type, too little money, accounts that do not fit the transfer
@@ -56,8 +57,18 @@ preparation                           {transactionId, status, value, date, name,
 from __future__ import annotations
 
 from environments.sandbox.double_entry import Database, Key, Transfer
-from environments.sandbox.messages import Data, Headers, Refusal, Request, Response
+from environments.sandbox.pix_keys import KeyOperations
+from environments.sandbox.protocol import Data, Headers, Refusal, Request, Response
 from environments.sandbox.server import Server
-from environments.sandbox.service import Service
+from environments.sandbox.transfers import TransferOperations
 
 __all__ = ["Data", "Database", "Headers", "Key", "Refusal", "Request", "Response", "Server", "Service", "Transfer"]
+
+
+class Service(KeyOperations, TransferOperations):
+    """The interface document, kept.
+
+    Mutants and variants subclass it and override one method: of accounts, execution and preparation (transfers.py), of
+    registration (pix_keys.py), or of what holds for all operations (protocol.py). `finish` sees every response before
+    it leaves.
+    """

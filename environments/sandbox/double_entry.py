@@ -8,14 +8,16 @@ from __future__ import annotations
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 HERE = Path(__file__).parent
 SCRIPT = (HERE / "schema.sql").read_text("utf-8") + (HERE / "seeds.sql").read_text("utf-8")
 
+T = TypeVar("T")
 CLEARING = "clearing"
 """The account where money is booked that leaves for other banks, or comes from them."""
 
@@ -74,54 +76,41 @@ class Ledger:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._execute = connection.execute
 
+    def _all(self, kind: Callable[..., T], query: str, *values: str) -> list[T]:
+        return [kind(*row) for row in self._execute(query, values)]
+
     def account(self, account_id: str) -> Account | None:
-        row = self._execute("SELECT * FROM accounts WHERE id = ?", [account_id]).fetchone()
-        return row and Account(*row)
+        return next(iter(self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)), None)
 
     def payee(self, account_id: str) -> Account:
         """An account that a key or a transfer refers to, and that therefore exists."""
-        account = self.account(account_id)
-        assert account is not None, "keys and transfers reference accounts"
-        return account
+        return self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)[0]
 
     def own_accounts(self) -> list[Account]:
-        rows = self._execute("SELECT * FROM accounts WHERE role = 'OWN' ORDER BY id")
-        return [Account(*row) for row in rows]
+        return self._all(Account, "SELECT * FROM accounts WHERE role = 'OWN' ORDER BY id")
 
     def balance(self, account_id: str) -> int:
         """Cents: the sum of the account's entries."""
-        query = "SELECT coalesce(sum(cents), 0) FROM entries WHERE account = ?"
-        return int(self._execute(query, [account_id]).fetchone()[0])
+        return sum(entry.cents for entry in self.entries(account_id))
 
     def entries(self, account_id: str) -> list[Entry]:
         query = (
             "SELECT transfer, entries.cents, date FROM entries JOIN transfers ON transfers.id = transfer"
             " WHERE account = ? ORDER BY number"
         )
-        return [Entry(*row) for row in self._execute(query, [account_id])]
-
-    def total(self) -> int:
-        """The sum of all entries: 0, or money was made or lost."""
-        return int(self._execute("SELECT sum(cents) FROM entries").fetchone()[0])
+        return self._all(Entry, query, account_id)
 
     def key(self, key: str) -> Key | None:
-        row = self._execute("SELECT * FROM keys WHERE key = ?", [key]).fetchone()
-        return row and Key(*row)
+        return next(iter(self._all(Key, "SELECT * FROM keys WHERE key = ?", key)), None)
 
     def keys(self, account_id: str) -> list[Key]:
-        rows = self._execute("SELECT * FROM keys WHERE account = ? ORDER BY rowid", [account_id])
-        return [Key(*row) for row in rows]
+        return self._all(Key, "SELECT * FROM keys WHERE account = ? ORDER BY rowid", account_id)
 
     def add_key(self, key: Key) -> None:
         self._execute("INSERT INTO keys VALUES (?, ?, ?)", [key.key, key.type, key.account])
 
     def remove_key(self, key: Key) -> None:
         self._execute("DELETE FROM keys WHERE key = ?", [key.key])
-
-    def add_registration(self, account_id: str, key_type: str, accepted: bool) -> int:
-        """Note a request for a key, and number it: numbers only ever grow."""
-        query = "INSERT INTO registrations (account, type, accepted) VALUES (?, ?, ?)"
-        return int(self._execute(query, [account_id, key_type, accepted]).lastrowid or 0)
 
     def transfer(self, code: str) -> Transfer | None:
         """The transfer with this transaction code."""

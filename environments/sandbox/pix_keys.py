@@ -12,43 +12,20 @@ from typing import ClassVar
 
 from stdnum.br import cnpj, cpf
 
-from environments.sandbox.accounts import AccountOperations
 from environments.sandbox.double_entry import Key, Ledger
-from environments.sandbox.messages import Data, Refusal, Request, text
+from environments.sandbox.protocol import Data, Refusal, Request
+from environments.sandbox.transfers import AccountOperations, text
 
-
-def is_phone(key: str) -> bool:
-    """E.164: a plus sign and up to fifteen digits."""
-    return re.fullmatch(r"\+[1-9][0-9]{7,14}", key) is not None
-
-
-def is_email(key: str) -> bool:
-    """One address of at most 77 characters, as the central bank's directory has it."""
-    return len(key) <= 77 and re.fullmatch(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", key, re.ASCII) is not None
-
-
-def is_random(key: str) -> bool:
-    """A UUID, or nothing: then the service makes the key."""
-    return key == "" or re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", key) is not None
-
-
-def is_cnpj(key: str) -> bool:
-    """Fourteen characters without punctuation, with right check digits; letters since July 2026."""
-    return re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", key) is not None and cnpj.is_valid(key)
-
-
-def is_cpf(key: str) -> bool:
-    """Eleven digits without punctuation, with right check digits."""
-    return re.fullmatch(r"[0-9]{11}", key) is not None and cpf.is_valid(key)
-
-
-FORMATS: Mapping[str, Callable[[str], bool]] = {
-    "PHONE": is_phone,
-    "EMAIL": is_email,
-    "RANDOM": is_random,
-    "CNPJ": is_cnpj,
-    "CPF": is_cpf,
+FORMATS: Mapping[str, Callable[[str], object]] = {
+    "PHONE": re.compile(r"\+[1-9][0-9]{7,14}").fullmatch,  # E.164
+    # One address of at most 77 characters, as the central bank's directory has it.
+    "EMAIL": re.compile(r"(?!.{78})[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", re.ASCII).fullmatch,
+    "RANDOM": re.compile(r"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?").fullmatch,  # empty: the service makes the key
+    # Without punctuation, with right check digits; a CNPJ has letters since July 2026.
+    "CNPJ": lambda key: re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", key) and cnpj.is_valid(key),
+    "CPF": lambda key: re.fullmatch(r"[0-9]{11}", key) and cpf.is_valid(key),
 }
+"""What the key of each type passes."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +41,7 @@ class Registration:
 class KeyOperations(AccountOperations):
     """Registers, deletes and lists keys."""
 
-    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], bool]]] = FORMATS
+    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], object]]] = FORMATS
     """The key types that are accepted, each with the test that its keys pass."""
 
     def register_pix_key(self, request: Request, account_id: str) -> Data:
@@ -117,8 +94,7 @@ class KeyOperations(AccountOperations):
         accepted = ledger.key(key.key) is None
         if accepted:
             ledger.add_key(key)
-        number = ledger.add_registration(account_id, key_type, accepted)
-        return Registration(number, key, not value, accepted)
+        return Registration(next(self.numbers), key, not value, accepted)
 
     def new_key(self) -> str:
         return str(uuid.uuid4())

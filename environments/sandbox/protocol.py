@@ -1,4 +1,4 @@
-"""What holds for all operations: routes, the token, JSON, the envelope, refusals.
+"""What holds for all operations: requests and responses, routes, the token, JSON, the envelope, refusals.
 
 Each method decides one thing, so that a subclass can change that one thing.
 """
@@ -11,38 +11,74 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, NoReturn, cast
+from itertools import count
+from typing import ClassVar, cast
 from urllib.parse import unquote_to_bytes
 
 from environments.sandbox.double_entry import Database
-from environments.sandbox.messages import MAX_BODY, Data, Headers, Refusal, Request, Response
+from spec.interface import operations
 
-Route = tuple[str, str, str]
-"""Method, path template, operationId. A template has at most one parameter, as a segment of its own."""
+MAX_BODY = 1_048_576
+"""Bytes of a request body that are accepted; more is refused with 413."""
+
+Data = dict[str, object]
+"""The object field `data` of the envelope, or the body of a request."""
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request. Its headers and its body stay out of the `repr`: they hold the token and personal data."""
+
+    method: str
+    path: str
+    """As it came over the wire: still percent-encoded, without the query."""
+    query: str
+    headers: Mapping[str, str] = field(repr=False)
+    """By name in lower case; a header that stands twice has both values, joined with a comma."""
+    body: bytes = field(repr=False)
+    """At most one byte more than MAX_BODY."""
+
+    def header(self, name: str) -> str:
+        """The value of a header, or the empty string."""
+        return self.headers.get(name.lower(), "")
+
+
+@dataclass(frozen=True)
+class Response:
+    """One response, as bytes. The server adds Content-Length where `headers` has none."""
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
+    """The sandbox says no: an HTTP status, a fixed text that repeats nothing of the request, and headers."""
+
+    def __init__(self, status: int, error: str, headers: Headers = ()) -> None:
+        super().__init__(status, error)
+        self.status = status
+        self.error = error
+        self.headers = headers
 
 
 class HttpService:
     """Answers each route with the method that is named after its operation."""
 
-    ROUTES: ClassVar[tuple[Route, ...]] = (
-        ("GET", "/v1/execute/pix/{transactionId}", "executePix"),
-        ("POST", "/v1/pix/keys/{accountId}", "registerPixKey"),
-        ("DELETE", "/v1/pix/keys/{accountId}", "deletePixKey"),
-        ("GET", "/v1/pix/keys/{accountId}", "listPixKeys"),
-        ("GET", "/v1/accounts", "listAccounts"),
-        ("GET", "/v1/accounts/balance/{accountId}", "getBalance"),
-        ("GET", "/v1/accounts/entries/{accountId}", "listEntries"),
-        ("POST", "/v1/pix", "createPix"),
-        ("POST", "/v1/transfer/external", "transferExternal"),
-        ("POST", "/v1/transfer/internal", "transferInternal"),
-        ("POST", "/v1/transfer/p2p", "transferP2p"),
+    ROUTES: ClassVar[tuple[tuple[str, str, str], ...]] = tuple(
+        (each.method, each.path, each.id) for each in operations().values()
     )
+    """Method, path template, operationId. A template has at most one parameter, as a segment of its own."""
 
     def __init__(self, *, token: str | None = None, database: Database | None = None) -> None:
         self.token = token or secrets.token_urlsafe()
         self.database = database or Database()
+        self.numbers = count(1)  # of the registrations
 
     def serve(self, request: Request, connection: socket.socket) -> Response | None:
         """The response that the server sends; None where a subclass has sent it over the connection itself."""
@@ -115,9 +151,9 @@ class HttpService:
         """The body, an object of JSON."""
         self.check_content_type(request, operation)
         try:
-            body = json.loads(request.body.decode(), parse_constant=_no_json, object_pairs_hook=_members)
+            body = json.loads(request.body.decode())
         except (ValueError, RecursionError):
-            raise Refusal(400, "The body is not JSON as of RFC 8259, in UTF-8 and without repeated members.") from None
+            raise Refusal(400, "The body is not JSON in UTF-8.") from None
         if not isinstance(body, dict):
             raise Refusal(400, "The body is not an object of JSON.")
         return body
@@ -149,17 +185,6 @@ class HttpService:
     def now(self) -> int:
         """Milliseconds since 1970."""
         return time.time_ns() // 1_000_000
-
-
-def _no_json(constant: str) -> NoReturn:
-    raise ValueError("NaN and Infinity are not JSON")
-
-
-def _members(pairs: list[tuple[str, object]]) -> Data:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a repeated member")
-    return members
 
 
 @cache

@@ -18,13 +18,6 @@ CREATE TABLE keys (
   account TEXT NOT NULL REFERENCES accounts
 );
 
-CREATE TABLE registrations (
-  number   INTEGER PRIMARY KEY AUTOINCREMENT,
-  account  TEXT NOT NULL REFERENCES accounts,
-  type     TEXT NOT NULL,
-  accepted INTEGER NOT NULL
-);
-
 CREATE TABLE transfers (
   id       TEXT PRIMARY KEY,   -- the transaction code
   payer    TEXT NOT NULL REFERENCES accounts,

@@ -1,8 +1,8 @@
 """Real HTTP/1.1 for a service, on a port of this machine, in threads of this process: one for each connection.
 
 It is http.server with three differences: connections are kept alive, nothing is printed, and a message that is not HTTP
-is refused in JSON, like every other refusal. Where a body begins and ends on a connection says RFC 9112 section 6; the
-whole body is read before the request is answered, so that the next request on the connection can follow.
+is refused in JSON, like every other refusal. A body has a Content-Length (RFC 9112 section 6) and is read before the
+request is answered, so that the next request on the connection can follow.
 """
 
 from __future__ import annotations
@@ -13,82 +13,16 @@ import socket
 import socketserver
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
-from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from io import BufferedIOBase
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from environments.sandbox.messages import MAX_BODY, Request, Response
-from environments.sandbox.protocol import HttpService
+from environments.sandbox.protocol import MAX_BODY, HttpService, Request, Response
 
 DRAIN = 16 * MAX_BODY
-"""Bytes of a body too large that are read and dropped, so that the client gets to read the refusal."""
-
-BLOCK = 65_536
-
-
-def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
-    """The body, or its first MAX_BODY + 1 bytes. ValueError where it is malformed or breaks off."""
-    lengths = {value.strip() for value in headers.get_all("Content-Length", [])}
-    codings = [value.strip().lower() for value in headers.get_all("Transfer-Encoding", [])]
-    if codings:
-        if codings != ["chunked"] or lengths:
-            raise ValueError("one body has one length")
-        return _first(_chunked(stream))
-    return _first(_exactly(stream, _length(lengths)))
-
-
-def _length(values: set[str]) -> int:
-    """Content-Length; without one there is no body."""
-    value = "".join(values) or "0"
-    if len(values) > 1 or not (value.isascii() and value.isdigit()):
-        raise ValueError("Content-Length is one number")
-    return int(value)
-
-
-def _first(blocks: Iterator[bytes]) -> bytes:
-    """What is kept of a body; the rest is read and dropped, up to a limit."""
-    kept, seen = bytearray(), 0
-    for block in blocks:
-        kept += block[: MAX_BODY + 1 - len(kept)]
-        seen += len(block)
-        if seen > DRAIN:
-            break
-    return bytes(kept)
-
-
-def _exactly(stream: BufferedIOBase, size: int) -> Iterator[bytes]:
-    while size:
-        block = stream.read(min(size, BLOCK))
-        if not block:
-            raise ValueError("the body breaks off")
-        size -= len(block)
-        yield block
-
-
-def _chunked(stream: BufferedIOBase) -> Iterator[bytes]:
-    """The data of the chunks (RFC 9112 section 7.1); extensions and trailers are read over."""
-    while size := int(_line(stream).split(b";")[0], 16):
-        if size < 0:
-            raise ValueError("a chunk has a negative size")
-        yield from _exactly(stream, size)
-        if _line(stream):
-            raise ValueError("a chunk is longer than its size")
-    while _line(stream):
-        pass
-
-
-def _line(stream: BufferedIOBase) -> bytes:
-    line = stream.readline(1024)
-    if not line.endswith(b"\n"):
-        raise ValueError("a line breaks off or is too long")
-    return line.strip()
-
-
+"""Bytes of a body too large that are read, so that the client gets to read the refusal."""
 POLL_SECONDS = 0.005
 """How often the accepting thread looks whether to stop; half of it is the usual wait in `stop`."""
 
@@ -179,17 +113,26 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _request(self) -> Request:
         """The request with its body; ValueError where the message is not HTTP."""
-        body = read_body(self.rfile, self.headers)
-        if len(body) > MAX_BODY:
-            self.close_connection = True  # not all of it was read
+        body = self._body()
         path, _, query = self.path.partition("?")
         if not path.startswith("/"):  # such as http://host/v1/accounts
             path = urlsplit(path).path
-        headers: dict[str, str] = {}
-        for name, value in self.headers.items():
-            before = headers.get(name.lower())
-            headers[name.lower()] = value if before is None else f"{before},{value}"
+        headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
         return Request(self.command, path, query, headers, body)
+
+    def _body(self) -> bytes:
+        """The body, or more than MAX_BODY bytes of it; ValueError where it has no one length, or breaks off."""
+        lengths = {value.strip() for value in self.headers.get_all("Content-Length", ["0"])}
+        length = "".join(lengths)
+        if len(lengths) > 1 or not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
+            raise ValueError("a body has one Content-Length")
+        size = min(int(length), DRAIN)
+        if size > MAX_BODY:
+            self.close_connection = True  # perhaps not all of it was read
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ValueError("the body breaks off")
+        return body
 
     def _send(self, response: Response) -> None:
         """Send a response; its length is added where no header says where it ends."""

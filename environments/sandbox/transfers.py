@@ -1,13 +1,105 @@
-"""Transfers: four ways to prepare one, and GET /v1/execute/pix/{transactionId}, which moves the money."""
+"""Accounts, balances and entries; four ways to prepare a transfer, and GET /v1/execute/pix/{transactionId}, which moves
+the money. A field of a body that is not as it should be is refused with 400, and never repeated.
+"""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
-from environments.sandbox.accounts import AccountOperations
-from environments.sandbox.double_entry import Account, Ledger, Transfer
-from environments.sandbox.messages import Data, Refusal, Request, cents, milliseconds, text
+from environments.sandbox.double_entry import Account, Entry, Ledger, Transfer
+from environments.sandbox.protocol import Data, HttpService, Refusal, Request
+
+MAX_VALUE = 10**12
+"""The largest amount, in reais: far below where a float, or an integer of SQLite, loses cents."""
+
+
+def text(body: Mapping[str, object], name: str, default: str | None = None) -> str:
+    """A string; without a default it is required."""
+    value = body.get(name, default)
+    if not isinstance(value, str) or not _is_unicode(value):
+        raise Refusal(400, f"The field {name} holds a string.")
+    return value
+
+
+def cents(body: Mapping[str, object]) -> int:
+    """A positive amount in reais with at most two decimals, as cents."""
+    value = body.get("value")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_VALUE:
+        raise Refusal(400, f"The field value holds a positive number, at most {MAX_VALUE}.")
+    amount = Decimal(str(value)) * 100
+    if amount % 1:
+        raise Refusal(400, "The field value has at most two decimals.")
+    return int(amount)
+
+
+def milliseconds(body: Mapping[str, object]) -> int:
+    """A point in time in milliseconds since 1970, as the execution result has it."""
+    value = body.get("date")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
+        raise Refusal(400, "The field date holds milliseconds since 1970 as an integer.")
+    return value
+
+
+def _is_unicode(value: str) -> bool:
+    """JSON can escape half of a surrogate pair, which neither UTF-8 nor SQLite can hold."""
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+class AccountOperations(HttpService):
+    """GET /v1/accounts, GET /v1/accounts/balance/{accountId} and GET /v1/accounts/entries/{accountId}."""
+
+    def list_accounts(self, request: Request) -> Data:
+        with self.database.transaction() as ledger:
+            return {"accounts": [self.account_result(account) for account in ledger.own_accounts()]}
+
+    def get_balance(self, request: Request, account_id: str) -> Data:
+        with self.database.transaction() as ledger:
+            account = self.own_account(ledger, account_id)
+            return {"account": account.id, "balance": self.reais(ledger.balance(account.id))}
+
+    def list_entries(self, request: Request, account_id: str) -> Data:
+        with self.database.transaction() as ledger:
+            account = self.own_account(ledger, account_id)
+            return {"entries": [self.entry_result(entry) for entry in ledger.entries(account.id)]}
+
+    def account_result(self, account: Account) -> Data:
+        return {"id": account.id, **self.holder_result(account)}
+
+    def holder_result(self, account: Account) -> Data:
+        """Where an account is held and by whom, as an execution result shows its counterparty, too."""
+        return {
+            "bank": account.bank,
+            "account": account.number,
+            "digit": account.digit,
+            "branch": account.branch,
+            "accountType": account.type,
+            "document": self.mask(account.document),
+            "name": account.name,
+        }
+
+    def entry_result(self, entry: Entry) -> Data:
+        """What leaves the account has a negative value."""
+        return {"transactionId": entry.transfer, "date": entry.date, "value": self.reais(entry.cents)}
+
+    def own_account(self, ledger: Ledger, account_id: str) -> Account:
+        """The account of this service with this id."""
+        account = ledger.account(account_id)
+        if account is None or account.role != "OWN":
+            raise Refusal(404, "There is no such account.")
+        return account
+
+    def reais(self, cents: int) -> float:
+        """An amount as the interface has it, a decimal number."""
+        return cents / 100
+
+    def mask(self, document: str) -> str:
+        """A masked tax document: ***.456.789-** for a CPF, **.345.678/0001-** for a CNPJ."""
+        if len(document) == 11:
+            return f"***.{document[3:6]}.{document[6:9]}-**"
+        return f"**.{document[2:5]}.{document[5:8]}/{document[8:12]}-**"
 
 
 @dataclass(frozen=True)

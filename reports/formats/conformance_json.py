@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from environments.profiles.profile import EMBEDDED
+from reports.behaviour import data_of_behaviour, in_words
 from reports.causes import findings
-from reports.evidence import MOVES_MONEY
-from reports.handover import Evidence, NoteKind
+from reports.evidence import MOVES_MONEY, Evidence
 from reports.headline import headline
 from reports.latency import latency
 from reports.moments import written
-from reports.observations.behaviour import data_of_behaviour, in_words
+from reports.notes import NoteKind
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
 from reports.verdicts import RequirementResult, counts, coverage
@@ -24,7 +24,7 @@ from spec.message import Text, joined
 from spec.requirements import Requirement
 
 FILE = "conformance.json"
-FORMAT = "1.3"
+FORMAT = "1.4"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
 Document = dict[str, Any]
 
@@ -108,7 +108,7 @@ def _figures(run: Run) -> Document:
         },
         "counts": counts(run.requirements()),
         "coverage": coverage(run.requirements()),
-        "cut": run.cuts.data(),
+        "cut": [{"why": why, "operations": list(names)} for why, names in run.unsent.items()],
         "granted": sorted(granted),
         "granted_nothing": [name for name in run.grants.asked(run.operations) if name not in granted],
     }
@@ -116,14 +116,13 @@ def _figures(run: Run) -> Document:
 
 def _found(run: Run) -> Document:
     requirements = [_requirement(*each, run.elapsed_s[each[0].id]) for each in run.requirements()]
-    inputs = {number: str(seen.get("input", "")) for number, seen in run.exchanges.items()}
     return {
-        "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements, inputs)],
+        "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements)],
         "requirements": requirements,
         "observations": _observations(run),
         "observed": data_of_behaviour(run.behaviour),
-        "drift": [one.data() for one in run.drift],
-        "record": run.record.data() if run.record else None,
+        "drift": run.drift,
+        "record": {name: run.record[name] for name in ("accepted", "suite_version")} if run.record else None,
     }
 
 
@@ -198,7 +197,7 @@ SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
 
 
 def proof_line() -> str:
-    """How many seeded faults are caught and how many lawful services pass; empty where there is no summary."""
+    """How many seeded faults are caught and how many conforming services pass; empty where there is no summary."""
     try:
         return str(json.loads(SUMMARY.read_text("utf-8"))["line"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,6 +1,6 @@
 """What a run tells GitHub: a summary of its job in Markdown, and annotations as workflow commands.
 
-The job of a public repository is public: here are ids and statements of the ledger, words of the suite and counts, and
+The job of a public repository is public: here are ids and texts of requirements, words of the suite and counts, and
 no text of the service, its address, the profile or the command line.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from reports.behaviour import drift_in_words
 from reports.formats.conformance_json import Document
 from reports.headline import permitted, result_line, sent
-from reports.observations.drift import drift_in_words
 from reports.verdicts import Entry, Verdict, fails, is_told_by_none
 from reports.wording import listed
 from spec.message import joined, say_many
-from spec.requirements import ledger
+from spec.requirements import requirements
 
 _MOST_SHOWN = 20
 
@@ -104,12 +104,12 @@ def _drift(document: Document) -> Iterator[str]:
 
 
 def _also(finding: Entry) -> str:
-    others = [*finding["requirements"][1:], *finding["follows"]]
-    return f" and {len(others)} more" if others else ""
+    others = len(finding["requirements"]) - 1
+    return f" and {others} more" if others else ""
 
 
 def _statement(requirement_id: str) -> str:
-    requirement = ledger()[requirement_id]
+    requirement = requirements()[requirement_id]
     return f"{requirement.text} ({requirement.section})"
 
 
@@ -134,10 +134,12 @@ def workflow_commands(document: Document) -> Iterator[str]:
         yield command("error", f"PIX conformance: {document['verdict']}", sentence(document))
     failing = {one["id"] for one in document["requirements"] if fails(one)}
     found = [one for one in document["findings"] if fails(one)]
-    others = [id for one in found for id in (*one["requirements"], *one["follows"])]
+    others = [id for one in found for id in one["requirements"]]
     for requirement_id in dict.fromkeys([*(one["cause"] for one in found), *others]):
         if requirement_id in failing:
-            yield command("error", requirement_id, f"{ledger()[requirement_id].level}: {_statement(requirement_id)}")
+            yield command(
+                "error", requirement_id, f"{requirements()[requirement_id].level}: {_statement(requirement_id)}"
+            )
 
 
 def command(name: str, title: str, message: str) -> str:

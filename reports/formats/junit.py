@@ -6,17 +6,19 @@ attribute `message` and the text; the usual actions of GitHub read either. So a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree
 
 from junitparser import Error, Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
 from junitparser.junitparser import FinalResult, SystemOut
 
+from reports.behaviour import drift_in_words, drift_lines
+from reports.causes import by_requirement
 from reports.formats.conformance_json import Document
-from reports.formats.entries import explanation, figures, observations_of, properties, provenance, reproduced_by
-from reports.observations.drift import drift_lines, fails_by_drift
+from reports.headline import sent
 from reports.show import printable
 from reports.verdicts import Entry, RunVerdict, Verdict, fails, is_told_by_none
+from reports.wording import exchanges_in_words
 
 
 def junit(document: Document) -> str:
@@ -27,7 +29,7 @@ def junit(document: Document) -> str:
     """
     suite = TestSuite(f"pix-conformance {document['environment']['name']}")
     suite.timestamp = document["started"]
-    for name, value in provenance(document).items():
+    for name, value in _provenance(document).items():
         suite.add_property(name, printable(value))
     suite.add_testcases([_run_case(document), *_cases(document)])
     suite.time = document["duration_s"]
@@ -41,27 +43,27 @@ def _run_case(document: Document) -> TestCase:
     """The run: a failure where drift fails it; an error where its verdict is none on the service, and where no other
     case says why it is not green. Its time is what no test took."""
     spent = sum(entry["elapsed_s"] for entry in document["requirements"])
-    case = _case("run", "pix-conformance", max(document["duration_s"] - spent, 0), provenance(document))
-    said = "\n".join((document["headline"], *figures(document), *drift_lines(document)))
-    if fails_by_drift(document):
+    case = _case("run", "pix-conformance", max(document["duration_s"] - spent, 0), _provenance(document))
+    told = (sent(document), drift_in_words(document), *document["notes"])
+    left = (f"not cleaned up: {each}" for each in document["left_behind"])
+    said = "\n".join((document["headline"], *map(str, filter(None, told)), *left, *drift_lines(document)))
+    if document["verdict"] == RunVerdict.DRIFTED:
         _conclude(case, Failure(printable(document["headline"]), RunVerdict.DRIFTED), said)
     elif is_told_by_none(document):
         _conclude(case, Error(printable(document["headline"]), document["verdict"]), said)
     else:
-        _say(case, said)
+        case.append(SystemOut(printable(said)))
     return case
 
 
-def _cases(document: Document) -> list[TestCase]:
-    reproduce, observed = reproduced_by(document), observations_of(document)
-    seed = document["provenance"]["seed"]
-    cases = []
+def _cases(document: Document) -> Iterator[TestCase]:
+    reproduce = by_requirement(document["findings"], "reproduce")
     for entry in document["requirements"]:
-        operation = entry["operation"] or "general"
-        case = _case(entry["id"], operation, entry["elapsed_s"], properties(entry, seed))
-        _take(case, entry, reproduce.get(entry["id"], ""), observed.get(entry["id"], ()))
-        cases.append(case)
-    return cases
+        told = {name: entry[name] for name in ("section", "level", "verdict")}
+        told |= {"statement": entry["text"], "seed": str(document["provenance"]["seed"])}
+        case = _case(entry["id"], entry["operation"] or "general", entry["elapsed_s"], told)
+        _take(case, entry, reproduce.get(entry["id"], ""))
+        yield case
 
 
 def _case(name: str, group: str, elapsed_s: float, told: Mapping[str, str]) -> TestCase:
@@ -73,20 +75,32 @@ def _case(name: str, group: str, elapsed_s: float, told: Mapping[str, str]) -> T
     return case
 
 
-def _take(case: TestCase, entry: Entry, reproduce: str, observed: Iterable[str]) -> None:
+def _take(case: TestCase, entry: Entry, reproduce: str) -> None:
     """Give a case the result of its requirement."""
-    verdict, message = entry["verdict"], str(entry["message"])
+    message, found = str(entry["message"]), "\n".join(_explanation(entry, reproduce))
+    said = f"{entry['verdict']}: {message}"
     if fails(entry):
-        _conclude(case, Failure(printable(message), entry["level"]), explanation(entry, reproduce))
-    elif verdict == Verdict.FAIL:
-        said = f"known failure: {entry['known_failure']}: {message}"
-        _conclude(case, Skipped(printable(said)), f"{said}\n{explanation(entry, reproduce)}")
-    elif verdict in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
-        _conclude(case, Skipped(printable(f"{verdict}: {message}")), f"{verdict}: {message}")
-    elif verdict == Verdict.WARN:
-        _say(case, "\n".join((f"warn: {explanation(entry, reproduce)}", *observed)))
-    elif observed or message:
-        _say(case, "\n".join(observed or (f"{verdict}: {message}",)))
+        _conclude(case, Failure(printable(message), entry["level"]), found)
+    elif entry["verdict"] == Verdict.FAIL:
+        known = f"known failure: {entry['known_failure']}: {message}"
+        _conclude(case, Skipped(printable(known)), f"{known}\n{found}")
+    elif entry["verdict"] in (Verdict.NOT_EXERCISED, Verdict.OUT_OF_SCOPE, Verdict.UNTESTABLE):
+        _conclude(case, Skipped(printable(said)), said)
+    elif message:
+        case.append(SystemOut(printable(f"warn: {found}" if entry["verdict"] == Verdict.WARN else said)))
+
+
+def _explanation(entry: Entry, reproduce: str) -> Iterator[str]:
+    """What was found: the message first, then expected and got, the statement and its place, how to reproduce it."""
+    yield str(entry["message"])
+    if "expected" in entry:
+        yield f"expected: {entry['expected']}"
+        yield f"got: {entry['got']}"
+    yield f"statement: {entry['text']} ({entry['section']})"
+    if entry["exchanges"]:
+        yield str(exchanges_in_words(entry["exchanges"]))
+    if reproduce:
+        yield f"reproduce:\n{reproduce}"
 
 
 def _conclude(case: TestCase, result: FinalResult, text: str) -> None:
@@ -94,5 +108,7 @@ def _conclude(case: TestCase, result: FinalResult, text: str) -> None:
     case.append(result)
 
 
-def _say(case: TestCase, text: str) -> None:
-    case.append(SystemOut(printable(text)))
+def _provenance(document: Document) -> dict[str, str]:
+    """What tells a run from others, by name; without what is not known."""
+    shown = {name: value for name, value in document["provenance"].items() if isinstance(value, str | int)}
+    return {"verdict": document["verdict"], **{name: str(value) for name, value in shown.items()}}

@@ -1,17 +1,17 @@
-"""The figures on the page: requirements counted by level and verdict, and by section of the interface document."""
+"""The figures on the page: requirements counted by level and verdict, by section, and those that were left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reports.formats.conformance_json import Document
 from reports.headline import counts_of, known_failures, known_in_words
 from reports.verdicts import ON_THE_SERVICE, Entry, RunVerdict, Verdict, deviation, fails
 from reports.wording import grouped
-from spec.message import Message, Text, joined, say, say_many
-from spec.requirements import LEVELS, ledger
+from spec.message import Text, joined, leaves_of, say, say_many
+from spec.requirements import LEVELS, requirements
 
 MEANING = {
     "documented": "stated",
@@ -20,6 +20,17 @@ MEANING = {
     "not-shown": "stated to be not shown",
     "robustness": "policy of the suite",
 }
+_NONE_TESTED = {
+    "documented": say("No documented requirement was tested"),
+    "robustness": say("No robustness requirement was tested"),
+}
+_SPELLED = {Verdict.NOT_EXERCISED: say("not exercised"), Verdict.OUT_OF_SCOPE: say("out of scope")}
+_LEFT_OUT = {
+    Verdict.NOT_EXERCISED: (say_many("{n} not exercised", "{n} not exercised"), "not-tested"),
+    Verdict.OUT_OF_SCOPE: (say_many("{n} out of scope", "{n} out of scope"), "out-of-scope"),
+    Verdict.UNTESTABLE: (say_many("{n} untestable", "{n} untestable"), "requirements"),
+}
+"""Verdicts that are no test: how they are counted, and the anchor of the part of the page that says more."""
 
 
 def tile(document: Document, level: str) -> tuple[Verdict, Text]:
@@ -40,12 +51,6 @@ def tile(document: Document, level: str) -> tuple[Verdict, Text]:
     return verdict, joined(said + ([known_in_words(known)] if known else []))
 
 
-_NONE_TESTED = {
-    "documented": say("No documented requirement was tested"),
-    "robustness": say("No robustness requirement was tested"),
-}
-
-
 def _of_level(level: str, failed: int, *, tested: int, testable: int) -> Text:
     failures = say_many("{n} failure", "{n} failures", n=failed) if failed else say("No failures")
     return say_many(
@@ -58,13 +63,13 @@ def _of_level(level: str, failed: int, *, tested: int, testable: int) -> Text:
     )
 
 
-def levels(document: Document, fail_on: Collection[str]) -> list[dict[str, Any]]:
+def levels(document: Document) -> list[dict[str, Any]]:
     """The table of counts, one entry for each level; robustness last, apart from conformance."""
     return [
         {
             "name": level,
             "meaning": MEANING[level],
-            "deviation": deviation(level, fail_on),
+            "deviation": deviation(level, document["environment"]["fail_on"]),
             "known": known_failures(document, level),
             "shown": counts_of(document, level),
         }
@@ -73,27 +78,42 @@ def levels(document: Document, fail_on: Collection[str]) -> list[dict[str, Any]]
 
 
 def by_heading(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """The requirements by the heading of the interface document, in its order, with the tally of their verdicts."""
-    groups = grouped(entries, lambda one: ledger()[one["id"]].heading)
+    """The requirements by the heading of the interface document, in its order, with the tally of their verdicts:
+    `12 documented pass`."""
+    groups = grouped(entries, lambda one: requirements()[one["id"]].heading)
     return [{"heading": heading, "rows": found, "tally": _tally(found)} for heading, found in groups.items()]
 
 
-_OF_SEVERAL_WORDS = {Verdict.NOT_EXERCISED: say("not exercised"), Verdict.OUT_OF_SCOPE: say("out of scope")}
-
-
-def _said(verdict: Verdict) -> Message:
-    return _OF_SEVERAL_WORDS.get(verdict) or say(verdict.value)
-
-
-def _tally(entries: list[Entry]) -> list[tuple[str, Text]]:
-    """The requirements counted by verdict, and by level within it: `12 documented pass`."""
+def _tally(entries: list[Entry]) -> list[tuple[Verdict, Text]]:
     tally = Counter((one["verdict"], one["level"]) for one in entries)
+    counted = [(verdict, level) for verdict in Verdict for level in LEVELS if tally[verdict, level]]
+    return [(verdict, _counted(tally[verdict, level], level, verdict)) for verdict, level in counted]
+
+
+def _counted(number: int, level: str, verdict: Verdict) -> Text:
+    spelled = _SPELLED.get(verdict) or say(verdict.value)
+    return say("{number} {level} {verdict}", number=number, level=say(level), verdict=spelled)
+
+
+def left_out(document: Document) -> list[dict[str, Any]]:
+    """For each verdict that is no test: how many requirements have it, why, and where the page says more."""
+    found = grouped(document["requirements"], lambda one: one["verdict"])
     return [
-        (
-            verdict,
-            say("{number} {level} {verdict}", number=tally[verdict, level], level=say(level), verdict=_said(verdict)),
-        )
-        for verdict in Verdict
-        for level in LEVELS
-        if tally[verdict, level]
+        {"verdict": verdict, "counted": counted.of(n=len(those)), "why": joined(_why(verdict, those)), "anchor": anchor}
+        for verdict, (counted, anchor) in _LEFT_OUT.items()
+        if (those := found.get(verdict))
     ]
+
+
+def _why(verdict: Verdict, entries: list[Entry]) -> Iterator[Text]:
+    if verdict is Verdict.UNTESTABLE:
+        yield say("no exchange can show them")
+        return
+    reasons = dict.fromkeys(one["message"] for one in entries)
+    needed = {reason: list(leaves_of(reason, "needed")) for reason in reasons}
+    if permissions := dict.fromkeys(name for names in needed.values() for name in names):
+        yield say("not in allow: {permissions}", permissions=", ".join(permissions))
+    if others := [reason for reason, names in needed.items() if not names]:
+        yield others[0]
+        if more := len(others) - 1:
+            yield say_many("{n} more reason", "{n} more reasons", n=more)

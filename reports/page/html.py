@@ -6,59 +6,48 @@ Nothing here trusts what it shows: the template escapes every value, and what ca
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from reports.comparing.comparison import WORDS
-from reports.explaining.explanation import Exercised, Explanation, explanation_of
+from reports.behaviour import drift_in_words
+from reports.comparison import CHANGES
+from reports.explanation import fix_for
 from reports.formats.conformance_json import Document, document_of
-from reports.handover import NoteKind
 from reports.headline import headline, permitted, result_line, run_line
-from reports.observations.drift import drift_in_words
-from reports.page.excerpt import excerpt
+from reports.notes import NoteKind
 from reports.page.exchange_list import exchange_list
-from reports.page.figures import by_heading, levels, tile
+from reports.page.figures import by_heading, left_out, levels, tile
 from reports.page.latency_plot import latency_plot
-from reports.page.left_out import left_out
-from reports.page.rendering import template
+from reports.page.marked import excerpt
+from reports.page.templating import template
 from reports.provenance import CHECKOUT
 from reports.run import Run
 from reports.show import printable
 from reports.verdicts import TESTED, Entry, RunVerdict, Verdict, fails
-from reports.wording import by_level, grouped
+from reports.wording import grouped, level_by_level
 from spec.interface import operations
 from spec.message import Message, Text, say
 
 REQUIREMENTS = CHECKOUT / "spec" / "requirements.md"
-
+DIGESTED = {"Requirements": "ledger_sha256", "Schema": "schema_sha256", "Profile": "profile_sha256"}
+"""The digests of the provenance."""
 _GENERAL = "general"
 """The filter of what belongs to no operation."""
 
-DIGESTED = ("Ledger", "Schema", "Profile")
-"""What the provenance gives a digest of."""
 
-
-def summary_html(
-    run: Run,
-    requirements: str = "",
-    tests: Mapping[str, Sequence[str]] | None = None,
-    exercises: Mapping[str, Exercised] | None = None,
-) -> str:
+def summary_html(run: Run, requirements: str = "") -> str:
     """The requirement-first part of the report as HTML; every value that is not our own is escaped.
 
-    `requirements` is the page that each requirement links to; without one there are no such links. `tests` are the
-    anchors of the tests of each requirement, `exercises` says how each is exercised.
+    `requirements` is the page that each requirement links to; without one there are no such links.
     """
     document = document_of(run)
-    parts = {**_first_screen(run, document), **_findings_of(document), **_by_requirement(run, document)}
-    parts |= {**exchange_list(run, document), "requirements": requirements, "tests": tests or {}}
-    parts |= {"explanations": _explanations(run, exercises or {})}
-    parts |= latency_plot(document)
-    return printable(
-        template("report.html", run.profile.language).render(document=document, title=page_title(run), **parts)
-    )
+    parts = {**_verdict(run, document), **_requirements(document), **exchange_list(run, document)}
+    parts |= {**latency_plot(document), "requirements": requirements}
+    parts["fixes"] = {one.id: fix_for(one) for one, _ in run.requirements()}
+    page = template("report.html", run.profile.language)
+    return printable(page.render(document=document, title=page_title(run), **parts))
 
 
 def page_title(run: Run) -> Message:
@@ -68,8 +57,14 @@ def page_title(run: Run) -> Message:
     return say("PIX conformance: {name}: {verdict}", name=printable(run.profile.name), verdict=told)
 
 
-def _first_screen(run: Run, document: Document) -> dict[str, Any]:
-    """What a manager or an auditor reads: the verdict, what it rests on, what was left out, and who says so."""
+def requirements_from(folder: Path) -> str:
+    """The relative path to spec/requirements.md; empty for a folder outside the checkout."""
+    folder = folder.resolve()
+    return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
+
+
+def _verdict(run: Run, document: Document) -> dict[str, Any]:
+    """The first screen: the verdict, what it rests on, what was left out, and who says so; then the findings."""
     return {
         "notes": _notes(run),
         "headline": headline(document),
@@ -80,56 +75,35 @@ def _first_screen(run: Run, document: Document) -> dict[str, Any]:
         "comparison": document["comparison"],
         "drift": drift_in_words(document),
         "proof": document["suite"]["proof"],
-        "changes": WORDS,
-        "digests": {name: document["provenance"][f"{name.lower()}_sha256"] for name in DIGESTED},
-    }
-
-
-def _findings_of(document: Document) -> dict[str, Any]:
-    """What QA reads next: the findings, what can be filtered, and the figures."""
-    entries = {one["id"]: one for one in document["requirements"]}
-    return {
+        "changes": CHANGES,
+        "digests": {name: document["provenance"][member] for name, member in DIGESTED.items()},
         "findings": _findings(document["findings"]),
-        "by_id": entries,
         "excerpt": excerpt,
-        "tested": any(one["verdict"] in TESTED for one in entries.values()),
-        "choices": {
-            "verdicts": {one["verdict"] for one in entries.values()},
-            "operations": [name for name in (*operations(), _GENERAL) if name in _operations(entries.values())],
-        },
-        "verdicts": Verdict,
-    }
-
-
-def _explanations(run: Run, exercises: Mapping[str, Exercised]) -> dict[str, Explanation]:
-    fail_on = run.profile.fail_on
-    return {one.id: explanation_of(one, exercises.get(one.id, Exercised()), fail_on) for one, _ in run.requirements()}
-
-
-def _operations(entries: Iterable[Entry]) -> set[str]:
-    return {one["operation"] or _GENERAL for one in entries}
-
-
-def _by_requirement(run: Run, document: Document) -> dict[str, Any]:
-    """Every requirement: what is missing, what is out of scope, and all of them by section."""
-    found: list[Entry] = document["requirements"]
-    failing_first = sorted(found, key=lambda one: one["level"] not in run.profile.fail_on)
-    return {
-        "levels": levels(document, run.profile.fail_on),
         "not_executed": run.not_executed,
         "remedy": [alert["text"] for alert in document["alerts"] if alert["kind"] == "left"],
+    }
+
+
+def _requirements(document: Document) -> dict[str, Any]:
+    """Every requirement: by id, by what is missing, and by section; and what the filters offer."""
+    found: list[Entry] = document["requirements"]
+    failing_first = sorted(found, key=lambda one: one["level"] not in document["environment"]["fail_on"])
+    asked = {one["operation"] or _GENERAL for one in found}
+    return {
+        "by_id": {one["id"]: one for one in found},
+        "tested": any(one["verdict"] in TESTED for one in found),
+        "choices": {
+            "verdicts": {one["verdict"] for one in found},
+            "operations": [name for name in (*operations(), _GENERAL) if name in asked],
+        },
+        "verdicts": Verdict,
+        "levels": levels(document),
         "missing": _by_message(failing_first, Verdict.NOT_EXERCISED),
         "out_of_scope": _by_message(found, Verdict.OUT_OF_SCOPE),
         "sections": by_heading(one for one in found if one["level"] != "robustness"),
         "robustness": by_heading(one for one in found if one["level"] == "robustness"),
-        "counted_by_level": lambda entries: by_level([one["level"] for one in entries]),
+        "counted_by_level": lambda entries: level_by_level(one["level"] for one in entries),
     }
-
-
-def requirements_from(folder: Path) -> str:
-    """The relative path to spec/requirements.md; empty for a folder outside the checkout."""
-    folder = folder.resolve()
-    return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
 
 
 def _notes(run: Run) -> dict[str, list[Text]]:

@@ -7,4 +7,3 @@ document.addEventListener("keydown", (event) => {
   cell.click();
   document.querySelector(`#results-table [data-id="${row}"] .col-result`)?.focus();
 });
-document.addEventListener("click", (event) => event.target.closest("#results-table th button")?.focus());

@@ -22,21 +22,14 @@ from spec.rules.table import (
 )
 
 
-@rule("""
-    executePix.status registerPixKey.status deletePixKey.status listPixKeys.status listAccounts.status
-    getBalance.status listEntries.status createPix.status transferExternal.status transferInternal.status
-    transferP2p.status
-""")
+@rule("*.status")
 def status(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} has status 200."""
     got = success_in(exchange).status
     return None if got == 200 else finding("status", status=got)
 
 
-@rule("""
-    executePix.json registerPixKey.json deletePixKey.json listPixKeys.json listAccounts.json getBalance.json
-    listEntries.json createPix.json transferExternal.json transferInternal.json transferP2p.json
-""")
+@rule("*.json")
 def strict_json(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is JSON (RFC 8259, UTF-8)."""
     text = success_in(exchange).json
@@ -45,7 +38,7 @@ def strict_json(exchange: Exchange) -> Finding | None:
     return finding("json", "", error=text.error) if text.error else None
 
 
-@rule("executePix.json.mediaType registerPixKey.json.mediaType deletePixKey.json.mediaType")
+@rule("*.json.mediaType")
 def media_type(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} has a JSON media type in its Content-Type."""
     json_in(exchange)
@@ -55,7 +48,7 @@ def media_type(exchange: Exchange) -> Finding | None:
     return finding("media-type", type=named_media_type(got) if got else say("none"))
 
 
-@rule("executePix.json.unique registerPixKey.json.unique deletePixKey.json.unique")
+@rule("*.json.unique")
 def unique_names(exchange: Exchange) -> Finding | None:
     """No JSON object in the response to a successful {request} has two members of the same name."""
     json_in(exchange)
@@ -67,25 +60,21 @@ def unique_names(exchange: Exchange) -> Finding | None:
     return finding("repeated-names", *pointers, names=first_names(list(text.repeated)))
 
 
-@rule("executePix.json.byteOrderMark registerPixKey.json.byteOrderMark deletePixKey.json.byteOrderMark")
+@rule("*.json.byteOrderMark")
 def no_byte_order_mark(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} does not start with a byte order mark."""
     json_in(exchange)
     return finding("byte-order-mark", "") if success_in(exchange).json.byte_order_mark else None
 
 
-@rule("executePix.envelope.object registerPixKey.envelope.object deletePixKey.envelope.object")
+@rule("*.envelope.object")
 def one_object(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is one JSON object, the envelope."""
     value = json_in(exchange)
     return None if isinstance(value, dict) else finding("no-object", "", type=type_of(value))
 
 
-@rule("""
-    listPixKeys.envelope.shape listAccounts.envelope.shape getBalance.envelope.shape listEntries.envelope.shape
-    createPix.envelope.shape transferExternal.envelope.shape transferInternal.envelope.shape
-    transferP2p.envelope.shape
-""")
+@rule("*.envelope.shape")
 def envelope_shape(exchange: Exchange) -> Finding | None:
     """The response to a successful {request} is the envelope, with an integer code and an object data."""
     if wrong := one_object(exchange):
@@ -104,7 +93,7 @@ def envelope_shape(exchange: Exchange) -> Finding | None:
     return None if is_object else finding("type", pointer("data"), name="data", types="object", type=type_of(data))
 
 
-@rule("executePix.envelope.code.example registerPixKey.envelope.code.example")
+@rule("*.envelope.code.example")
 def code_of_the_example(exchange: Exchange) -> Finding | None:
     """The interface document shows one value for the field code in the envelope of the {request} response: 0."""
     code = member_in(envelope_in(exchange), "code")[1]
@@ -113,7 +102,7 @@ def code_of_the_example(exchange: Exchange) -> Finding | None:
     return None if code == 0 else finding("code-not-0", pointer_to(envelope_in, "code", exchange))
 
 
-@rule("executePix.envelope.result registerPixKey.envelope.result")
+@rule("*.envelope.result")
 def result_in_data(exchange: Exchange) -> Finding | None:
     """The field data in the envelope of the {request} response is the {result}."""
     data, fields = data_in(exchange), operations()[exchange.operation].result
@@ -121,7 +110,7 @@ def result_in_data(exchange: Exchange) -> Finding | None:
     return None if held else finding("no-result", pointer_to(envelope_in, "data", exchange))
 
 
-@rule("executePix.fields.extra registerPixKey.fields.extra")
+@rule("*.fields.extra")
 def no_other_fields(exchange: Exchange) -> Finding | None:
     """The {result} and its envelope have only the documented fields."""
     data, operation = data_in(exchange), operations()[exchange.operation]

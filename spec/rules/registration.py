@@ -70,7 +70,7 @@ _HIDDEN = re.compile(r"[*•●#…?]+|x{3,}|\.{2,}|_{2,}|-{2,}", re.IGNORECASE)
 
 
 def _is_named(sent: str, received: str) -> bool:
-    """Whether one holds the other, or what is visible of it, in any punctuation and letter case: a country code may be
+    """True if one holds the other, or what is visible of it, in any punctuation and letter case: a country code may be
     left out or added."""
     visible = [_plain(text) for text in _HIDDEN.split(received)]
     return _plain(sent) in _plain(received) or all(text in _plain(sent) for text in visible)

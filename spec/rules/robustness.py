@@ -15,11 +15,7 @@ ROBUSTNESS = ("serverError", "stackTrace", "connection")
 _STANDARD_METHODS = {"GET", "POST", "DELETE"}
 
 
-@rule("""
-    executePix.serverError registerPixKey.serverError deletePixKey.serverError listPixKeys.serverError
-    listAccounts.serverError getBalance.serverError listEntries.serverError createPix.serverError
-    transferExternal.serverError transferInternal.serverError transferP2p.serverError
-""")
+@rule("*.serverError")
 def no_server_error(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a server error."""
     response = _response_in(exchange)
@@ -29,11 +25,7 @@ def no_server_error(exchange: Exchange) -> Finding | None:
     return None
 
 
-@rule("""
-    executePix.stackTrace registerPixKey.stackTrace deletePixKey.stackTrace listPixKeys.stackTrace
-    listAccounts.stackTrace getBalance.stackTrace listEntries.stackTrace createPix.stackTrace
-    transferExternal.stackTrace transferInternal.stackTrace transferP2p.stackTrace
-""")
+@rule("*.stackTrace")
 def no_stack_trace(exchange: Exchange) -> Finding | None:
     """No response of {operation} contains a stack trace or a debug page."""
     response = _response_in(exchange)
@@ -42,11 +34,7 @@ def no_stack_trace(exchange: Exchange) -> Finding | None:
     return finding("stack-trace", *_traces(response), request=_sent(exchange))
 
 
-@rule("""
-    executePix.connection registerPixKey.connection deletePixKey.connection listPixKeys.connection
-    listAccounts.connection getBalance.connection listEntries.connection createPix.connection
-    transferExternal.connection transferInternal.connection transferP2p.connection
-""")
+@rule("*.connection")
 def no_dropped_connection(exchange: Exchange) -> Finding | None:
     """No request to {operation} ends in a connection that is dropped without a response."""
     failure = exchange.failure

@@ -1,6 +1,6 @@
-"""What stack traces and the debug pages of frameworks look like.
+"""Forms of stack traces and the debug pages of frameworks look like.
 
-Each is known by its structure: words such as `exception` alone are in lawful messages, and in what a service echoes.
+Each is known by its structure: words such as `exception` alone are in right messages, and in what a service echoes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 
 @kept_beside
 def shows_a_trace(response: Response) -> bool:
-    """Whether a response shows a stack trace or a debug page: as text, within JSON, or as HTML."""
+    """True if a response shows a stack trace or a debug page: as text, within JSON, or as HTML."""
     text = response.start.decode("utf-8", "replace")
     readings = {text, _unescaped(text)}
     if "<" in text:

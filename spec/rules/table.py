@@ -1,12 +1,13 @@
-"""What a rule needs: the table that its decorator fills, and how it reads an exchange.
+"""Tools of a rule: the table that its decorator fills, and how it reads an exchange.
 
 A rule returns a finding, or None where the requirement is met. It raises InconclusiveError where the exchange does not
-show it. The docstring of a rule is the text of its requirement. A rule for several requirements has braces where their
-texts differ.
+show it. The docstring of a rule is the text of its requirement. A rule for several requirements has a pattern of ids
+(grep for the last part of an id), and braces where their texts differ.
 """
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from spec.interface import Field, operations
 from spec.json_text import is_integer, is_number, pointer
 from spec.message import Text, message_of, say
 from spec.names import is_name
+from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]
 Place = Callable[[Exchange], Mapping[str, Any]]
@@ -34,24 +36,24 @@ class InconclusiveError(Exception):
         self.why = why
 
 
-def rule(ids: str) -> Callable[[Rule], Rule]:
-    """Register the rule of one requirement, or of several: ids with spaces between them."""
+def rule(pattern: str) -> Callable[[Rule], Rule]:
+    """Register the rule of one requirement, by its id, or of several, by a pattern such as `*.json`."""
 
     def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(ids.split(), function))
+        RULES.update(dict.fromkeys(fnmatch.filter(requirements(), pattern), function))
         return function
 
     return register
 
 
-def field_rule(ids: str) -> Callable[[FieldRule], FieldRule]:
+def field_rule(pattern: str) -> Callable[[FieldRule], FieldRule]:
     """Register a rule for documented fields. It is called with the place of a field, the field and the exchange.
 
     The id gives both: the place is data, or the envelope where the id has `envelope`. KeyError for an unknown field.
     """
 
     def register(function: FieldRule) -> FieldRule:
-        for each in ids.split():
+        for each in fnmatch.filter(requirements(), pattern):
             operation, *envelope, name, _ = each.split(".")
             documented = operations()[operation].envelope if envelope else operations()[operation].result
             field = {field.name: field for field in documented}[name]

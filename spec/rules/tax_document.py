@@ -1,4 +1,4 @@
-"""What counts as a partly masked tax document.
+"""Reading of a partly masked tax document.
 
 Source: interface document, Execution result, row 8. A CPF has 11 characters, a CNPJ 14 (alphanumeric since 2026).
 python-stdnum checks their check digits.
@@ -50,13 +50,13 @@ class _Clear:
 
     @property
     def is_joined(self) -> bool:
-        """Whether a mask stands directly beside it: then it may be the visible part of a longer masked text."""
+        """True if a mask stands directly beside it: then it may be the visible part of a longer masked text."""
         end, start = _JOINED
         return bool(end.search(self.before) or start.match(self.after))
 
 
 def is_fully_visible(document: str) -> bool:
-    """Whether all 11 or 14 characters are visible, in any punctuation, with a label or none, with any check digits.
+    """True if all 11 or 14 characters are visible, in any punctuation, with a label or none, with any check digits.
 
     A mask may stand beside them. If they agree with what it shows, it masks nothing; if not, they are something else.
     """
@@ -64,7 +64,7 @@ def is_fully_visible(document: str) -> bool:
 
 
 def is_fully_masked(document: str) -> bool:
-    """Whether nothing of the document is visible: no digit, and no letter but the X of a mask."""
+    """True if nothing of the document is visible: no digit, and no letter but the X of a mask."""
     return not any(character.isalnum() and character not in "xX" for character in document)
 
 
@@ -103,7 +103,7 @@ def _is_a_document(clear: _Clear) -> bool:
 
 
 def _says(piece: str) -> bool:
-    """Whether it is more than punctuation, and no second visible document, which says nothing about the first."""
+    """True if it is more than punctuation, and no second visible document, which says nothing about the first."""
     is_another = re.fullmatch(r"[0-9]{11}|[0-9]{14}", re.sub("[^0-9A-Z]", "", piece)) and not _SIGN.search(piece)
     return bool(re.search("[0-9A-Z]", piece) or _SIGN.search(piece)) and not is_another
 
@@ -114,7 +114,7 @@ def _shown(mask: str) -> list[str]:
 
 
 def _agreement(mask: str, characters: str) -> int:
-    """How many characters a masked text confirms. A mask of another length counts less where it fits several places."""
+    """Number of characters that a mask confirms. One of another length counts less where it fits several places."""
     shown = _shown(mask)
     count = sum(map(len, shown))
     spread = _SIGN.sub(lambda sign: "X" * len(sign[0]), mask)

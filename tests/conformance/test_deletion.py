@@ -6,7 +6,7 @@ import pytest
 
 from spec.answers import is_granted
 from tests.harness.judging import assert_found, assert_holds, observe, requirement, rules_of, supplied
-from tests.traffic.effects import warn_of_kept
+from tests.traffic.effects import warn_of
 from tests.traffic.judgements import json_is_understood
 from tests.traffic.observations import answers_to, no_answer, values_of
 
@@ -23,7 +23,7 @@ def test_what_is_granted_is_deleted(deletions, registrations):
     granted = list(filter(is_granted, deletions))
     supplied(granted, "no key was deleted")
 
-    warn_of_kept(registrations.kept)
+    warn_of("kept", registrations.kept)
 
 
 @requirement("deletePixKey.contentType.accepted")

@@ -6,8 +6,8 @@ import pytest
 
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import assert_found, assert_holds, each, requirement, rules_of
-from tests.traffic.existence import find_out, valid_answers
-from tests.traffic.judgements import prefix_is_served
+from tests.traffic.existence import find_out, prefix_is_served
+from tests.traffic.undescribed import valid_answers
 
 
 @pytest.mark.parametrize("operation", each(operations(), "exists"))

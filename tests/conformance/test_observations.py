@@ -6,9 +6,7 @@ import pytest
 
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import each, observe, requirement, supplied
-from tests.harness.selection import selection
 from tests.traffic.execution import execute
-from tests.traffic.existence import visit
 from tests.traffic.observations import (
     answers_to,
     codes_of,
@@ -21,6 +19,7 @@ from tests.traffic.observations import (
 )
 from tests.traffic.robustness import without_the_token
 from tests.traffic.situations import large_ones, refusals_of, refused_values, tokens_of, unknown_code, wants_the_token
+from tests.traffic.undescribed import visit
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"
 
@@ -63,7 +62,7 @@ def test_refusals(operation, traffic):
     supplied(sent, NOTHING_REFUSED)
     values = refused_values(sent, unknown_code(traffic) if operation == "executePix" else None)
 
-    observe(values, *(one.exchange for one in sent[:5]))
+    observe(values, *(seen for _, seen in sent[:5]))
 
 
 @requirement("general.codeValues")
@@ -72,15 +71,13 @@ def test_codes(traffic):
     sent = [one for name in sorted(traffic.reach.subjects) for one in refusals_of(name, traffic)]
     supplied(sent, NOTHING_REFUSED)
 
-    observe(codes_of(sent), *(one.exchange for one in sent[:5]))
+    observe(codes_of(sent), *(seen for _, seen in sent[:5]))
 
 
 @requirement("general.rateLimit")
-def test_rate_limits(traffic, profile, pytestconfig):
+def test_rate_limits(traffic):
     """The service limits the rate of requests in this way, or does not limit it."""
-    whole = selection(pytestconfig).text is None
-
-    observe(rate_limits_of(traffic.client.door.exchanges, profile, whole=whole))
+    observe(rate_limits_of(traffic.exchanges))
 
 
 @requirement("general.sizeLimit")

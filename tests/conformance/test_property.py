@@ -1,28 +1,25 @@
-"""Generated traffic: cases that no targeted test names, judged by the same rules."""
+"""Generated traffic: requests that no targeted test names, judged by the same rules."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.harness.judging import assert_requirements, requirement, supplied
+from spec.interface import READS, operations
+from tests.harness.judging import assert_requirements, each, supplied
 from tests.harness.session import Session
-from tests.traffic.property import EXAMPLES, Generation, items
+from tests.traffic.property import Generation
 
-pytestmark = [pytest.mark.property, pytest.mark.every_rule, pytest.mark.needs("fuzz")]
-
-
-def _item(operation: str, phase: str) -> object:
-    return pytest.param(operation, phase, marks=requirement(f"{operation}.serverError"), id=f"{operation}.{phase}")
+pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 
 
-@pytest.mark.parametrize(("operation", "phase"), [_item(*item) for item in items()])
-def test_generated_requests(operation: str, phase: str, generation: Generation, session: Session):
+@pytest.mark.parametrize("operation", each(operations(), "serverError"))
+def test_generated_requests(operation: str, generation: Generation, session: Session):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
-    findings, generated = generation.judge(operation, phase), session.collector.generated
-    generated.take(operation, findings.accepted, findings.refused, harmless=phase == EXAMPLES)
-    generated.cut += [f"{operation}.{phase} was cut after {len(findings.numbers)} requests: {findings.cut}"] * bool(
+    findings, generated = generation.judge(operation), session.run.generated
+    generated.take(operation, findings.accepted, findings.refused, harmless=operation in READS)
+    generated.cut += [f"{operation} was cut after {len(findings.numbers)} requests: {findings.cut}"] * bool(
         findings.cut
     )
-    supplied(findings.numbers, findings.cut or "nothing to send: supply accounts and pix_keys")
+    supplied(findings.numbers, findings.cut or "nothing to send: supply accounts")
 
-    assert_requirements(findings.results(session.seed, session.profile.fail_on), judged=findings.numbers)
+    assert_requirements(findings.results(session.run.seed, session.profile.fail_on))

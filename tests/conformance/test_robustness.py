@@ -13,4 +13,4 @@ from tests.traffic.judgements import never_broken
 @pytest.mark.parametrize("requirement_id", named(*(f"{name}.{what}" for what in ROBUSTNESS for name in operations())))
 def test_no_request_breaks_the_service(requirement_id, traffic, reproduction):
     """No request ends in a server error, a stack trace or a dropped connection, valid or not."""
-    assert_found(never_broken(requirement_id, traffic.exchanges, reproduction))
+    assert_found(never_broken(requirement_id, traffic.client.door.exchanges, reproduction))

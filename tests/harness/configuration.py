@@ -1,4 +1,4 @@
-"""From the command line to a session: self-tests and --help need none, --plan, --explain and others send nothing."""
+"""From the command line to a run: self-tests and --help need none, --plan, --explain and others send nothing."""
 
 from __future__ import annotations
 
@@ -16,22 +16,14 @@ from environments.door.opening import journal_in_words
 from environments.process import protect
 from environments.profiles.loading import load
 from environments.profiles.profile import Profile, ProfileError
-from reports.handover import Note, NoteKind
+from reports.notes import Note, NoteKind
 from reports.plan import Plan, plan_lines
-from tests.harness.controller import Send, open_controller
+from reports.reading import UnreadableError
+from reports.wording import one_line
+from tests.harness.controller import Send, open_run
 from tests.harness.explaining import Explainer, explains
-from tests.harness.feedback import Feedback
-from tests.harness.options import (
-    HELPING,
-    SHOWING,
-    language_of,
-    options_given,
-    refuse_options,
-    refuse_processes,
-    refuse_to_accept,
-)
+from tests.harness.options import HELPING, SHOWING, language_of, options_given, refuse_options
 from tests.harness.selection import only_selftests, selection, take_ids
-from tests.harness.session import SESSION
 
 Planned = Callable[[Sequence[pytest.Item]], Plan]
 PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]], Plan]
@@ -40,54 +32,40 @@ PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]
 
 def configure(config: pytest.Config, plan_of: PlanOf, send: Send) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
-    refuse_processes(config, only_selftests=only_selftests(config))
-    refuse_to_accept(config, only_selftests=only_selftests(config))
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
     refuse_options(config)
     take_ids(config)
     try:
         protect()
-        _configure(config, _profile(config), plan_of, send)
-    except ProfileError as error:
-        raise pytest.UsageError(str(error)) from None
+        _configure(config, plan_of, send)
+    except (ProfileError, UnreadableError) as error:
+        raise pytest.UsageError(one_line(str(error))) from None
 
 
-def _configure(config: pytest.Config, profile: Profile, plan_of: PlanOf, send: Send) -> None:
-    resend = _codes_to_resend(config, profile)
+def _configure(config: pytest.Config, plan_of: PlanOf, send: Send) -> None:
+    profile, resend, where = _profile(config), frozenset[str](), config.getoption("resend_code")
+    if where:
+        resend = frozenset({code_to_resend(profile, code_from(where))})
     if explains(config):
         config.pluginmanager.register(Explainer(config, profile), "conformance-explainer")
     elif config.getoption("plan"):
         planner = Planner(profile, partial(plan_of, config, profile, resend))
         config.pluginmanager.register(planner, "conformance-planner")
     elif not options_given(config, SHOWING):
-        _configure_run(config, profile, resend, send)
+        _refuse_linked_cache(config)
+        before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
+        config.add_cleanup(lambda: _set_umask(before))
+        started = start_journal(profile) if config.getoption("new_journal") else ""
+        run = open_run(config, profile, resend, send)
+        run.said += [Note(NoteKind.SET_UP, started)] * bool(started)
 
 
 def _profile(config: pytest.Config) -> Profile:
-    base_url = config.getoption("base_url", None) or None
-    profile = load(config.getoption("environment"), base_url=base_url)
+    profile = load(config.getoption("environment"), base_url=config.getoption("base_url", None) or None)
     parallel = config.getoption("parallel") or profile.limits.parallel
-    language = language_of(config, profile)
-    return replace(profile, limits=replace(profile.limits, parallel=parallel), language=language)
-
-
-def _codes_to_resend(config: pytest.Config, profile: Profile) -> frozenset[str]:
-    """The code of --resend-code. ProfileError for one that may not be sent again; it is not repeated."""
-    if not (where := config.getoption("resend_code")):
-        return frozenset()
-    return frozenset({code_to_resend(profile, code_from(where, "--resend-code"))})
-
-
-def _configure_run(config: pytest.Config, profile: Profile, resend: frozenset[str], send: Send) -> None:
-    _refuse_linked_cache(config)
-    before = os.umask(0o077)  # what pytest and Hypothesis write is the owner's alone, too
-    config.add_cleanup(lambda: _set_umask(before))
-    started = start_journal(profile) if config.getoption("new_journal") else ""
-    run = open_controller(config, profile, resend, send)
-    run.said += [Note(NoteKind.SET_UP, started)] * bool(started)
-    feedback = Feedback(config, run, config.stash[SESSION].door.budget)
-    config.pluginmanager.register(feedback, "conformance-feedback")
+    limits = replace(profile.limits, parallel=parallel)
+    return replace(profile, limits=limits, language=language_of(config, profile))
 
 
 def _refuse_linked_cache(config: pytest.Config) -> None:
@@ -107,7 +85,7 @@ class Planner:
 
     def __init__(self, profile: Profile, planned: Planned) -> None:
         self._profile, self._planned = profile, planned
-        self.plan = Plan({})
+        self.plan = Plan()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -116,6 +94,8 @@ class Planner:
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         terminalreporter.section("plan")
-        journal = journal_in_words(self._profile)
-        for line in plan_lines(self.plan, self._profile, journal, selection(config).text):
+        journal, trouble, _ = journal_in_words(self._profile)
+        for line in plan_lines(
+            self.plan, self._profile, "; ".join(filter(None, (journal, trouble))), selection(config).text
+        ):
             terminalreporter.write_line(line)

@@ -1,54 +1,72 @@
-"""Opens and checks the target, and ends the run."""
+"""Opens and checks the target, has everything sent, and ends the run."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Callable, Container, Generator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from environments.door.opening import open_client, open_door
 from environments.door.preflight import check
 from environments.process import forget_variables
 from environments.profiles.profile import Profile
 from environments.profiles.target import open_target
 from reports.formats.outputs import PAGE
-from reports.handover import Note, NoteKind
+from reports.notes import Note, NoteKind
 from reports.provenance import ci_job
+from reports.record import read_record
 from reports.run import Run
 from reports.writing import UnsafeFolderError, make_folder, run_folder
-from tests.harness.beside_profile import BesideProfile, record_beside
-from tests.harness.compare_with import comparison_of, named_run, run_before
-from tests.harness.interruption import Interruption, hear_signals
+from tests.harness.collector import Collector
 from tests.harness.options import examples_of
+from tests.harness.other_runs import comparison_of, consult_record, named_run, run_before
+from tests.harness.pen import Pen
+from tests.harness.progress import progress
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
-from tests.harness.session import SENT, Session, open_session
+from tests.harness.session import SENT, SESSION, Interruption, Session
+from tests.harness.watcher import Watcher
 
 Send = Callable[[pytest.Config, Session, Sequence[pytest.Item]], object]
 """Sends all that the tests judge: tests/harness does not import tests/traffic."""
 
 
-def open_controller(config: pytest.Config, profile: Profile, resend: Container[str], send: Send) -> Run:
-    """Open the target, the folder of the report and the session. Gives the model of the run."""
+def open_run(config: pytest.Config, profile: Profile, resend: Container[str], send: Send) -> Run:
+    """Open the target and the folder of the report, and register what carries the run out. Gives its model."""
     named, accepts = named_run(config), config.getoption("accept")
-    record = record_beside(profile, accepts=accepts)
+    record = read_record(profile.record)
     target = open_target(profile)
     config.add_cleanup(target.stop)
-    interruption = hear_signals(config)
     run = _run_of(config, profile, target.base_url)
     folder = _report_folder(config, run)
-    reporter = Reporter(run, folder)
-    config.pluginmanager.register(reporter, "conformance-reporter")
-    session = open_session(config, profile, target, interruption, seed=run.seed, resend=resend)
+    door = open_door(profile, target, resend=resend)
+    config.add_cleanup(door.close)
+    interruption = Interruption(door.ending.stop)
+    config.add_cleanup(interruption.restore)
+    collector = Collector(run, target.secrets, door, shows=folder is not None)
+    pen, clean = Pen(collector.display), collector.display.line
+    config.add_cleanup(pen.put_down)
+    run.ci_job = ci_job(os.environ, collector.display.foreign)
+    session = config.stash[SESSION] = Session(profile, run, door, open_client(door, profile), collector)
     forget_variables(profile)
-    run.ci_job = ci_job(os.environ, session.collector.display.foreign)
-    clean = reporter.clean = session.collector.display.line
-    reporter.consult_record = BesideProfile(record, clean, accepts=accepts)
-    reporter.compare = partial(comparison_of, named=named, before=run_before(config, folder), clean=clean)
-    config.pluginmanager.register(Controller(session, reporter, interruption, send), "conformance-controller")
+    compare = partial(comparison_of, named=named, before=run_before(config, folder), clean=clean)
+    reporter = Reporter(
+        run, folder, clean, compare, partial(consult_record, record=record, clean=clean, accepts=accepts)
+    )
+    plugins = {
+        "pen": pen,
+        "watcher": Watcher(profile, collector),
+        "reporter": reporter,
+        "controller": Controller(session, interruption, send),
+    }
+    for name, plugin in plugins.items():
+        config.pluginmanager.register(plugin, f"conformance-{name}")
     return run
 
 
@@ -81,34 +99,40 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
 class Controller:
     """Checks the target once, has everything sent, and takes over what was sent."""
 
-    def __init__(self, session: Session, reporter: Reporter, interruption: Interruption, send: Send) -> None:
-        self._session, self._reporter, self._interruption, self._send = session, reporter, interruption, send
-        self._run = reporter.run
+    def __init__(self, session: Session, interruption: Interruption, send: Send) -> None:
+        self._session, self._interruption, self._send = session, interruption, send
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if session.items:
-            self._check_target()
+        """Check the target, where a test needs it."""
+        if not session.items:
+            return
+        run, foreign = self._session.run, self._session.collector.display.foreign
+        reached = check(self._session.client, run.profile)
+        run.said += [Note(NoteKind.SET_UP, note) for note in reached.notes]
+        if reached.unreachable:
+            run.unreachable = foreign(reached.unreachable)
+            why = f"{run.base_url} cannot be reached: {reached.unreachable}; this is no verdict on the service"
+            pytest.exit(foreign(why), returncode=7)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Send everything before the first test judges; nothing where pytest runs no test."""
         if session.items and not session.testsfailed:
-            session.config.stash[SENT] = self._send(session.config, self._session, session.items)
+            terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+            is_shown = terminal is not None and terminal.verbosity >= 0
+            with progress(sys.stdout, self._progress) if is_shown else nullcontext():
+                session.config.stash[SENT] = self._send(session.config, self._session, session.items)
         return (yield)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Take over what was sent, before the reports are written."""
-        run = self._run
-        run.add(self._session.end())
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """Send nothing more, and take over what was sent, before the reports are written."""
+        run, ending = self._session.run, self._session.door.ending
+        run.ended_by = ending.limit if ending.limit in self._session.door.unsent else ""
         run.interrupted |= self._interruption.was_asked
-        self._reporter.finish(session, exitstatus)
+        ending.stop()
+        self._session.collector.close()
+        return (yield)
 
-    def _check_target(self) -> None:
-        run, foreign = self._run, self._session.collector.display.foreign
-        found = check(self._session.client, self._session.profile)
-        run.said += [Note(NoteKind.SET_UP, note) for note in found.notes]
-        if found.unreachable:
-            run.unreachable = foreign(found.unreachable)
-            why = f"{run.base_url} cannot be reached: {found.unreachable}; this is no verdict on the service"
-            pytest.exit(foreign(why), returncode=7)
+    def _progress(self) -> str:
+        return f"{self._session.door.budget.requests_sent} of at most {self._session.profile.limits.requests} requests sent"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 
-from environments.door.authorization import VALID
-from environments.door.company import Company
 from environments.door.door import Door
 from environments.door.journal import Outcome
-from environments.door.preflight import skewed
-from environments.door.token_monitor import MAY_HAVE_EXPIRED
-from reports.handover import Note, NoteKind, outcome_unknown
-from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kind, succeeded
-from spec.exchange import Exchange
+from reports.notes import Note, NoteKind, outcome_unknown
+from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kind
+from spec.exchange import VALID, Exchange
 from spec.message import Text, joined, say
+from spec.reproduction import Reproduction
 
 _MANY = 3
 SETTLE = say("then python -m environments journal --settle CODE ends this line")
@@ -22,7 +18,7 @@ _LOOK = say("look the transfer up")
 _NO_ANSWER = say("no answer says whether the transfer was executed; the code is not sent again: look the transfer up")
 
 
-def notes_of(door: Door) -> Iterator[Note]:
+def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
     """The notes of a run, the most important one first."""
     settle = SETTLE if door.guard.has_journal else ""
     for number in door.guard.unknown:
@@ -31,19 +27,12 @@ def notes_of(door: Door) -> Iterator[Note]:
         named = say("an execution of an earlier run (sent at {at}, entry {name})", at=entry.at, name=entry.name)
         yield outcome_unknown(named, joined((_LOOK, SETTLE)))
     yield from (Note(NoteKind.SET_UP, line) for line in _faults_of_the_set_up(door))
-    yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(door.company))
+    yield from (Note(NoteKind.IN_COMPANY, line) for line in _otherwise_alone(reproduction))
 
 
-def _otherwise_alone(company: Company) -> Iterator[Text]:
+def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:
     """What few requests met may be passing trouble."""
-    seen = company.otherwise_alone
-    if company.are_mixed_up:
-        yield say(
-            "{number} requests were refused in many ways with other requests in flight, and answered otherwise alone: the "
-            "service mixes up their answers",
-            number=len(seen),
-        )
-    elif len(seen) >= _MANY:
+    if len(seen := reproduction.otherwise_alone) >= _MANY:
         yield say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone: "
             "the service limits requests at the same time, or mixes up their answers",
@@ -57,10 +46,8 @@ def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
     yield from door.backoff.notes
     yield from _kept_by_journal(door)
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
-    yield from door.token_monitor.notes or _token_refused_at_last(mine)
-    preflight = "read" in door.permission.allow
-    yield from _certificate_refused(door.exchanges, said=preflight)
-    yield from () if preflight else (line for seen in door.exchanges[:1] for line in skewed(seen))
+    yield from door.token_monitor.notes
+    yield from _certificate_refused(door.exchanges, said="read" in door.permission.allow)
     if any(map(is_granted, mine)):
         yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
 
@@ -102,15 +89,6 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
             number=len(guard.offered),
             supplied=supplied,
         )
-
-
-def _token_refused_at_last(mine: Sequence[Exchange]) -> Iterator[Text]:
-    """The token was accepted for valid requests, and refused from some exchange to the end; no read showed why."""
-    answered = [seen for seen in mine if seen.response]
-    refused = list(takewhile(lambda seen: _kind(seen) is RefusalKind.TOKEN, answered[::-1]))
-    granted = {seen.operation for seen in answered if succeeded(seen)}
-    if len(refused) >= _MANY and any(seen.expects_success and seen.operation in granted for seen in refused):
-        yield MAY_HAVE_EXPIRED.of(number=refused[-1].number)
 
 
 def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterator[Text]:

@@ -1,24 +1,24 @@
-"""How a conformance test names its requirement and is judged, and what it finds: verdict, evidence, observations."""
+"""How a conformance test names its requirement and is judged, and what it finds: results and observations."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import pytest
 from _pytest.outcomes import Skipped
 
-from reports.handover import Observation
-from reports.observations.behaviour import said
-from reports.verdicts import RequirementResult, Verdict
+from reports.notes import Observation
+from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import Exchange
-from spec.facts import Facts
+from spec.facts import Facts, said
 from spec.findings import Finding, Judgement, Outcome
 from spec.message import Text, joined, say
-from spec.requirements import Requirement, ledger
+from spec.reproduction import Reproduction
+from spec.requirements import requirements
 from spec.rules import ROBUSTNESS, RULES
-from tests.harness.reproduction import Reproduction
 
 
 def requirement(requirement_id: str) -> pytest.MarkDecorator:
@@ -30,7 +30,7 @@ def rules_of(*operations: str, but: Collection[str] = ()) -> list[object]:
     """The requirements of the operations that a rule answers for, as parameters; those of robustness are judged apart.
     `but` names others to leave out, without the operation."""
     left_out = {f"{operation}.{what}" for operation in operations for what in (*ROBUSTNESS, *but)}
-    mine = [id for id in ledger() if id in RULES and id.partition(".")[0] in operations]
+    mine = [id for id in requirements() if id in RULES and id.partition(".")[0] in operations]
     return named(*(id for id in mine if id not in left_out))
 
 
@@ -44,28 +44,30 @@ def each(operations: Iterable[str], what: str) -> list[object]:
     return [pytest.param(op, marks=requirement(f"{op}.{what}"), id=f"{op}.{what}") for op in operations]
 
 
-class NotExercised(Skipped):
-    """The requirement is in scope, but something was missing. `why` says what to supply."""
+class Untested(Skipped):
+    """The running test cannot judge. `why` says what is missing."""
+
+    verdict: ClassVar[Verdict]
 
     def __init__(self, why: Text) -> None:
         self.why = why or say("no answer that could show it")
         super().__init__(str(self.why))
 
 
-class OutOfScope(Skipped):
+class NotExercised(Untested):
+    """The requirement is in scope, but something was missing. `why` says what to supply."""
+
+    verdict = Verdict.NOT_EXERCISED
+
+
+class OutOfScope(Untested):
     """The profile does not permit what the requirement needs. `why` says which permission would."""
 
-    def __init__(self, why: Text) -> None:
-        self.why = why
-        super().__init__(str(why))
+    verdict = Verdict.OUT_OF_SCOPE
 
 
 class DeviationError(AssertionError):
-    """The requirement of the running test is not met."""
-
-    def __init__(self, findings: Sequence[Finding]) -> None:
-        self.findings = tuple(findings)
-        super().__init__(str(joined(each.statement for each in findings)))
+    """A requirement that the running test judges is not met. `Recording` holds the results."""
 
 
 def supplied(what: object, missing: Text) -> None:
@@ -80,39 +82,27 @@ def require_permission(permitted: object, missing: Text) -> None:
         raise OutOfScope(missing)
 
 
-class RequirementsFailError(AssertionError):
-    """A requirement that the running test judged fails, its own or another one. `Recording` holds the results."""
-
-
 @dataclass
 class Recording:
-    """What one test found for its requirement. `others` are results of other requirements, `judged` the numbers of
-    exchanges that were judged for all requirements, `error` says what failed in the suite. `reproduction` judges, as it
-    knows what showed again."""
+    """Results of one test, its own requirement's first. `error` says what failed in the suite. `reproduction` judges, as
+    it knows what showed again."""
 
-    requirement: Requirement
-    reproduction: Reproduction = field(default_factory=Reproduction)
-    verdict: Verdict = Verdict.PASS
-    why: Text = ""
-    findings: tuple[Finding, ...] = ()
-    error: str = ""
-    exchanges: list[int] = field(default_factory=list)
-    observations: list[Observation] = field(default_factory=list)
+    own: RequirementResult
+    reproduction: Reproduction
+    fail_on: Collection[str]
     others: list[RequirementResult] = field(default_factory=list)
-    judged: set[int] = field(default_factory=set)
+    observations: list[Observation] = field(default_factory=list)
+    error: str = ""
+    elapsed_s: float = 0.0
+
+    def note(self, **changes: Any) -> None:
+        """Change the result of the test's own requirement."""
+        self.own = replace(self.own, **changes)
 
     @property
     def results(self) -> tuple[RequirementResult, ...]:
         """Every result, that of the test's own requirement first."""
-        own = RequirementResult(
-            self.requirement.id, self.verdict, self.why, tuple(self.exchanges), findings=self.findings
-        )
-        return own, *self.others
-
-    @property
-    def cited(self) -> set[int]:
-        """The exchanges that the results name."""
-        return {number for result in self.results for number in result.exchanges}
+        return self.own, *self.others
 
     @property
     def failing(self) -> list[RequirementResult]:
@@ -125,19 +115,28 @@ current: ContextVar[Recording] = ContextVar("recording")
 
 def cite(*exchanges: Exchange) -> None:
     """Name the exchanges that the running test judges."""
-    current.get().exchanges += [exchange.number for exchange in exchanges if exchange.number]
+    recording = current.get()
+    numbers = (exchange.number for exchange in exchanges if exchange.number)
+    recording.note(exchanges=(*recording.own.exchanges, *numbers))
 
 
 def warn(found: Finding, *exchanges: Exchange) -> None:
     """Give the requirement of the running test a warning."""
     cite(*exchanges)
-    recording = current.get()
-    recording.verdict, recording.findings = Verdict.WARN, (found,)
+    current.get().note(verdict=Verdict.WARN, findings=(found,))
 
 
 def remark(text: Text) -> None:
     """Say something about the requirement of the running test that leaves its verdict as it is."""
-    current.get().why = text
+    current.get().note(why=text)
+
+
+def _deviate(findings: Iterable[Finding]) -> None:
+    """End the running test: its requirement is not met, which its level makes a failure, a warning or an observation."""
+    recording = current.get()
+    verdict = deviation(requirements()[recording.own.id].level, recording.fail_on)
+    recording.note(verdict=verdict, findings=tuple(findings))
+    raise DeviationError(str(recording.own.message))
 
 
 Seen = Mapping[str, Iterable[Facts | str]]
@@ -148,45 +147,38 @@ def observe(seen: Seen | str, *exchanges: Exchange, first: bool = False) -> None
     """Record how the service does what the interface document does not show: `{"without a token": [answer]}`, or a text
     where there is one situation. `exchanges` show it; `first` has it said before all others."""
     recording = current.get()
-    recording.verdict = Verdict.OBSERVED
+    recording.note(verdict=Verdict.OBSERVED)
     cite(*exchanges)
     for situation, values in ({"": [seen]} if isinstance(seen, str) else seen).items():
         for facts in (said(value) if isinstance(value, str) else value for value in values):
-            recording.observations.append(Observation(recording.requirement.id, facts, situation, first))
+            recording.observations.append(Observation(recording.own.id, facts, situation, first))
 
 
 def assert_holds(*exchanges: Exchange) -> None:
     """The rule of the running test's requirement holds in every exchange that can show it, and in at least one.
 
-    Every deviation is in the message of the AssertionError, not only the first.
+    Every deviation is a finding, not only the first.
     """
     recording = current.get()
-    judged = [recording.reproduction.judge(recording.requirement.id, exchange) for exchange in exchanges]
-    deviating = [judgement for judgement in judged if judgement.deviates]
-    for judgement in deviating:
+    judged = [recording.reproduction.judge(recording.own.id, exchange) for exchange in exchanges]
+    deviating, holding = ([one for one in judged if one.outcome is each] for each in (Outcome.DEVIATES, Outcome.HOLDS))
+    for judgement in deviating or holding[:3]:
         cite(*judgement.exchanges)
     if deviating:
-        raise DeviationError([each for judgement in deviating for each in judgement.findings])
-
-    holding = [judgement for judgement in judged if judgement.holds]
-    for judgement in holding[:3]:
-        cite(*judgement.exchanges)
+        _deviate(each for judgement in deviating for each in judgement.findings)
     if not holding:
-        reasons = dict.fromkeys(judgement.why for judgement in judged)
-        raise NotExercised(joined(list(reasons)[:3]))
+        raise NotExercised(joined(list(dict.fromkeys(judgement.why for judgement in judged))[:3]))
 
 
-def assert_requirements(results: Iterable[RequirementResult], *, judged: Collection[int]) -> None:
+def assert_requirements(results: Iterable[RequirementResult]) -> None:
     """Record results for the requirement of the running test and for others. The test fails where one of them fails."""
     recording = current.get()
-    recording.judged |= set(judged)
     by_id = {result.id: result for result in results}
-    own = by_id.pop(recording.requirement.id, None)
+    own = by_id.pop(recording.own.id, None)
     recording.others += by_id.values()
-    if own is not None:
-        recording.verdict, recording.findings, recording.exchanges = own.verdict, own.findings, list(own.exchanges)
+    recording.own = own or recording.own
     if recording.failing:
-        raise RequirementsFailError(str(joined(result.message for result in recording.failing)))
+        raise DeviationError(str(joined(result.message for result in recording.failing)))
     if own is None:
         raise NotExercised(say("no answer to judge"))
 
@@ -196,6 +188,7 @@ def assert_found(judgement: Judgement) -> None:
     cite(*judgement.exchanges)
     if judgement.outcome is Outcome.INCONCLUSIVE:
         raise NotExercised(judgement.why)
-
     if judgement.deviates:
-        raise DeviationError(current.get().reproduction.marked(judgement).findings)
+        _deviate(current.get().reproduction.marked(judgement).findings)
+    if judgement.why:
+        remark(judgement.why)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from environments.profiles.profile import Profile
-from reports.language import known_language, known_languages
+from reports.language import ENGLISH, catalogues
 
 DEFAULT_EXAMPLES = 20
 """Valid registrations, and as many deletions. A fault in one answer of four is then missed once in 300 runs."""
@@ -24,7 +24,7 @@ _NAMING = {"base_url": "--base-url", "report_dir": "--report-dir", "report_langu
 """Options that may be left out and never be empty: `--base-url="$STAGING"`, with that unset, would test the sandbox."""
 HELPING = {"--help": "help", "--markers": "markers"}
 """With these pytest collects no tests. As below: options by the name of their value."""
-PRINTING = {"--explain": "explain", "--list": "list_requirements", "--plan": "plan"}
+PRINTING = {"--explain": "explain", "--list": "list", "--plan": "plan"}
 """With these the suite prints something in place of a run."""
 SHOWING = {
     "--collect-only": "collectonly",
@@ -36,12 +36,16 @@ SHOWING = {
 """With these pytest runs no test: no target is opened, and nothing is written."""
 
 
-def whole_number(text: str, option: str, *, least: int, most: int | None = None) -> int:
-    """The number of an option. What it raises is shown in one line; argparse's own error has four."""
-    if not (text.isascii() and text.isdecimal()) or int(text) < least or (most and int(text) > most):
-        up_to = f" to {most}" if most else ""
-        raise pytest.UsageError(f"{option}: expected a whole number from {least}{up_to}, got {text!r}")
-    return int(text)
+def whole_number(option: str, least: int, most: int = 10**12) -> Callable[[str], int]:
+    """Reads the number of an option. What it raises is shown in one line; argparse's own error has four."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
+            up_to = f" to {most}" if most < 10**12 else ""
+            raise pytest.UsageError(f"{option}: expected a whole number from {least}{up_to}, got {text!r}")
+        return int(text)
+
+    return read
 
 
 def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAULT_EXAMPLES) -> int:
@@ -53,10 +57,10 @@ def examples_of(config: pytest.Config, profile: Profile, otherwise: int = DEFAUL
 def language_of(config: pytest.Config, profile: Profile) -> str:
     """The language of the report that the user or the profile asks for. UsageError for an unknown one."""
     named: str = config.getoption("report_language") or profile.language
-    if known := known_language(named):
-        return known
-    expected = " or ".join(known_languages())
-    raise pytest.UsageError(f"--report-language: expected {expected}, got {named!r}")
+    known = [ENGLISH, *catalogues()]
+    if named not in known:
+        raise pytest.UsageError(f"--report-language: expected {' or '.join(known)}, got {named!r}")
+    return named
 
 
 def refuse_options(config: pytest.Config) -> None:
@@ -67,6 +71,8 @@ def refuse_options(config: pytest.Config) -> None:
     for name, option in _NAMING.items():
         if config.getoption(name, None) == "":
             raise pytest.UsageError(f"{option} is empty; give it a value, or leave it out")
+    if config.getoption("numprocesses", None) is not None or config.getoption("dist", "no") != "no":
+        raise pytest.UsageError("-n: a run is one process; --parallel=N puts N requests on the wire at once")
     if config.getoption("setuponly", False) and not config.getoption("setupplan", False):
         raise pytest.UsageError(
             "--setup-only sends requests and judges no answer; use --plan to see what would be sent"
@@ -76,28 +82,6 @@ def refuse_options(config: pytest.Config) -> None:
 def add_processes(group: pytest.OptionGroup) -> None:
     """The option of pytest-xdist where that is not loaded, so that it is refused in words of the suite."""
     group._addoption("-n", "--numprocesses", help=SUPPRESS)
-
-
-def refuse_processes(config: pytest.Config, *, only_selftests: bool) -> None:
-    """UsageError for several processes of pytest-xdist where conformance tests are collected, or where it is not
-    loaded."""
-    processes, dealt_out = config.getoption("numprocesses", None), config.getoption("dist", "no")
-    if processes is None and dealt_out == "no":
-        return
-    if not only_selftests:
-        raise pytest.UsageError("-n: a run is one process; --parallel=N puts N requests on the wire at once")
-    if not config.pluginmanager.hasplugin("xdist"):
-        raise pytest.UsageError("-n: self-tests run in several processes with -p xdist -n N")
-
-
-def refuse_to_accept(config: pytest.Config, *, only_selftests: bool) -> None:
-    """UsageError for --accept where nothing is sent, so that nothing is observed."""
-    if not config.getoption("accept"):
-        return
-    given = options_given(config, HELPING | PRINTING | SHOWING)
-    if given or only_selftests:
-        what = "a run of self-tests alone" if only_selftests else given[0]
-        raise pytest.UsageError(f"--accept: {what} observes nothing of an environment; leave out one of the two")
 
 
 def options_given(config: pytest.Config, options: Mapping[str, str]) -> list[str]:

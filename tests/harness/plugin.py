@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from environments.profiles.profile import Profile
-from tests.harness.reproduction import Reproduction
+from spec.reproduction import Reproduction
 from tests.harness.selection import ids_of
 from tests.harness.session import SESSION, Session
 from tests.harness.watcher import requirement_of
@@ -16,7 +16,6 @@ MARKERS = (
     "requirement(id): the requirement that a conformance test answers for",
     "needs(permission, ...): a permission, or one of these, beyond that of the requirement's operation",
     "property: generated traffic",
-    "every_rule: judges by every rule of the operation of its requirement",
 )
 
 
@@ -55,5 +54,5 @@ def profile(session: Session) -> Profile:
 
 @pytest.fixture(scope="session")
 def reproduction(session: Session) -> Reproduction:
-    """Judges exchanges, and knows which deviations showed again."""
+    """The judge of exchanges, which knows what deviations showed again."""
     return session.collector.reproduction

@@ -1,23 +1,22 @@
-"""Gathers what all tests found, gives the verdict, writes the reports."""
+"""Gives the verdict of a run, and writes its reports."""
 
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import secrets
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reports.formats.conformance_json import Document, document_of
+from reports.formats.github import step_summary, workflow_commands
 from reports.formats.outputs import PAGE, SUMS, write_outputs, write_sums
 from reports.run import Run
-from reports.terminal import Once, shorten, summary
+from reports.terminal import summary
 from reports.wording import first_few
-from reports.writing import point_latest
-from tests.harness.github_actions import GitHubActions
+from reports.writing import no_link, point_latest
 from tests.harness.html_page import HtmlPage
 from tests.harness.pen import OurLine
 
@@ -27,117 +26,101 @@ none of its own."""
 
 
 class Reporter:
-    """Gathers into `run`; the files go to `folder`, None for none. `compare` gives the comparison with another run,
-    `consult_record` compares with the record beside the profile, or writes it; `clean` hides known values in a path."""
+    """The files go to `folder`, None for none. `compare` gives the comparison with another run, `consult_record` compares
+    with the record beside the profile, or writes it; `clean` hides known values in a path.
 
-    def __init__(self, run: Run, folder: Path | None) -> None:
-        self.run = run
-        self.folder = folder
-        self.compare: Callable[[Document], Document | None] = lambda document: None
-        self.consult_record: Callable[[Run], bool] = lambda run: True
-        self.clean: Callable[[str], str] = lambda text: text
-        self._failed: list[Any] = []
-        self._took_s: defaultdict[str, float] = defaultdict(float)
+    The runner of GitHub takes each line that begins with `::` for a command, and a body that a service sent may stand in
+    such a line: while tests run, it is told to take none.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        folder: Path | None,
+        clean: Callable[[str], str],
+        compare: Callable[[Document], Document | None],
+        consult_record: Callable[[Run], bool],
+    ) -> None:
+        self.run, self.folder = run, folder
+        self._clean, self._compare, self._consult_record = clean, compare, consult_record
         self._document: Document = {}
         self._sums = ""
-        self._github = GitHubActions(os.environ)
+        self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
+        plugins = session.config.pluginmanager
         if self.folder is not None and hasattr(session.config.option, "htmlpath"):
-            page = HtmlPage(self.run, self.folder / PAGE)
-            session.config.pluginmanager.register(page, "conformance-html")
-        self._github.stop_commands(session.config.pluginmanager.get_plugin("terminalreporter"))
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self._took_s[report.nodeid] += getattr(report, "duration", 0.0)
-        if found := getattr(report, "conformance", None):
-            self.run.add_found(found, report.nodeid, self._took_s.pop(report.nodeid))
-
-    def finish(self, session: pytest.Session, exitstatus: int) -> None:
-        """The tests are over: give the verdict and write the files."""
-        self.run.interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
-        if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not self.run.errors:
-            self.run.errors.append("pytest ended with an internal error: its output says where")
-        self.run.close()
-        unwritten = 0 if self.consult_record(self.run) else 3
-        if exitstatus in (0, 1, 6, 7):
-            session.exitstatus = self.run.result().verdict.exit_status or unwritten
-        self._conclude()
-        self._write_files(session)
-        self._tell_each_cause_once(session)
-
-    def _conclude(self) -> None:
-        document = document_of(self.run)
-        self.run.comparison = self.compare(document)
-        self._document = document | {"comparison": self.run.comparison}
-
-    def _write_files(self, session: pytest.Session) -> None:
-        if self.folder is None:
-            return
-        failed = write_outputs(self.folder, self._document)
-        try:
-            if self.folder.parent.name == self.run.profile.name:
-                point_latest(self.folder)
-        except OSError as error:
-            failed["latest"] = str(error.strerror)
-        self._tell_unwritten(session, failed)
+            plugins.register(HtmlPage(self.run, self.folder / PAGE), "conformance-html")
+        terminal = plugins.get_plugin("terminalreporter")
+        if self._github and terminal is not None:
+            terminal.write_line(f"::stop-commands::{self._github}")
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """All files are written, that of pytest-html, too: list their digests. Then pytest asks for a summary, or never
-        does."""
+        """Before pytest-html writes its page, the results stand; after it, the other files are written. Then pytest asks
+        for a summary, or never does."""
+        run = self.run
+        run.interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
+        if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
+            run.errors.append("pytest ended with an internal error: its output says where")
+        run.close()
+        is_recorded = self._consult_record(run)
+        self._conclude()
         result = yield
-        self._write_sums(session)
-        self._say_what_is_missing()
-        self._write_summary(session)
-        self._say_what_is_missing()
+        self._rewrite_with(self._write_files())
+        self._rewrite_with(self._write_summary_of_job())
+        if exitstatus in (0, 1, 6, 7):
+            session.exitstatus = run.result().verdict.exit_status or (0 if is_recorded else 3)
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and exitstatus not in _SUMMED_UP_BY_PYTEST:
             terminal.ensure_newline()
             self.pytest_terminal_summary(terminal)
         return result
 
-    def _write_sums(self, session: pytest.Session) -> None:
-        try:
-            self._sums = write_sums(self.folder) if self.folder else ""
-        except OSError as error:
-            self._tell_unwritten(session, {SUMS: str(error.strerror)})
-
-    def _write_summary(self, session: pytest.Session) -> None:
-        if self.folder and self._document and (why := self._github.write_summary(self._document)):
-            self._tell_unwritten(session, {"the summary of the job": why})
-
-    def _say_what_is_missing(self) -> None:
-        """Where a part of the report could not be written, and the others were written before that was known: write them
-        once more, with a verdict that is not green."""
-        if self._document and self._document["verdict"] != self.run.result().verdict:
-            self._conclude()
-            if self.folder:
-                write_outputs(self.folder, self._document)
-                with suppress(OSError):
-                    self._sums = write_sums(self.folder)
-
-    def _tell_unwritten(self, session: pytest.Session, failed: dict[str, str]) -> None:
-        """One line for the files that failed, with the reason of the first; the run is not green."""
-        if failed:
-            why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
-            self.run.unwritten = self.run.unwritten or why
-            session.exitstatus = session.exitstatus or 3
-
-    def _tell_each_cause_once(self, session: pytest.Session) -> None:
-        """Show one failing test for each cause. Then restore the full list for pytest's counts."""
-        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and terminal.stats.get("failed"):
-            self._failed = terminal.stats["failed"]
-            terminal.stats["failed"] = Once(self._document["findings"]).told(self._failed)
-
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for failed in terminalreporter.stats.get("failed", ()):  # for pytest's short summary
+            failed.longrepr = getattr(failed, "message", failed.longrepr)
         report = self.run.unwritten or (str(self.folder / PAGE) if self.folder else "")
-        if self._failed:
-            shorten(self._failed)
-            terminalreporter.stats["failed"] = self._failed
         terminalreporter.section("conformance")
-        for line in summary(self._document, self.run, self.clean(report), self._sums):
+        for line in summary(self._document, self.run, self._clean(report), self._sums):
             terminalreporter.write_line(OurLine(line))
-        self._github.annotate(terminalreporter, self._document)
+        commands = (f"::{self._github}::", *workflow_commands(self._document)) if self._github else ()
+        for line in commands:
+            terminalreporter.write_line(line)
+
+    def _conclude(self) -> None:
+        document = document_of(self.run)
+        self.run.comparison = self._compare(document)
+        self._document = document | {"comparison": self.run.comparison}
+
+    def _write_files(self) -> dict[str, str]:
+        """Write every file but the page. Gives why one could not be written, by its name."""
+        self._conclude()
+        if self.folder is None:
+            return {}
+        failed = write_outputs(self.folder, self._document)
+        try:
+            if self.folder.parent.name == self.run.profile.name:
+                point_latest(self.folder)
+            self._sums = write_sums(self.folder)
+        except OSError as error:
+            failed[SUMS] = str(error.strerror)
+        return failed
+
+    def _write_summary_of_job(self) -> dict[str, str]:
+        """Append to the summary of a job of GitHub, where there is one."""
+        try:
+            if self.folder and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
+                with open(path, "a", encoding="utf-8", opener=no_link) as file:
+                    file.write(step_summary(self._document))
+        except OSError as error:
+            return {"the summary of the job": str(error.strerror)}
+        return {}
+
+    def _rewrite_with(self, failed: dict[str, str]) -> None:
+        """Where a file could not be written, the run is not green: write the others once more, which say so."""
+        if failed and not self.run.unwritten:
+            why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
+            self.run.unwritten = why
+            self._write_files()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from reports.show import printable
-from reports.wording import one_line
-from spec.requirements import ledger
+from reports.wording import one_line, shortened
+from spec.requirements import requirements
 
 ROOT = Path(__file__).parents[2]
 _WHOLE = {ROOT, ROOT / "tests", ROOT / "tests" / "conformance"}
@@ -24,7 +24,7 @@ _LEAVES_OUT = {
     "stepwise": "--stepwise",
 }
 """Further options of pytest that leave tests out, by the name of their value."""
-_NEAREST, _ALIKE, _LONGEST = 3, 0.8, 100
+_LONGEST = 100
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def ids_of(expression: str) -> frozenset[str]:
         return _ids_of(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         expected = "expected ids of requirements, or of groups of them, with and, or, not and parentheses"
-        raise pytest.UsageError(f"-k: {_quoted(expression)}: {expected}") from None
+        raise pytest.UsageError(f"-k: {_shown(expression)}: {expected}") from None
 
 
 def _ids_of(node: ast.expr) -> frozenset[str]:
@@ -66,7 +66,7 @@ def _ids_of(node: ast.expr) -> frozenset[str]:
         case ast.BoolOp(values=parts):
             return frozenset.union(*map(_ids_of, parts))
         case ast.UnaryOp(op=ast.Not(), operand=part):
-            return frozenset(ledger()) - _ids_of(part)
+            return frozenset(requirements()) - _ids_of(part)
         case ast.Name() | ast.Attribute():
             return group_of(ast.unparse(node), "-k")
     raise ValueError(node)
@@ -74,23 +74,17 @@ def _ids_of(node: ast.expr) -> frozenset[str]:
 
 def group_of(name: str, option: str) -> frozenset[str]:
     """The requirement of that name, and those whose ids begin with it and a dot. UsageError where there is none."""
-    group = frozenset(id for id in ledger() if f"{id}.".startswith(f"{name}."))
+    group = frozenset(id for id in requirements() if f"{id}.".startswith(f"{name}."))
     if not group:
-        raise pytest.UsageError(f"{option}: {_unknown(name)}")
+        near = get_close_matches(name.lower(), by_letters := {id.lower(): id for id in requirements()}, 1)
+        hint = f'did you mean "{by_letters[near[0]]}"?' if near else "pytest --list names them all"
+        what = f"{_shown(name)}: no such requirement" if name else "name one"
+        raise pytest.UsageError(f"{option}: {what}; {hint}")
     return group
 
 
-def _unknown(name: str) -> str:
-    """Why that is no requirement, with the nearest ones: alike, or with the name in them; letter case does not count."""
-    by_lower, lower = {id.lower(): id for id in ledger()}, name.lower()
-    near = get_close_matches(lower, by_lower, 1 if lower in by_lower else _NEAREST, cutoff=_ALIKE)
-    near = near or [low for low in by_lower if name and lower in low][:_NEAREST]
-    more = f"did you mean {' or '.join(by_lower[low] for low in near)}?" if near else "pytest --list names them all"
-    return f"{_quoted(name)}: no such requirement; {more}" if name else f"name one; {more}"
-
-
-def _quoted(text: str) -> str:
-    return printable(one_line(text))[:_LONGEST]
+def _shown(text: str) -> str:
+    return shortened(printable(one_line(text)), _LONGEST)
 
 
 def selection(config: pytest.Config) -> Selection:
@@ -99,13 +93,12 @@ def selection(config: pytest.Config) -> Selection:
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         narrowing += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
     for name, option in _LEAVES_OUT.items():
-        given = getattr(config.option, name, None)
-        narrowing += [f"{option}={value}" for value in given] if isinstance(given, list) else [option] * bool(given)
+        narrowing += [option] * bool(getattr(config.option, name, None))
     marked = [f"-m {config.option.markexpr}"] if config.option.markexpr else []
     return Selection(" ".join([*narrowing, *marked]) or None, narrowed=bool(narrowing))
 
 
-def requirements(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
+def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
     """The ids of the requirements whose tests are selected and use one of the fixtures."""
     markers = [item.get_closest_marker("requirement") for item in items if uses(item, *fixtures)]
     return frozenset(marker.args[0] for marker in markers if marker is not None)

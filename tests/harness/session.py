@@ -1,40 +1,36 @@
-"""The parts that a run works with."""
+"""The parts that a run works with, and how a signal stops it."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+import signal
+import socket
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from environments.door.client import Client
 from environments.door.door import Door
-from environments.door.opening import open_client, open_door
 from environments.profiles.profile import Profile
-from environments.profiles.target import Target
-from reports.handover import Handover
+from reports.run import Run
 from tests.harness.collector import Collector
-from tests.harness.interruption import Interruption
-from tests.harness.pen import Pen
-from tests.harness.watcher import Watcher
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_NO_SIGNAL = 0
 
 
 @dataclass(frozen=True)
 class Session:
-    """`seed` is that of generated traffic."""
+    """The model of a run, and what sends for it."""
 
     profile: Profile
-    target: Target
-    seed: int
+    run: Run
     door: Door
     client: Client
     collector: Collector
-
-    def end(self) -> Handover:
-        """Send nothing more. Gives what was sent."""
-        self.door.ending.stop()
-        return self.collector.handover()
 
 
 SESSION = pytest.StashKey[Session]()
@@ -42,23 +38,41 @@ SENT = pytest.StashKey[Any]()
 """What was sent, as tests/traffic gives it, which tests/harness does not import."""
 
 
-def open_session(
-    config: pytest.Config,
-    profile: Profile,
-    target: Target,
-    interruption: Interruption,
-    *,
-    seed: int,
-    resend: Container[str],
-) -> Session:
-    """The session of the run, with a pen between it and everything that is printed."""
-    door = open_door(profile, target, resend=resend)
-    interruption.stop_sending = door.ending.stop
-    collector = Collector(profile, target.secrets, door, shows=not config.getoption("no_report"))
-    pen = Pen(collector.display)
-    config.add_cleanup(pen.put_down)
-    config.add_cleanup(door.close)
-    config.pluginmanager.register(pen, "conformance-pen")
-    config.pluginmanager.register(Watcher(profile, collector), "conformance-watcher")
-    session = config.stash[SESSION] = Session(profile, target, seed, door, open_client(door, profile), collector)
-    return session
+class Interruption:
+    """SIGINT and SIGTERM until `restore`: the first one stops what is sent, later ones change nothing. The tests go on:
+    each judges what there is, and the reports are written.
+
+    A signal does not raise where it comes, between any two instructions. A thread hears of it through the wakeup
+    descriptor: the handler runs in the main thread alone, which may wait for an answer meanwhile.
+    """
+
+    def __init__(self, stop_sending: Callable[[], None]) -> None:
+        self.was_asked, self._stop_sending = False, stop_sending
+        self._inside, self._outside = socket.socketpair()
+        self._outside.setblocking(False)
+        self._thread = threading.Thread(target=self._listen, name="pix-interruption", daemon=True)
+        self._thread.start()
+        self._before: dict[signal.Signals, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            self._descriptor_before = signal.set_wakeup_fd(self._outside.fileno(), warn_on_full_buffer=False)
+            self._before = {number: signal.signal(number, self._take) for number in SIGNALS}
+
+    def restore(self) -> None:
+        """Restore the handlers that were there before."""
+        if self._before:
+            signal.set_wakeup_fd(self._descriptor_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+        self._outside.send(bytes([_NO_SIGNAL]))
+        self._thread.join()
+        self._inside.close()
+        self._outside.close()
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self.was_asked = True
+
+    def _listen(self) -> None:
+        while (number := self._inside.recv(1)[0]) != _NO_SIGNAL:
+            if number in SIGNALS:
+                self.was_asked = True
+                self._stop_sending()

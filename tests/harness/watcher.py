@@ -9,13 +9,12 @@ import pytest
 
 from environments.profiles.profile import Profile, today
 from reports.run import missing_permission
-from reports.terminal import whole
-from reports.verdicts import Verdict, deviation
+from reports.verdicts import RequirementResult, Verdict
 from reports.wording import listed
 from spec.message import Text, changed, say
-from spec.requirements import Requirement, ledger
+from spec.requirements import Requirement, requirements
 from tests.harness.collector import Collector
-from tests.harness.judging import OutOfScope, Recording, RequirementsFailError, current
+from tests.harness.judging import DeviationError, OutOfScope, Recording, current
 
 RECORDING = pytest.StashKey[Recording]()
 
@@ -25,7 +24,7 @@ def requirement_of(item: pytest.Item) -> Requirement | None:
     marker = item.get_closest_marker("requirement")
     if marker is None:
         return None
-    requirement = ledger().get(marker.args[0])
+    requirement = requirements().get(marker.args[0])
     if requirement is None:
         raise pytest.UsageError(f"{item.nodeid}: {marker.args[0]}: no such requirement in spec/requirements.yaml")
     return requirement
@@ -41,12 +40,12 @@ def permission_missing_for(item: pytest.Item, requirement: Requirement, profile:
 
 def in_scope(items: Iterable[pytest.Item], profile: Profile) -> list[pytest.Item]:
     """The tests of requirements that the profile permits."""
-    found = ((item, requirement_of(item)) for item in items)
-    return [item for item, about in found if about and not permission_missing_for(item, about, profile)]
+    about = ((item, requirement_of(item)) for item in items)
+    return [item for item, one in about if one and not permission_missing_for(item, one, profile)]
 
 
 class Watcher:
-    """Gives a test the verdict of its requirement, and sends what it found with the report of its teardown."""
+    """Gives a test the verdict of its requirement, and the collector what it found."""
 
     def __init__(self, profile: Profile, collector: Collector) -> None:
         self._profile, self._collector = profile, collector
@@ -54,38 +53,28 @@ class Watcher:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        requirement = requirement_of(item)
-        if requirement is None:
-            return
-        recording = item.stash[RECORDING] = Recording(requirement, self._collector.reproduction)
-        current.set(recording)
-        if missing := permission_missing_for(item, requirement, self._profile):
-            raise OutOfScope(missing)
+        if requirement := requirement_of(item):
+            result = RequirementResult(requirement.id, Verdict.PASS)
+            recording = Recording(result, self._collector.reproduction, self._profile.fail_on)
+            item.stash[RECORDING] = recording
+            current.set(recording)
+            if missing := permission_missing_for(item, requirement, self._profile):
+                raise OutOfScope(missing)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """A deviation is a failure, a warning or an observation, by the level of the requirement."""
-        recording = pyfuncitem.stash.get(RECORDING, None)
+    def pytest_pyfunc_call(self) -> Generator[None, object, object]:
+        """A warning or an observation passes; of a failure that the profile lists, pytest says that it was expected."""
         try:
             return (yield)
-        except RequirementsFailError:
-            self._xfail_if_known(current.get())
+        except DeviationError:
+            known = {entry.id: entry.reason for entry in self._profile.known_failures if not entry.is_past(today())}
+            failing = current.get().failing
+            if not failing:
+                return True
+            if all(result.id in known for result in failing):
+                reasons = dict.fromkeys(known[result.id] for result in failing)
+                pytest.xfail(f"known failure: {'; '.join(reasons)}")
             raise
-        except AssertionError as error:
-            if recording is None:
-                raise
-            recording.findings, recording.why = getattr(error, "findings", ()), _text_of(error)
-            recording.verdict = deviation(recording.requirement.level, self._profile.fail_on)
-            if recording.verdict == Verdict.FAIL:
-                self._xfail_if_known(recording)
-                raise
-            return True
-
-    def _xfail_if_known(self, recording: Recording) -> None:
-        known = {entry.id: entry.reason for entry in self._profile.known_failures if not entry.is_past(today())}
-        if all(result.id in known for result in recording.failing):
-            reasons = dict.fromkeys(known[result.id] for result in recording.failing)
-            pytest.xfail(f"known failure: {'; '.join(reasons)}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
@@ -93,37 +82,30 @@ class Watcher:
         recording = item.stash.get(RECORDING, None)
         if recording is None:
             return report
-        self._take_outcome(recording, call)
+        recording.elapsed_s += call.duration
+        if call.excinfo is not None:
+            self._take_outcome(recording, call.when, call.excinfo.value)
         self._explain(report, recording)
         if report.when == "teardown":
-            report.conformance = self._collector.found(recording)
+            report.conformance = recording.own
+            self._collector.take(recording, item.nodeid)
         return report
+
+    def _take_outcome(self, recording: Recording, when: str, error: BaseException) -> None:
+        if isinstance(error, pytest.skip.Exception):
+            verdict = getattr(error, "verdict", Verdict.NOT_EXERCISED)
+            recording.note(verdict=verdict, why=getattr(error, "why", str(error)))
+        elif not recording.failing:
+            recording.error = self._clean(f"{when}: {type(error).__name__}: {error}")
+            recording.note(verdict=Verdict.NOT_EXERCISED, why=recording.error)
 
     def _explain(self, report: Any, recording: Recording) -> None:
         """Say why a test failed or was skipped, without known values in what pytest says of it."""
         if report.failed and report.when == "call" and recording.failing:
-            report.explained = self._collector.explained(recording)
-            report.longrepr = whole(report.explained)
+            report.longrepr, report.message = self._collector.explained(recording)
         elif report.failed:
             report.longrepr = self._clean(str(report.longrepr))
         elif report.skipped and isinstance(report.longrepr, tuple):
-            report.why = changed(recording.why, self._clean)
+            report.why = changed(recording.own.why, self._clean)
             report.longrepr = (*report.longrepr[:2], self._clean(report.longrepr[2]))
         report.sections = [(name, self._clean(text)) for name, text in report.sections]
-
-    def _take_outcome(self, recording: Recording, call: pytest.CallInfo[None]) -> None:
-        if call.excinfo is None:
-            return
-        error = call.excinfo.value
-        if isinstance(error, OutOfScope):
-            recording.verdict, recording.why = Verdict.OUT_OF_SCOPE, error.why
-        elif isinstance(error, pytest.skip.Exception):
-            recording.verdict, recording.why = Verdict.NOT_EXERCISED, getattr(error, "why", str(error))
-        elif not recording.failing:
-            recording.error = self._clean(f"{call.when}: {type(error).__name__}: {error}")
-            recording.verdict, recording.why = Verdict.NOT_EXERCISED, recording.error
-
-
-def _text_of(error: AssertionError) -> str:
-    """The text of an assertion without what pytest adds to it."""
-    return str(error).split("\nassert ")[0].strip()

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from environments.sandbox import Request, Response, Service
+from spec.interface import READS, operations
 
 Trips = Callable[[Request], bool]
 TOKEN = "Tok-3n.Of-The_Service"
@@ -225,10 +226,7 @@ OF_THE_REQUEST: Mapping[str, Mapping[str, Trips]] = {
                      ), "an unknown account": ARGUMENT["an unknown argument"], "a null key": is_null("pixKey"),
                      "a number for key": holds("pixKey", int), "an array for key": holds("pixKey", list),
                      "a key with NUL": matches("pixKey", "\0")},
-    "listPixKeys": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **QUERY},
-    "listAccounts": QUERY,
-    "getBalance": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **QUERY},
-    "listEntries": {**{name: ARGUMENT[name] for name in FEWER_ARGUMENTS}, **QUERY},
+    **{read: {name: ARGUMENT[name] for name in FEWER_ARGUMENTS if operations()[read].path_parameter} | QUERY for read in READS},
     "createPix": {**OF_EVERY_BODY, **TRANSFER},
     "transferExternal": {**OF_EVERY_BODY, **TRANSFER, **BETWEEN},
     "transferInternal": {**OF_EVERY_BODY, **TRANSFER, **BETWEEN},

@@ -7,7 +7,7 @@ from tests.selftest.proof.trial import ADDOPTS, CONFORMANCE
 
 
 class _Capture:
-    plan = Plan({})
+    plan = Plan()
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         planner = session.config.pluginmanager.get_plugin("conformance-planner")

@@ -1,31 +1,23 @@
 """A service that limits its callers gets fewer requests at once, and none while it asks to wait, from any thread of a run."""
 
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
 import requests
 
-from environments.door.backoff import IN_VAIN, TOO_LONG, TOO_OFTEN, Backoff, retry_after
+from environments.door.backoff import IN_VAIN, Backoff, retry_after
 from environments.door.budget import Budget
-from environments.door.company import Company
-from environments.door.in_flight import InFlight
-from environments.door.outgoing import Again, Intent, Sending
-from spec.answers import RefusalKind
+from environments.door.ending import Ending
+from environments.door.outgoing import Intent, Sending
+from environments.profiles.profile import Limits
 from spec.exchange import FailureKind, Response
 from tests.selftest.exchanges import answer, failed
-from tests.selftest.services.racing import Meeting, with_and_without_a_lock
 from tests.selftest.services.virtual_time import VirtualTime
 
-NOON = "Sat, 01 Jan 2000 12:00:00 GMT"
-A_MINUTE_LATER = "Sat, 01 Jan 2000 12:01:00 GMT"
 LATER = (423, 429, 502, 503, 504)
-
-
-@pytest.fixture
-def meeting(monkeypatch):
-    """Two threads meet in a critical section."""
-    return Meeting(monkeypatch)
 
 
 @pytest.fixture
@@ -35,25 +27,30 @@ def time():
 
 @pytest.fixture
 def backoff(time):
-    return Backoff(InFlight(8), clock=time.clock, sleep=time.sleep)
+    return backoff_of(time)
+
+
+def backoff_of(time, most=8, **options):
+    """A backoff in virtual time."""
+    ending = Ending()
+    ending.sleep = time.sleep
+    return Backoff(ending, most, **options, clock=time.clock)
 
 
 def request_to(operation="listAccounts", *, code=None, **intent):
     """A request that was not sent yet."""
     prepared = requests.Request("GET", "http://127.0.0.1:1/v1/accounts").prepare()
     intent = Intent(operation, **{"valid": True, **intent})
-    return Sending(prepared, intent, lambda sending: None, code, with_token=intent.credential == "valid")
+    return Sending(prepared, intent, code, with_token=intent.credential == "valid")
 
 
-def answered(backoff, sending, status, after=None, **seen):
+def answered(backoff, sending, status, after=None):
     """What the policy decides of this answer, which is noticed."""
     headers = (("Retry-After", after),) if after is not None else ()
     intent = {"valid": sending.intent.valid, "credential": sending.intent.credential}
-    backoff.wait_for_turn(sending)
-    sending.exchange = replace(
-        answer(sending.intent.operation, b"{}", status=status, headers=headers, **intent), **seen
-    )
-    backoff.notice(sending)
+    with backoff.place(sending):
+        sending.exchange = answer(sending.intent.operation, b"{}", status=status, headers=headers, **intent)
+        backoff.notice(sending)
     return backoff.decide(sending)
 
 
@@ -75,16 +72,13 @@ def seconds_of(backoff, time, sending, *answers):
     ("headers", "seconds"),
     [
         pytest.param((("Retry-After", "7"),), 7.0, id="seconds"),
-        pytest.param((("Retry-After", A_MINUTE_LATER), ("Date", NOON)), 60.0, id="a date"),
-        pytest.param((("Retry-After", NOON), ("Date", A_MINUTE_LATER)), 0.0, id="a date that is past"),
-        pytest.param((("Retry-After", NOON), ("Date", "soon")), 0.0, id="a date beside a broken one"),
-        pytest.param((("Retry-After", NOON.replace("GMT", "-0000")), ("Date", NOON)), 0.0, id="a date without a zone"),
+        pytest.param((("Retry-After", "Mon, 05 Jan 2026 12:00:00 GMT"),), None, id="a date"),
         pytest.param((("Retry-After", "soon"),), None, id="no time"),
         pytest.param((), None, id="nothing"),
     ],
 )
-def test_a_time_to_come_again_is_read_by_the_clock_of_the_service(headers, seconds):
-    """Seconds, or a date that counts from the header Date: the clocks of two machines differ."""
+def test_a_time_to_come_again_is_read_in_seconds(headers, seconds):
+    """A date is none: the clocks of two machines differ."""
     assert retry_after(Response(429, headers, b"")) == seconds
 
 
@@ -104,15 +98,8 @@ def test_a_request_goes_again_when_the_service_says(status, backoff, time):
 @pytest.mark.parametrize(("status", "after"), [(403, None), (401, "1"), (500, "1"), (409, None)])
 def test_what_is_not_waited_for(status, after, backoff):
     """A refusal that does not say "later"."""
-    assert answered(backoff, request_to(), status, after) is None
+    assert not answered(backoff, request_to(), status, after)
     assert backoff.waited_s == 0
-
-
-def test_the_third_time_it_goes_alone(backoff):
-    """Other requests of the run may be what is too many."""
-    sending = request_to()
-
-    assert [answered(backoff, sending, 429) for _ in range(3)] == [Again(), Again(), Again(alone=True)]
 
 
 def test_what_is_put_off_to_the_end_is_not_waited_for_again_until_it_is_let_in(backoff, time):
@@ -133,29 +120,27 @@ def test_what_is_put_off_to_the_end_is_not_waited_for_again_until_it_is_let_in(b
 
 def test_a_gateway_that_refuses_an_invalid_request_is_asked_once_more_at_once(backoff, time):
     """It may refuse all of them so. No operation is said to be cut short for it."""
-    invalid = request_to(valid=False)
-
-    assert seconds_of(backoff, time, invalid, (503,), (503,)) == [0, None]
+    assert seconds_of(backoff, time, request_to(valid=False), (503,), (503,)) == [0, None]
     assert backoff.unsent == {}
 
 
-@pytest.mark.parametrize(("pauses", "why"), [(["61"], TOO_LONG), (["60"] * 6, TOO_OFTEN)], ids=["at once", "in all"])
-def test_waiting_has_a_limit(pauses, why, backoff, time):
+@pytest.mark.parametrize("pauses", [["61"], ["60"] * 6], ids=["at once", "in all"])
+def test_waiting_has_a_limit(pauses, backoff, time):
     """Of a minute for one request, and of five for a run."""
     asked = [seconds_of(backoff, time, request_to(), (429, after))[0] for after in pauses]
 
     assert asked[-1] is None
     assert all(asked[:-1])
-    assert backoff.unsent == {why: {"listAccounts"}}
+    assert backoff.unsent == {IN_VAIN: {"listAccounts"}}
 
 
 def test_what_may_have_moved_money_does_not_go_again(backoff):
-    """An execution never, a transfer only where nothing was done. What comes next waits as the service asks."""
+    """An execution never, a transfer only where nothing was done."""
     execution, transfer = request_to("executePix", code="TX-1"), request_to("transferInternal")
     decided = [answered(backoff, sending, 503, "7") for sending in (execution, transfer)]
     put_off = [answered(backoff, sending, 429, "7") for sending in (execution, transfer)]
 
-    assert (decided, put_off) == ([None, None], [None, Again()])
+    assert (decided, put_off) == ([False, False], [False, True])
     assert backoff.waited_s > 7
 
 
@@ -190,72 +175,52 @@ def test_an_execution_waits_after_a_429(backoff, time):
 # -- how many at once ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", LATER)
-@pytest.mark.parametrize("beside", [0, 1])
-def test_what_is_put_off_beside_others_halves_the_window(status, beside, backoff):
-    """Alone, the same answer is a lock of the caller, or trouble."""
-    answered(backoff, request_to(), status, beside=beside)
+def on_the_wire(backoff, stack, number):
+    """A request that has a place, with this number."""
+    sending = request_to()
+    stack.enter_context(backoff.place(sending))
+    sending.number = number
+    return sending
 
-    assert backoff._in_flight.window == (4 if beside else 8)
+
+def put_off(backoff, *sent, status=429):
+    """These are answered so."""
+    for sending in sent:
+        sending.exchange = replace(answer("listAccounts", b"", status=status), number=sending.number)
+        backoff.notice(sending)
+
+
+@pytest.mark.parametrize(("status", "window"), [*((status, 4) for status in LATER), (404, 8), (409, 8), (500, 8)])
+def test_what_is_put_off_beside_others_halves_the_window(status, window, backoff):
+    """Alone, the same answer is a lock of the caller, or trouble. A refusal may be the answer to another request."""
+    with ExitStack() as stack:
+        put_off(backoff, on_the_wire(backoff, stack, 1), status=status)
+        alone = backoff.window
+        put_off(backoff, on_the_wire(backoff, stack, 2), status=status)
+
+    assert (alone, backoff.window) == (8, window)
 
 
 def test_the_window_is_halved_once_a_round(backoff):
     """What was on the wire when it was halved says nothing new. One request at a time is always sent."""
-    windows = []
-    for _ in range(5):
-        sent = [request_to() for _ in range(3)]
-        for sending in sent:
-            backoff.wait_for_turn(sending)
-            sending.exchange = answer("listAccounts", b"", status=429, beside=2)
-        for sending in sent:
-            backoff.notice(sending)
-        windows.append(backoff._in_flight.window)
+    windows, numbers = [], count(1)
+    for _ in range(4):
+        with ExitStack() as stack:
+            put_off(backoff, *[on_the_wire(backoff, stack, next(numbers)) for _ in range(backoff.window)])
+        windows.append(backoff.window)
 
-    assert windows == [4, 2, 1, 1, 1]
+    assert windows == [4, 2, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("in_company", "window"),
-    [
-        (answer("listAccounts", b"", status=404, beside=3), 8),
-        (answer("listAccounts", b"", status=409, beside=3), 8),
-        (answer("listAccounts", b"", status=500, beside=3), 4),
-        (replace(failed(FailureKind.DROPPED, "listAccounts"), beside=3), 4),
-    ],
-    ids=["404", "409", "500", "dropped"],
-)
-def test_a_refusal_in_company_leaves_the_window_as_it_is(in_company, window, backoff):
-    """Else a service that mixes up the answers of parallel requests, refusals too, gets one request at a time."""
-    company = Company(backoff)
+def test_every_request_knows_how_many_were_beside_it(backoff):
+    """Those that were there when it came, and those that came while it was."""
+    with ExitStack() as stack:
+        first = on_the_wire(backoff, stack, 1)
+        with ExitStack() as inner:
+            second = on_the_wire(backoff, inner, 2)
+        third = on_the_wire(backoff, stack, 3)
 
-    assert doubted(company, backoff, in_company)
-    assert (company.otherwise_alone, backoff._in_flight.window) == ([in_company], window)
-
-
-@pytest.mark.parametrize(
-    ("statuses", "mixed_up"),
-    [((401, 404, 422), True), ((401, 400, 422), False), ((401, 404, 409, 423, 429, 500, 503), False), ((401,), False)],
-)
-def test_more_ways_to_refuse_than_a_limit_has_are_answers_to_others(statuses, mixed_up, backoff):
-    """400 and 422 are one way. A conflict, a lock and trouble may be what a limit says."""
-    company = Company(backoff)
-    for status in statuses:
-        assert doubted(company, backoff, answer("listAccounts", b"", status=status, beside=3))
-
-    refused = [seen.response.status for seen in company.mixed_up("listAccounts", RefusalKind.TOKEN)]
-    assert (company.are_mixed_up, refused) == (mixed_up, [401] if mixed_up else [])
-    assert company.mixed_up("getBalance", RefusalKind.TOKEN) == []
-
-
-def doubted(company, backoff, in_company):
-    """A request that gets this answer in company, and a success alone."""
-    sending = request_to()
-    backoff.wait_for_turn(sending)
-    sending.exchange = in_company
-    again = company.doubt(sending)
-    sending.exchange = answer("listAccounts", {"code": 0, "data": {}})
-    company.compare(sending)
-    return again == Again(alone=True)
+    assert (first.beside, second.beside, third.beside) == (2, 1, 1)
 
 
 # -- several threads -----------------------------------------------------------------------------------------------
@@ -267,99 +232,43 @@ def test_what_one_thread_is_told_all_threads_wait_for(time, backoff):
 
     def told(wait):
         assert backoff._pause(wait)
-        backoff.wait_for_turn(request_to())
-        sent.append(time.now)
+        leave()
 
-    def asks_nobody():
-        time.sleep(1)
-        backoff.wait_for_turn(request_to())
-        sent.append(time.now)
+    def leave():
+        with backoff.place(request_to()):
+            sent.append(time.now)
 
-    time.run(lambda: told(3), lambda: told(5), asks_nobody)
+    time.run(lambda: told(3), lambda: told(5), lambda: time.sleep(1) or leave())
 
     assert sent == [5, 5, 5]
     assert backoff.waited_s == 5
 
 
-def test_a_sleep_that_ended_lasted_as_long_as_it_was_asked_to():
+def test_a_sleep_that_ended_lasted_as_long_as_it_was_asked_to(time):
     """Whatever the clock says: with one that stands still, nobody waits for ever."""
-    slept = []
-    backoff = Backoff(clock=lambda: 0.0, sleep=slept.append)
+    backoff = backoff_of(time)
+    backoff._clock = lambda: 0.0
     for _ in range(2):
         backoff._pause(3)
         backoff.wait_out_pause()
 
-    assert (slept, backoff.waited_s) == ([3, 3], 6)
+    assert (time.now, backoff.waited_s) == (6, 6)
 
 
 @pytest.mark.parametrize("parallel", [1, 4, 16])
 def test_limits_rate_holds_with_any_number_of_threads(parallel, time, monkeypatch):
-    """The profile's own limit: turns are taken one after the other, and nobody sleeps in the lock."""
-    budget = Budget(requests=100, executions=0, rate=10)
+    """The profile's own limit: turns are taken one after the other."""
+    budget = Budget(Limits(requests=100, executions=0, rate=10))
     monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(monotonic=time.clock))
-    monkeypatch.setattr(
-        budget.ending, "sleep", lambda seconds: _not_locked(budget._guard) or time.sleep(max(0, seconds))
-    )
-    backoff = Backoff(InFlight(parallel), budget.wait_for_turn, clock=time.clock, sleep=time.sleep)
+    monkeypatch.setattr(budget.ending, "sleep", lambda seconds: time.sleep(max(0, seconds)))
+    backoff = backoff_of(time, parallel, turn=budget.wait_for_turn)
     sent, turns = [], iter(range(50))
 
     def send():
         for _ in turns:
-            backoff.wait_for_turn(request_to())
-            sent.append(time.now)
+            with backoff.place(request_to()):
+                sent.append(time.now)
 
     time.run(*[send] * parallel)
 
     assert sorted(sent) == pytest.approx([number / 10 for number in range(50)])
-
-
-def _not_locked(lock):
-    assert not lock.locked()
-
-
-@with_and_without_a_lock
-def test_two_requests_do_not_take_the_same_place(locked, meeting, backoff):
-    """Without the lock an answer of this round may pass for one of the last."""
-    sent = [request_to(), request_to()]
-    meeting.lock(backoff, "_guard", locked=locked)
-    meeting.stops_at(Backoff, "_departed")
-    meeting.of(*[lambda one=one: backoff.wait_for_turn(one) for one in sent])
-
-    assert ({sending.departure for sending in sent} == {1, 2}) is locked
-
-
-@with_and_without_a_lock
-def test_what_two_threads_wait_for_counts_once(locked, meeting, backoff):
-    """Without the lock both count the same five seconds, and the run gives up too early."""
-    meeting.lock(backoff, "_guard", locked=locked)
-    meeting.stops_at(Backoff, "waited_s")
-    meeting.of(lambda: backoff._pause(5), lambda: backoff._pause(5))
-
-    assert (backoff.waited_s == 5) is locked
-
-
-@with_and_without_a_lock
-def test_two_refusals_of_one_round_halve_the_window_once(locked, meeting, backoff):
-    """Without the lock both halve it."""
-    sent = [request_to(), request_to()]
-    for sending in sent:
-        backoff.wait_for_turn(sending)
-    meeting.lock(backoff, "_guard", locked=locked)
-    meeting.stops_at(Backoff, "_departed_when_halved")
-    meeting.of(*[lambda sending=sending: backoff.slow_down(sending) for sending in sent])
-
-    assert (backoff._in_flight.window == 4) is locked
-
-
-@with_and_without_a_lock
-def test_two_threads_do_not_take_the_same_turn_of_limits_rate(locked, meeting, monkeypatch):
-    """Without the lock both leave at once, and the limit of the profile is exceeded."""
-    slept = []
-    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(monotonic=lambda: 100.0))
-    budget = Budget(requests=10, executions=0, rate=2)
-    monkeypatch.setattr(budget.ending, "sleep", slept.append)
-    meeting.lock(budget, "_guard", locked=locked)
-    meeting.stops_at(Budget, "_turn")
-    meeting.of(lambda: budget.wait_for_turn(None), lambda: budget.wait_for_turn(None))
-
-    assert (sorted(slept) == [0, 0.5]) is locked

@@ -7,21 +7,15 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
+from reports.behaviour import behaviour, behaviour_of, data_of_behaviour, in_words
 from reports.formats.conformance_json import document_of
-from reports.handover import FoundByTest, Observation
-from reports.observations.behaviour import (
-    behaviour,
-    behaviour_of,
-    data_of_behaviour,
-    in_words,
-    redacted_behaviour,
-    said,
-)
+from reports.notes import Observation
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
-from spec.facts import facts_of
+from spec.facts import facts_of, renamed, said
 from spec.names import WORDS, is_name
-from spec.requirements import ledger
+from spec.reproduction import Reproduction
+from spec.requirements import requirements
 from tests.harness.judging import Recording, current, observe
 
 CODES, UNKNOWN, SIZE = "executePix.status.values", "executePix.unknownCode", "general.sizeLimit"
@@ -31,7 +25,7 @@ SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
 
 def recorded(*calls):
     """What a test for UNKNOWN observes."""
-    recording = Recording(ledger()[UNKNOWN])
+    recording = Recording(RequirementResult(UNKNOWN, Verdict.PASS), Reproduction(), ())
     current.set(recording)
     for seen in calls:
         observe(seen)
@@ -43,7 +37,8 @@ def run_with(*observations):
     run = Run(SANDBOX, "http://127.0.0.1:1")
     for seen in observations:
         result = RequirementResult(seen.id, Verdict.OBSERVED)
-        run.add_found(FoundByTest((result,), (seen.id,), (seen,)), "test")
+        run.results.append(result)
+        run.observations.append(seen)
     run.close()
     return run
 
@@ -52,7 +47,7 @@ def test_a_test_observes_values_by_situation():
     """A text is a phrase; with no situation there is one."""
     recording = recorded({"without a token": [REFUSED, "refused"]}, "404")
 
-    assert recording.verdict is Verdict.OBSERVED
+    assert recording.own.verdict is Verdict.OBSERVED
     assert recording.observations == [
         Observation(UNKNOWN, REFUSED, "without a token"),
         Observation(UNKNOWN, said("refused"), "without a token"),
@@ -72,7 +67,7 @@ SEEN = [
 
 @pytest.mark.parametrize("seen", list(itertools.permutations(SEEN))[::7])
 def test_the_order_changes_nothing(seen):
-    """Requirements in the order of the ledger, situations, places and types sorted, each once."""
+    """Requirements in the order of the requirements, situations, places and types sorted, each once."""
     found = behaviour((*seen, SEEN[0]))
 
     assert json.dumps(data_of_behaviour(found)) == json.dumps(
@@ -90,14 +85,14 @@ def test_the_order_changes_nothing(seen):
             },
         }
     )
-    assert list(ledger()).index(CODES) < list(ledger()).index(UNKNOWN)
+    assert list(requirements()).index(CODES) < list(requirements()).index(UNKNOWN)
 
 
 def test_plain_data_is_the_behaviour():
     """There and back."""
     found = behaviour([(UNKNOWN, "a", REFUSED), *SEEN])
 
-    assert behaviour_of(json.loads(json.dumps(data_of_behaviour(found)))) == found
+    assert behaviour_of(json.loads(json.dumps(data_of_behaviour(found))), str) == found
 
 
 def test_a_behaviour_in_words():
@@ -111,7 +106,7 @@ def test_a_behaviour_in_words():
     assert len(in_words({"": facts_of(dict.fromkeys(sorted(filter(is_name, WORDS))[:40], ""))})) == 401
 
 
-def test_a_run_says_what_all_processes_observed():
+def test_a_run_says_what_all_tests_observed():
     """The message of the requirement and `observed` are made from the merged behaviour, in any order."""
     observations = [
         Observation(UNKNOWN, said("404"), "b"),
@@ -134,9 +129,9 @@ def test_a_run_says_what_all_processes_observed():
 
 def test_no_name_that_may_be_data_is_shown():
     """Neither of an observation nor of a file of another version: what its names are is told anew."""
-    seen = Observation(UNKNOWN, said("404") | {("/ac-0001-77", "number"), ("/id", "number")})
+    facts = said("404") | {("/ac-0001-77", "number"), ("/id", "number")}
 
-    assert document_of(run_with(seen.redacted(str)))["observed"][UNKNOWN][""] == {
+    assert document_of(run_with(Observation(UNKNOWN, renamed(facts, str))))["observed"][UNKNOWN][""] == {
         "": ["404"],
         "/*": ["number"],
         "/id": ["number"],
@@ -156,6 +151,6 @@ def test_what_is_the_same_once_it_is_cleaned_is_merged():
         UNKNOWN: {"for  ac-1": said("refused") | said("taken by ac-1"), "for ac-1": said("taken by  ac-1")},
     }
 
-    assert redacted_behaviour(seen, lambda text: " ".join(text.replace("ac-1", "<account>").split())) == {
+    assert behaviour_of(data_of_behaviour(seen), lambda text: " ".join(text.replace("ac-1", "<account>").split())) == {
         UNKNOWN: {"for <account>": said("refused") | said("taken by <account>")}
     }

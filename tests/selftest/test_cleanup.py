@@ -1,7 +1,5 @@
 """`python -m environments cleanup` deletes what earlier runs registered and left, and nothing else."""
 
-import os
-import pty
 import subprocess
 import sys
 
@@ -57,25 +55,14 @@ def profile_of(folder, service, **changes):
     return write_profile(folder, changes.pop("base_url"), **changes)
 
 
-def cleanup(profile, *options, answer=None, **variables):
-    """The command, with a terminal that gives an answer, or without one: exit status and lines."""
+def cleanup(profile, *options, **variables):
+    """The command: exit status and lines."""
     command = [sys.executable, "-m", "environments", "cleanup", str(profile), *options]
-    stdin, terminal = subprocess.DEVNULL, None
-    if answer is not None:
-        terminal, stdin = pty.openpty()
-        os.write(terminal, f"{answer}\n".encode())
-    process = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment(**TOKEN | variables),
-        stdin=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    for descriptor in (terminal, stdin) if terminal is not None else ():
-        os.close(descriptor)
-    return process.returncode, (process.stdout + process.stderr).splitlines()
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment(**TOKEN | variables), stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    return ended.returncode, (ended.stdout + ended.stderr).splitlines()
 
 
 def test_a_key_that_a_run_registered_is_deleted(service, tmp_path):
@@ -86,21 +73,10 @@ def test_a_key_that_a_run_registered_is_deleted(service, tmp_path):
 
     assert cleanup(profile, "--yes") == (
         0,
-        ["keys that earlier runs left:", "  EMAIL, the second of pix_keys", "deleted: EMAIL, the second of pix_keys"],
+        ["left by an earlier run: EMAIL, the second of pix_keys", "deleted: EMAIL, the second of pix_keys"],
     )
     assert keys_of(service) == {CPF}
     assert cleanup(profile, "--yes") == NOTHING
-
-
-def test_a_key_that_is_gone_is_closed(service, tmp_path):
-    """The service says so, and if it comes back it is somebody's own."""
-    profile = profile_of(tmp_path, service)
-    recorded(profile, *REGISTERED_BY_A_RUN)
-
-    assert cleanup(profile, "--yes")[1][-1] == "already gone: EMAIL, the second of pix_keys"
-    holds(service, EMAIL)
-    assert cleanup(profile, "--yes") == NOTHING
-    assert keys_of(service) == {EMAIL}
 
 
 @pytest.mark.parametrize(
@@ -149,38 +125,30 @@ def test_a_key_whose_value_is_unknown_is_forgotten_once_key_at_is_set(service, t
     said = [cleanup(without, "--yes") for _ in range(2)]
     with_it = profile_of(tmp_path, service)
 
-    assert [(status, "its value is not known" in lines[1]) for status, lines in said] == [(1, True)] * 2
+    assert [(status, "its value is not known" in lines[0]) for status, lines in said] == [(1, True)] * 2
     assert cleanup(with_it, "--yes")[0] == 1
     assert cleanup(with_it, "--yes") == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("answer", "left", "status", "said"),
-    [
-        ("y", set(), 0, "delete 1 key? [y/N] deleted: EMAIL, the second of pix_keys"),
-        ("", {EMAIL}, 1, "delete 1 key? [y/N] nothing was deleted"),
-        ("\x04", {EMAIL}, 1, "nothing was deleted"),
-        ("no", {EMAIL}, 1, "delete 1 key? [y/N] nothing was deleted"),
-        (None, {EMAIL}, 4, "error: standard input is not a terminal to ask on: --yes deletes 1 key"),
-    ],
-)
-def test_it_asks(answer, left, status, said, service, tmp_path):
-    """Without --yes a person is asked, and without a person nothing is deleted."""
+def test_nothing_is_deleted_without_yes(service, tmp_path):
+    """The keys are listed."""
     holds(service, EMAIL)
     profile = profile_of(tmp_path, service)
     recorded(profile, *REGISTERED_BY_A_RUN)
 
-    found = cleanup(profile, answer=answer)
+    status, lines = cleanup(profile)
 
-    assert (found[0], found[1][-1], keys_of(service)) == (status, said, left)
+    assert (status, keys_of(service)) == (1, {EMAIL})
+    assert lines[0] == "left by an earlier run: EMAIL, the second of pix_keys"
+    assert lines[1].startswith("nothing was deleted: --yes ")
 
 
 @pytest.mark.parametrize(
     ("changes", "variables", "status", "said"),
     [
-        ({"allow": ["read"]}, {}, 4, "cleanup deletes keys: add delete-keys to allow"),
-        ({"requests": None}, {}, 4, "the profile does not say how a key is deleted: supply requests.deletePixKey"),
-        ({}, {"PIX_TOKEN": ""}, 4, "PIX_TOKEN is empty in the environment; export PIX_TOKEN=…"),
+        ({"allow": ["read"]}, {}, 4, "cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey"),
+        ({"requests": None}, {}, 4, "cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey"),
+        ({}, {"PIX_TOKEN": ""}, 4, "PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"),
         ({}, {"PIX_TOKEN": "another"}, 1, "not deleted: EMAIL, the second of pix_keys (401 application/json)"),
     ],
     ids=["no permission", "no body", "no token", "a wrong token"],
@@ -195,19 +163,6 @@ def test_wrong_use_is_said_in_one_line(changes, variables, status, said, service
 
     assert (found, keys_of(service)) == (status, {EMAIL})
     assert lines[-1].endswith(said)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [(("nowhere",), "nowhere.yaml"), (("--yes",), "--help"), (("a", "b"), "--help"), (("a", "--force"), "--help")],
-)
-def test_a_wrong_command_line_is_said_in_one_line(arguments, said):
-    """With exit status 4, as everywhere: 2 says that a run was interrupted."""
-    status, lines = cleanup(*arguments)
-
-    assert (status, len(lines)) == (4, 1)
-    assert lines[0].startswith("error: ")
-    assert said in lines[0]
 
 
 def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
@@ -271,4 +226,3 @@ def test_the_record_is_compacted_by_the_first_registration_of_a_run(service, tmp
 
     assert (states, unread) == ([REGISTERED, GONE], before)
     assert [event["event"] for event in later.events()] == [REGISTERED, MAYBE]
-    assert [line.count("chain") for line in record.path.read_text().splitlines()] == [0, 0]

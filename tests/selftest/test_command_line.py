@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from environments.sandbox import Server, Service
-from spec.requirements import ledger
+from spec.requirements import requirements
 from tests.selftest.junit_files import written
 from tests.selftest.services.forking import ROOT, run_pytest
 from tests.selftest.services.running import environment, sandbox_at
@@ -59,10 +59,10 @@ def test_terminal_names_verdict_and_report(sandbox_run):
 
 
 def test_conformance_json_has_a_line_for_every_row(sandbox_run):
-    """conformance.json lists every requirement of the ledger in its order."""
+    """conformance.json lists every requirement in its order."""
     document = json.loads((sandbox_run[1] / "conformance.json").read_text("utf-8"))
 
-    assert [row["id"] for row in document["requirements"]] == list(ledger())
+    assert [row["id"] for row in document["requirements"]] == list(requirements())
     assert (document["verdict"], document["exit_status"]) == ("conformant", 0)
     assert document["traffic"]["executions"] == 10
     assert document["traffic"]["requests"] <= 300  # of which at most 40 carry a wrong token
@@ -80,7 +80,7 @@ def test_junit_has_one_case_a_requirement(sandbox_run):
     """junit.xml is written from the same results; the run itself comes first, and none is red."""
     found = written(sandbox_run[1])
 
-    assert list(found) == ["run", *ledger()]
+    assert list(found) == ["run", *requirements()]
     assert {result[0] for result in found.values() if result} <= {"skipped"}
 
 

@@ -4,16 +4,10 @@ import socket
 import threading
 import time
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 
-from environments.door.attempt import WireSettings
-from environments.door.backoff import Backoff
-from environments.door.connections import Connections
-from environments.door.deadline import Deadline, Watchdog, _hang_up, _WatchedPool
-from environments.door.ending import Ending
-from spec.exchange import Response
+from environments.door.sockets import _hang_up, _WatchedPool
 from spec.findings import Outcome
 from spec.rules import judge
 from tests.selftest.services import closing
@@ -50,7 +44,7 @@ def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
 
 
 @served_by(closing.Closes)
-@pytest.mark.parametrize("place", ["connections", "deadline"], ids=["of all of them", "of this one"])
+@pytest.mark.parametrize("place", ["wire", "sockets"], ids=["of all of them", "of this one"])
 def test_a_connection_is_kept_only_directly_after_an_answer(place, service, tmp_path, monkeypatch):
     """What was answered a while ago may be closed: then a code has a fresh connection."""
     monkeypatch.setattr(f"environments.door.{place}.KEPT_S", 0.0)
@@ -203,17 +197,6 @@ def test_what_was_lost_is_sent_again_over_a_fresh_connection(number, service, tm
     assert [seen.failure is None for seen in a_run.door.exchanges] == [False, True]
 
 
-@served_by(LosesWhatItKeeps)
-def test_what_was_lost_is_reproduced_over_a_fresh_connection(service, tmp_path, monkeypatch):
-    """A request that is sent in place of one that was lost is not lost in the same way."""
-    monkeypatch.setattr(Backoff, "decide", lambda *_: None)
-    a_run, reproduced = keeps(service, tmp_path, 2), []
-    a_run.door.listeners.append(lambda sending: reproduced.append(sending.reproduce()))
-    lost = a_run.client.send("getBalance", "a")
-
-    assert (lost.response, reproduced[0].failure) == (None, None)
-
-
 @served_by(closing.ClosesTheFirst)
 def test_a_service_that_closes_kept_connections_gets_every_code_on_a_fresh_one(service, a_run):
     """It may close the next one at the moment at which the code is sent."""
@@ -223,32 +206,6 @@ def test_a_service_that_closes_kept_connections_gets_every_code_on_a_fresh_one(s
     executed_after_an_answer(a_run)
 
     assert (service.executions, service.carried) == (list(CODES), [])
-
-
-@served_by(closing.ClosesTheFirst)
-def test_a_service_that_closes_idle_connections_gets_later_codes_on_kept_ones(service, a_run, monkeypatch):
-    """What was closed a while after its answer says nothing of one that was just used."""
-    monkeypatch.setattr("environments.door.deadline._SOON_S", 0.0)
-    a_run.secrets.learn("code", *CODES)
-    a_run.client.send("listAccounts")
-    assert service.ended.wait(HANGS_S)
-    executed_after_an_answer(a_run)
-
-    assert (service.executions, service.carried) == (list(CODES), list(CODES[1:]))
-
-
-@pytest.mark.parametrize(("since_s", "waited_s"), [(0.0, 0.005), (0.002, 0.003), (1.0, 0.0)])
-def test_a_code_waits_until_a_close_would_be_seen(since_s, waited_s, monkeypatch):
-    """A service that closes connections after an answer has done so some milliseconds after the last one."""
-    now, waited = [10.0], []
-    settings = WireSettings(timeout_s=1, response_bytes=1)
-    connections = Connections(settings, 1, clock=lambda: now[0], sleep=waited.append)
-    monkeypatch.setattr(connections._wire, "attempt", lambda *_, **__: Response(200, (), b""))
-    for code in CODES[:2]:
-        connections.attempt(SimpleNamespace(code=code, request=None, meeting=None))
-        now[0] += since_s
-
-    assert waited == [pytest.approx(waited_s)]
 
 
 # -- few connections
@@ -302,7 +259,7 @@ def test_where_connections_are_few_a_code_has_the_only_one(service, a_run):
 
 def test_a_service_that_keeps_its_end_open_is_not_waited_for(monkeypatch):
     """It may send on what nobody asked for, too."""
-    monkeypatch.setattr("environments.door.deadline._HANGS_UP_S", 0.01)
+    monkeypatch.setattr("environments.door.sockets._HANGS_UP_S", 0.01)
     ours, theirs = socket.socketpair()
     connection = _WatchedPool("bank.example")._get_conn()
     connection.sock = ours
@@ -311,23 +268,3 @@ def test_a_service_that_keeps_its_end_open_is_not_waited_for(monkeypatch):
         _hang_up(connection)
 
         assert (connection.sock, theirs.recv(1)) == (None, b"")
-
-
-def test_one_thread_watches_all_deadlines():
-    """Only a socket whose time is up is shut down, and the thread ends with the connections."""
-    watchdog, ending = Watchdog(), Ending()
-    pairs = [socket.socketpair() for _ in range(20)]
-    deadlines = [Deadline(0.0 if number == 7 else 3600.0, ending, watchdog) for number in range(20)]
-    for deadline, (sock, _) in zip(deadlines, pairs, strict=True):
-        deadline.sock = sock
-        watchdog.add(deadline)
-    shut_down = pairs[7][1].recv(1)
-    thread = watchdog._thread
-    watchdog.close()
-    for pair in pairs:
-        for sock in pair:
-            sock.close()
-
-    assert shut_down == b""
-    assert [deadline.expired for deadline in deadlines].count(True) == 1
-    assert not thread.is_alive()

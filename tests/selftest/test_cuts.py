@@ -1,11 +1,6 @@
 """What a limit cut is one line, stands in the headline, and explains every requirement that it left untested."""
 
-import pytest
-
 from environments.sandbox import Response
-from reports.cuts import Cuts
-from reports.verdicts import RequirementResult
-from spec.requirements import ledger
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 
@@ -27,12 +22,10 @@ def test_a_spent_limit_is_one_line(tmp_path):
 
     assert result.status == 6
     assert result.notes == [
-        f"{SPENT}: not all requests to executePix, registerPixKey, deletePixKey and 8 more were sent; raise it"
+        f"{SPENT}: not all requests to executePix, registerPixKey, deletePixKey and 8 more were sent"
     ]
-    assert [line for line in result.output.splitlines() if line.startswith("not exercised: ")] == [
-        line for line in result.output.splitlines() if line.endswith(f" more: {SPENT}")
-    ]
-    assert {message for message in untested if "supply" not in message} == {SPENT}
+    assert untested
+    assert all(message.endswith(SPENT) for message in untested)
 
 
 def test_a_conformant_headline_says_what_was_cut(tmp_path):
@@ -59,9 +52,9 @@ def test_a_wait_that_is_too_long_is_one_line(tmp_path):
     """The request does not go again, and the headline says so."""
     with AsksForAnHour() as service:
         result = run(write_profile(tmp_path, service.base_url, allow=["read"]))
-    why = "the suite waits 60 s at most before a request, and the service asked for more"
+    why = "the suite waits three times for a request, and the service asked for more (set limits.rate, or parallel: 1)"
 
-    assert result.notes == [f"{why}: not all requests to listEntries were sent again"]
+    assert result.notes == [f"{why}: not all requests to listEntries were sent"]
     assert f"; cut short, as {why} (listEntries)" in result.document["headline"]
 
 
@@ -86,34 +79,7 @@ def test_an_operation_that_is_not_asked_again_is_one_line(tmp_path):
     assert [note for note in result.notes if "getBalance" in note] == [
         f"{why}: not all requests to getBalance were sent"
     ]
-    assert {row.split(".")[0] for row, message in result.rows("not-exercised").items() if message == why} <= {
+    assert {row.split(".")[0] for row, message in result.rows("not-exercised").items() if why in message} <= {
         "getBalance"
     }
     assert f"; cut short, as {why} (getBalance)" in result.document["headline"]
-
-
-@pytest.mark.parametrize(
-    ("verdict", "message", "explained"),
-    [
-        ("not-exercised", "no answer to judge", SPENT),
-        ("not-exercised", f"no success to judge: {SPENT}", SPENT),
-        ("not-exercised", "", SPENT),
-        ("not-exercised", "no success to judge: 400 application/json", "no success to judge: 400 application/json"),
-        ("not-exercised", "no account: supply accounts", "no account: supply accounts"),
-        ("pass", "", ""),
-    ],
-)
-def test_what_a_limit_explains(verdict, message, explained):
-    """A message that names an answer, or what to supply, stays as it is."""
-    cuts = Cuts({SPENT: ["getBalance"]})
-    row = ledger()["getBalance.exists"]
-
-    assert cuts.explain(row, RequirementResult(row.id, verdict, message)).message == explained
-
-
-def test_a_limit_explains_its_operations_alone():
-    """Another operation was sent all that it was to be sent."""
-    cuts = Cuts({SPENT: ["getBalance"]})
-    row = ledger()["listAccounts.exists"]
-
-    assert cuts.explain(row, RequirementResult(row.id, "not-exercised", "no answer")).message == "no answer"

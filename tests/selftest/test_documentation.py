@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from environments.commands.new_profile import OPTIONS
 from environments.door.door import Door
-from environments.profiles.kinds import PERMISSIONS
+from environments.profiles.parts import PERMISSIONS
 from reports.verdicts import RunVerdict, Verdict
 from spec.__main__ import page
 from spec.requirements import LEVELS
@@ -135,13 +134,6 @@ def test_every_permission_is_explained():
     explained = [row[0] for row in rows_below("docs/staging.md", "permission")]
 
     assert explained == [*PERMISSIONS]
-
-
-def test_every_option_of_a_new_profile_is_explained():
-    """By its name."""
-    named = re.findall(r"`(--[a-z0-9-]+)[`=]", (ROOT / "docs/staging.md").read_text("utf-8"))
-
-    assert [option for option in OPTIONS if option not in named] == []
 
 
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])

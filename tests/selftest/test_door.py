@@ -7,14 +7,14 @@ from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.one_run import CODE, Run
 
 ORDER = (
-    "check", "refuse", "refuse_the_dead", "take_turn", "_be_alone", "spare_codes",
+    "check", "refuse", "refuse_the_dead", "take_turn", "spare_codes",
     "refuse", "refuse_transfer", "take_wrong_token", "take_request", "claim", "_attempt",
-    "refuse", "decide", "doubt", "watch", "compare", "notice", "_tell",
+    "refuse", "decide", "watch", "notice",
 )  # fmt: skip
 
 
 def test_the_policies_have_an_order(service, tmp_path):
-    """Permission, liveness, budget, journal, rate, the attempt, retry, token monitor, and who listens."""
+    """Permission, liveness, budget, journal, rate, the attempt, retry, token monitor."""
     policies = Run(service, tmp_path).door._policies()
 
     assert tuple(policy.__name__ for group in policies for policy in group) == ORDER
@@ -33,17 +33,27 @@ def test_an_exchange_does_not_change_when_the_token_expires(tmp_path):
     assert a_run.door.token_monitor.notes == [EXPIRED.of(number=refused.number)]
 
 
-def test_who_listens_may_reproduce_a_request_that_moves_no_money(service, tmp_path):
-    """A code is never sent for that, nor is a valid request that may move money."""
-    reproduced = []
+def test_a_request_that_moves_no_money_is_sent_again(service, tmp_path):
+    """A code never is, nor a valid request that may move money."""
     a_run = Run(service, tmp_path)
-    a_run.door.listeners.append(lambda sending: reproduced.append(sending.reproduce()))
-    a_run.client.send("listAccounts", valid=True)
-    a_run.execute(CODE)
-    a_run.execute("SBX-EMAIL-1", credential="a wrong token")
-    a_run.client.send("createPix", json={}, valid=True)
+    sent = [
+        a_run.client.send("listAccounts", valid=True),
+        a_run.execute(CODE),
+        a_run.execute("SBX-EMAIL-1", credential="a wrong token"),
+        a_run.client.send("createPix", json={}, valid=True),
+        a_run.client.send("registerPixKey", "pixconf-1", body=b"{ \xe9", headers=[("X-Pixconf", "\xe9")]),
+    ]
+    again = [a_run.door.send_again(exchange) for exchange in sent]
 
-    assert [exchange and exchange.operation for exchange in reproduced] == ["listAccounts", None, None, None]
+    assert [exchange and exchange.operation for exchange in again] == [
+        "listAccounts",
+        None,
+        None,
+        None,
+        "registerPixKey",
+    ]
+    assert [again[place].request for place in (0, 4)] == [sent[place].request for place in (0, 4)]
+    assert service.seen[-1] == service.seen[-3]
 
 
 def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(service, tmp_path, monkeypatch):
@@ -57,7 +67,7 @@ def test_a_run_that_is_stopped_while_it_waits_for_its_turn_keeps_the_code(servic
 
     assert a_run.events == ["sent", "not sent"]
     assert (a_run.door.budget.executions_left, a_run.door.guard.unknown) == (5, [])
-    assert later.door.guard.drop_sent([CODE]) == [CODE]
+    assert later.door.guard.open([CODE]) == [CODE]
 
 
 def _stop(seconds):

@@ -3,17 +3,18 @@
 import math
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from environments.door.ending import CUT, STOPPED, Ending
-from environments.door.key_states import Keys
 from environments.door.preparing import prepare
-from environments.door.run_keys import KeyState
+from environments.door.run_keys import Keys, KeyState
 from environments.profiles.loading import load
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
-from tests.harness.reproduction import Reproduction
+from spec.reproduction import Reproduction
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.racing import HANGS_S
@@ -98,7 +99,7 @@ def test_nothing_is_sent_after_that(service, a_run):
 
     assert [(seen.number, seen.failure.message) for seen in found] == [(0, STOPPED)] * 3
     assert service.seen == []
-    assert a_run.door.guard.drop_sent([CODE]) == [CODE]
+    assert a_run.door.guard.open([CODE]) == [CODE]
 
 
 def test_an_execution_that_is_cut_is_an_unknown_outcome(tmp_path):
@@ -112,7 +113,7 @@ def test_an_execution_that_is_cut_is_an_unknown_outcome(tmp_path):
 
         assert a_run.events == ["sent", "unknown"]
         assert a_run.door.guard.unknown == [found.number]
-        assert later.door.guard.drop_sent([CODE]) == []
+        assert later.door.guard.open([CODE]) == []
 
 
 EMAIL_KEY = "qa@pix-conformance.example"
@@ -157,32 +158,26 @@ def test_a_transfer_whose_preparation_is_cut_is_listed(tmp_path):
 
 
 @contextmanager
-def full(a_run, in_flight):
-    with in_flight.on_the_wire():
+def full(a_run):
+    with a_run.door.backoff.place(SimpleNamespace(beside=0)):
         yield
 
 
 @contextmanager
-def others_turn(a_run, in_flight):
+def others_turn(a_run):
     with journal_in(a_run.journal.parent).turn():
         yield
 
 
 @contextmanager
-def others_place(a_run, in_flight):
-    with in_flight.on_the_wire():
-        yield
-
-
-@contextmanager
-def paused(a_run, in_flight):
-    a_run.door.backoff._pause(300.0)
+def paused(a_run):
+    a_run.door.backoff._pause(299.0)
     yield
 
 
 @contextmanager
-def slow(a_run, in_flight):
-    a_run.door.budget._rate = 0.0001
+def slow(a_run):
+    a_run.door.budget._limits = replace(a_run.door.budget._limits, rate=0.0001)
     a_run.door.budget.wait_for_turn(None)
     yield
 
@@ -195,16 +190,9 @@ def read(a_run):
     return a_run.client.send("listAccounts", valid=True)
 
 
-def alone(a_run):
-    return a_run.client.send("listAccounts", valid=True, alone=True)
-
-
 WAITS = [
     (full, read),
-    (full, alone),
     (full, execution),
-    (others_place, read),
-    (others_place, alone),
     (others_turn, execution),
     (paused, read),
     (paused, execution),
@@ -215,14 +203,12 @@ WAITS = [
 
 @pytest.mark.parametrize(("held", "act"), WAITS)
 def test_who_waits_wakes_up(held, act, service, tmp_path, monkeypatch):
-    """For a place on the wire, to be alone there, for the turn of the journal, a pause, the rate. Nothing is sent, and
-    a code can be sent later."""
+    """For a place on the wire, for the turn of the journal, a pause, the rate. Nothing is sent, and a code can be sent
+    later."""
     a_run = Run(service, tmp_path)
-    in_flight = a_run.door.in_flight
     waits = threading.Event()
-    tell_who_waits(a_run.door, waits, monkeypatch)
-    with held(a_run, in_flight):
-        waits.clear()
+    with held(a_run):
+        tell_who_waits(a_run.door, waits, monkeypatch)
         thread = Thread(lambda: act(a_run))
         assert comes(waits)
         a_run.door.ending.stop()
@@ -230,13 +216,13 @@ def test_who_waits_wakes_up(held, act, service, tmp_path, monkeypatch):
 
     assert (found.number, found.failure.message) == (0, STOPPED)
     assert service.seen == []
-    assert Run(service, tmp_path, name="two").door.guard.drop_sent([CODE]) == [CODE]
+    assert Run(service, tmp_path, name="two").door.guard.open([CODE]) == [CODE]
 
 
 def tell_who_waits(door, waits, monkeypatch):
     """Set the event when a thread is about to wait for something."""
-    for owner, name in ((door.ending, "sleep"), (door.ending, "holding"), (door.in_flight, "_wait_until")):
-        monkeypatch.setattr(owner, name, telling(getattr(owner, name), waits))
+    for name in ("sleep", "holding", "wait_for"):
+        monkeypatch.setattr(door.ending, name, telling(getattr(door.ending, name), waits))
 
 
 def telling(act, waits):
@@ -251,13 +237,13 @@ def test_a_request_that_is_about_to_leave_does_not(tmp_path, monkeypatch):
     """The run is stopped when all was asked and nothing was sent: what was claimed stays unknown, to be safe."""
     with Silent() as service:
         a_run = Run(service, tmp_path)
-        attempt = a_run.door.connections.attempt
+        attempt = a_run.door.wire.attempt
 
         def stopped_first(sending):
             a_run.door.ending.stop()
             return attempt(sending)
 
-        monkeypatch.setattr(a_run.door.connections, "attempt", stopped_first)
+        monkeypatch.setattr(a_run.door.wire, "attempt", stopped_first)
         found = a_run.execute()
 
     assert (found.failure.message, service.seen) == (CUT.format(STOPPED), [])
@@ -327,10 +313,10 @@ def test_what_the_machine_registered_is_deleted(tmp_path):
         before = keys_at(service)
         profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
         a_run = Run(service, tmp_path)
-        reach = Reach(frozenset(), PERMITTED, frozenset(), spends_codes=False, surveys=False)
+        reach = Reach(operations=PERMITTED)
         registrar = Registrar(a_run.client, profile)
         world = World(a_run.client, profile, registrar, Findings(a_run.door, Reproduction(), "sequences"), reach)
-        first, second = world.keys[:2]
+        first, second = registrar.that_come_and_go()[:2]
         world.register(first)
         wind_down(a_run)
         world.register(second)
@@ -339,32 +325,6 @@ def test_what_the_machine_registered_is_deleted(tmp_path):
 
     assert registered == {first.key}
     assert keys_at(service) == before
-
-
-def test_what_is_not_begun_waits_for_nothing(service, tmp_path):
-    """Not to be alone, for instance, while an answer is on its way."""
-    a_run = Run(service, tmp_path, parallel=4)
-    wind_down(a_run)
-    with a_run.door.in_flight.on_the_wire():
-        found = Thread(a_run.execute).ended()
-
-    assert found.failure.message == OVER
-
-
-def test_what_waited_is_not_claimed(service, tmp_path, monkeypatch):
-    """It was permitted before, and waited to be alone on the wire."""
-    a_run, waits = Run(service, tmp_path, parallel=4), threading.Event()
-    tell_who_waits(a_run.door, waits, monkeypatch)
-    with a_run.door.in_flight.on_the_wire():
-        waits.clear()
-        thread = Thread(a_run.execute)
-        while a_run.door.in_flight._wanting_to_be_alone == 0:
-            assert comes(waits)
-        wind_down(a_run)
-    found = thread.ended()
-
-    assert (found.failure.message, service.seen) == (OVER, [])
-    assert a_run.door.guard._journal.entries() == []
 
 
 def test_an_answer_is_asked_nothing_more(tmp_path, monkeypatch):

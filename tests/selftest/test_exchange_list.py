@@ -1,17 +1,15 @@
 """The exchanges on the page: which are shown whole, and the deviation is marked where it stands."""
 
-import re
-from html import unescape
 from pathlib import Path
 
 import pytest
 
 from environments.profiles.loading import load
 from environments.secrets import listed_secrets
+from reports.curl import Resending
 from reports.evidence import evidence
 from reports.page import exchange_list
-from reports.page.message_lines import marks_of, message
-from reports.resending import Resending, shell_of
+from reports.page.marked import marks_of, message
 from reports.show import Display
 from spec.exchange import FailureKind
 from spec.findings import finding
@@ -22,7 +20,7 @@ from tests.selftest.test_rules import broken
 
 ROOT = Path(__file__).parents[2]
 PROFILE = load("sandbox", folder=ROOT / "environments")
-RESENDING = Resending(Display(listed_secrets(PROFILE)), shell_of(PROFILE))
+RESENDING = Resending(Display(listed_secrets(PROFILE)), PROFILE)
 CASES = read_yaml(Path(__file__).with_name("rules.yaml"))["deviations"]
 
 
@@ -34,9 +32,9 @@ def marked(found, exchange, side="response"):
     first = str(content["status"]) if "status" in content else seen.get("failure", "")
     shown = message(first, content, marks_of([{"id": "", "found": found}], side))
     return " + ".join(
-        " lacks ".join(filter(None, (re.sub("<[^>]*>", "", piece.html).strip(" ,"), piece.marks[0].missing)))
-        for piece in (*shown.head, *shown.body)
-        if piece.marks
+        " lacks ".join(filter(None, ((line.name + line.text).strip(" ,"), line.marks[0].missing)))
+        for line in (*shown.head, *shown.body)
+        if line.marks
     )
 
 
@@ -59,8 +57,8 @@ class TestTheMark:
         assert marked(finding("executed"), exchange, "request").startswith("authorization: Bearer")
 
     def test_no_credential(self):
-        """A request that has no token lacks nothing: it was sent so."""
-        assert marked(finding("executed"), execution(), "request") == ""
+        """A request that has no token says so."""
+        assert marked(finding("executed"), execution(), "request") == "Authorization"
 
     def test_key_type(self):
         """The key type that was sent is marked in the request."""
@@ -72,10 +70,6 @@ class TestTheMark:
 
         assert marked("executePix.digit.type", answer("executePix", body)) == '"digit": 9'
 
-    def test_no_spot(self):
-        """What no line of a body shows is marked at its start: it may not be shown."""
-        assert marked(finding("repeated-names", "/data/a"), execution()) == "{"
-
     def test_trace_within_json(self):
         """A stack trace is marked in the member that holds it."""
         exchange = answer("executePix", {"code": 1, "trace": "Traceback (most recent call last):"}, status=500)
@@ -86,31 +80,42 @@ class TestTheMark:
 class TestText:
     @staticmethod
     def shown(body):
-        """The HTML of a body."""
-        pieces = message("200", {"headers": [], "body": body}, []).body
-        return "\n".join(piece.indent + piece.html for piece in pieces)
+        """The lines of a body."""
+        return [line.indent + line.name + line.text for line in message("200", {"headers": [], "body": body}, []).body]
+
+    def test_layout(self):
+        """One member or element on each line, as deep as it stands."""
+        assert self.shown('{"code":0,"data":{"id":"a","none":{},"list":[1,\r\n"b"]}}') == [
+            *["{", '  "code": 0,', '  "data": {', '    "id": "a",', '    "none": {},'],
+            *['    "list": [', "      1,", '      "b"', "    ]", "  }", "}"],
+        ]
 
     @pytest.mark.parametrize(
-        "body", ['{"a": 1,}', "[1, 2", '{"a":1}{"b":2}', "a=1&b=2\n\n  c", "{'a': 1}", '{"a": 1.}']
+        "body",
+        [
+            '{"a": 1.0, "b": 1E5, "c": -0, "e": 100000000000000000000.10, "a": 2}',
+            r'{"\u0061": "\u00e9\/\ud800 \"quoted\" \\", "": {}, "f": [[], {}], "g": [null, true]}',
+            '{"a": 1, "b": [nu… (9000 bytes in all)',
+        ],
     )
+    def test_tokens(self, body):
+        """Numbers, escapes, repeated names and what is cut stay as they were sent."""
+        assert "".join("".join(self.shown(body)).split()) == "".join(body.split())
+
+    @pytest.mark.parametrize("body", ['{"a": 1,}', "[1, 2", '{"a":1}{"b":2}', "a=1&b=2\n\n  c", "[" * 101 + "]" * 101])
     def test_what_is_not_json(self, body):
-        """Malformed JSON and any other text stays as it is."""
-        assert unescape(self.shown(body)) == body
+        """Malformed JSON, any other text, and JSON that is too deep to lay out, stay as they are."""
+        assert "\n".join(self.shown(body)) == body
+
+    def test_depth(self):
+        """A deep body that was cut takes a few times its length."""
+        assert sum(map(len, self.shown('{"a":' * 800 + "… (9000 bytes in all)"))) < 80_000
 
     def test_markup(self):
         """Markup in names and values is text."""
-        body = '{"<b>x</b>": "</pre><script>", "&lt;": ["<", {"</details>": null}]}'
-        text = self.shown(body)
+        lines = message("200", {"headers": [], "body": '{"<b>x</b>": "</pre><script>"}'}, []).body
 
-        assert set(re.findall(r"</?(\w+)", text)) == {"b", "i", "em"}
-        assert "".join(unescape(re.sub("<[^>]*>", "", text)).split()) == "".join(body.split())
-
-    def test_tokens(self):
-        """Names, texts and other values are told apart by elements, not by colour alone."""
-        assert self.shown('{"a": "b", "c": 1E5}').split("\n")[1:3] == [
-            '  <b>"a"</b>: <i>"b"</i>,',
-            '  <b>"c"</b>: <em>1E5</em>',
-        ]
+        assert lines[1].html == '<b>"&lt;b&gt;x&lt;/b&gt;"</b>: "&lt;/pre&gt;&lt;script&gt;"'
 
 
 def seen(number, *, headers=(), body='{"code": 0}', curl="curl"):
@@ -123,41 +128,21 @@ def seen(number, *, headers=(), body='{"code": 0}', curl="curl"):
 
 
 class TestWhatIsShownWhole:
-    def test_order(self):
-        """What deviates comes first, then what is linked, then all that deviates, then the others."""
-        exchanges = {number: seen(number) for number in range(1, 1000)}
-        fails, passes = {"exchanges": [*range(700, 800)]}, {"exchanges": [600, 700]}
-
-        found = exchange_list._by_weight(exchanges, [fails], [fails, passes])
-
-        numbers = [one["number"] for one in found]
-        assert numbers[:4] == [700, 701, 702, 703]
-        assert numbers[exchange_list.LINKED :] == [
-            600,
-            *range(712, 800),
-            *range(1, 600),
-            *range(601, 700),
-            *range(800, 1000),
-        ]
-
     def test_each_requirement(self):
-        """Each requirement that deviates shows an exchange before one of them shows many."""
-        exchanges = {number: seen(number) for number in range(1, 100)}
+        """Each requirement shows an exchange before one of them shows a second."""
         one, other = {"exchanges": [*range(1, 50)]}, {"exchanges": [*range(50, 99)]}
 
-        found = exchange_list._by_weight(exchanges, [one, other], [one, other])
-
-        assert [each["number"] for each in found][:6] == [1, 2, 3, 50, 51, 52]
+        assert list(exchange_list._citing([one, other]))[:4] == [1, 50, 2, 51]
 
     def test_room(self, monkeypatch):
         """The page takes as many as it has room for."""
         monkeypatch.setattr(exchange_list, "MOST_CHARACTERS", 10_000)
         shown = ((one, exchange_list._whole(one, [])) for one in map(seen, range(1, 100)))
 
-        assert 5 <= len(exchange_list._within(shown)) <= 10
+        assert 5 <= len(dict(exchange_list._within(shown))) <= 10
 
     def test_outlines(self):
         """An exchange whose content was not kept is one line: there is nothing more to show."""
-        exchanges = {1: seen(1), 2: seen(2, curl="")}
+        shown = ((one, exchange_list._whole(one, [])) for one in (seen(1), seen(2, curl="")))
 
-        assert list(exchange_list._by_weight(exchanges, [], [])) == [exchanges[1]]
+        assert list(dict(exchange_list._within(shown))) == [1]

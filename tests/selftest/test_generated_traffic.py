@@ -4,15 +4,14 @@ import re
 import shutil
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from environments.sandbox import Request, Response, Service
 from reports.writing import RUNS
-from spec.interface import MARK, operations
-from tests.selftest.generated_runs import ROOT, STATEFUL, Logs, generate, generated, run_apart
+from spec.interface import MARK
+from tests.selftest.generated_runs import PROPERTY, ROOT, STATEFUL, Logs, generate, generated, run_apart
 from tests.selftest.mistakes import MISTAKES, FallsOver, Watchful
 from tests.selftest.proof.mutants.robustness_faults import Falls
 
@@ -45,7 +44,7 @@ class WatchfulAndCounting(Watchful, Logs):
 
 
 RUNS_AT_DEFAULT = {"generated traffic": "property", "everything": ""}
-MOST_REQUESTS = 900
+MOST_REQUESTS = 950
 
 
 @pytest.fixture(scope="module", params=RUNS_AT_DEFAULT)
@@ -146,37 +145,6 @@ def test_a_service_that_dies_among_sequences_is_unreachable(after):
     assert trial.exit_status == 7
 
 
-def test_the_list_is_read_where_a_key_came_or_went():
-    """Between two readings of the list a key is registered or deleted."""
-    service = Logs()
-    generate(service, STATEFUL, "--seed=2")
-    keys = [seen.method for seen in service.requests if seen.path.startswith("/v1/pix/keys/")]
-
-    assert keys.count("GET") > 4
-    assert ("GET", "GET") not in pairwise(keys)
-
-
-class ForgetsLate(Service):
-    """The sandbox, whose list shows a deleted key once more."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.last = b""
-
-    def finish(self, request: Request, operation: str | None, response: Response) -> Response:
-        if operation != "listPixKeys":
-            return response
-        late, self.last = self.last, response.body
-        return Response(200, max(late, response.body, key=len), response.headers)
-
-
-def test_the_list_is_read_again_where_it_shows_a_deleted_key():
-    """A key that the list forgets late is cleaned up."""
-    trial = generate(ForgetsLate(), STATEFUL, "--seed=2")
-
-    assert trial.left == ()
-
-
 WITH = b'{"code": 0, "data": {"Message": "", "Key": null, '
 
 
@@ -219,63 +187,28 @@ def test_one_wrong_read_in_four_is_mentioned(operation):
 
 
 def test_seed_repeats_the_requests():
-    """The same seed sends the same requests, one after the other in the same order; another one sends others."""
+    """The same seed sends the same requests, one after the other in the same order; another one sends others. What is
+    lost beside others is sent once more."""
     first, again, other = (_sent_with(seed, "--parallel=1") for seed in ("5", "5", "6"))
 
     assert first == again
     assert first != other
-    assert sorted(first) == sorted(_sent_with("5", "--parallel=4")) == sorted(_sent_with("5", "--parallel=16"))
+    assert set(first) == set(_sent_with("5", "--parallel=4")) == set(_sent_with("5", "--parallel=16"))
 
 
 def _sent_with(seed: str, *options: str) -> list[tuple[str, str, str, bytes]]:
     service = Logs()
-    generate(service, "--seed", seed, *generated("fuzzing"), *options)
+    generate(service, "--seed", seed, PROPERTY, *options)
     return [(seen.method, seen.path, seen.query, seen.body) for seen in service.requests]
-
-
-MADE_AT_RANDOM = re.compile(r"pixconf-[0-9a-f]{8}\b|SBX-[0-9A-F]{16}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-"""Synthetic identifiers of targeted requests, and codes and keys of the sandbox."""
-
-
-PAIRED = ("pix/keys", "accounts/entries", "accounts/balance")
-
-
-def test_seed_draws_the_same_requests_side_by_side(tmp_path: Path):
-    """A whole run sends requests of the same forms, one at a time or several at once; what goes in pairs comes on top."""
-    serial, apart = (_forms_of(tmp_path / how[-1], *how) for how in (("--parallel=1",), ("--parallel=4",)))
-
-    assert {path for _, path, *_ in apart - serial} <= {f"/v1/{what}/#" for what in PAIRED}
-    assert serial <= apart
-
-
-def _forms_of(folder: Path, *options: str) -> set[tuple[str, str, str, bytes]]:
-    """The forms of the requests of a whole run."""
-    folder.mkdir()
-    service = Logs()
-    run_apart(service, folder, "-m", "property or not property", "--seed=5", *options)
-    forms = ((seen.method, seen.path, seen.query, seen.body.decode("latin-1")) for seen in service.requests)
-    return {(method, _bare(path), query, _bare(body).encode("latin-1")) for method, path, query, body in forms}
-
-
-def _bare(text: str) -> str:
-    return MADE_AT_RANDOM.sub("#", text)
 
 
 def test_unseeded_runs_differ():
     """Two runs without a seed do not try the very same inputs, in CI neither."""
     services = Logs(), Logs()
     for service in services:
-        generate(service, *generated("registerPixKey.fuzzing"))
+        generate(service, generated("registerPixKey"))
 
     assert [seen.body for seen in services[0].requests] != [seen.body for seen in services[1].requests]
-
-
-def test_examples_bound_a_run():
-    """--examples bounds what is drawn and the good requests."""
-    service = Logs()
-    generate(service, "--examples=3", *generated("getBalance.fuzzing", "getBalance.examples"))
-
-    assert len(service.requests) <= 1 + 3 + 3 + 1
 
 
 def test_finding_and_seed_stand_in_the_report(tmp_path: Path):
@@ -320,7 +253,7 @@ def test_what_the_budget_cut_is_said(profile_file, tmp_path: Path):
     profile_file.write_text(re.sub(r"requests: \d+,", "requests: 12,", text), "utf-8")
     report = run_apart(Logs(), tmp_path, "-m", "property", "-k", "executePix", environment=str(profile_file))
 
-    assert report["generated"]["cut"][0].startswith("executePix.coverage was cut after ")
+    assert report["generated"]["cut"][0].startswith("executePix was cut after ")
     (note,) = [note for note in report["notes"] if "limits" in note]
 
     assert note.startswith("limits.requests (12) is spent: not all requests to executePix")
@@ -344,10 +277,3 @@ def test_targeted_tests_do_not_load_schemathesis():
 
     assert "tests.conformance" in told or "import time" in told
     assert re.findall(r"\| +((?:schemathesis|hypothesis)\S*)", told) == []
-
-
-def test_every_operation_has_items():
-    """Every operation has a coverage and a fuzzing item."""
-    from tests.traffic.property import items
-
-    assert {operation for operation, phase in items() if phase == "fuzzing"} == set(operations())

@@ -20,8 +20,8 @@ def row(requirement_id=STATUS, verdict="fail", **more):
     return {"id": requirement_id, "verdict": verdict, "level": "documented", **more}
 
 
-def finding(*requirement_ids, follows=(), **more):
-    shared = {"requirements": list(requirement_ids), "follows": list(follows), "level": "documented", "verdict": "fail"}
+def finding(*requirement_ids, **more):
+    shared = {"requirements": list(requirement_ids), "level": "documented", "verdict": "fail"}
     return {"cause": requirement_ids[0], "message": OPERATORS, "text": OPERATORS, **shared, **more}
 
 
@@ -81,7 +81,7 @@ def test_each_failing_requirement_is_an_error():
         row("executePix.exists", known_failure="later"),
         row("createPix.json", "warn"),
     ]
-    found = [finding(STATUS, "executePix.json", follows=[DATA, "createPix.json"])]
+    found = [finding(STATUS, "executePix.json", DATA, "createPix.json")]
     lines = list(workflow_commands(document("non-conformant", *rows, findings=found)))
 
     assert [re.match(r"::error title=([\w.]+)::documented: ", line)[1] for line in lines] == [
@@ -158,7 +158,9 @@ def test_the_summary_counts_what_drifts():
     ]
     text = step_summary(document("partial", row(verdict="pass"), drift=places))
 
-    assert f"### Drift since the record of 20 Nov: 3 places\n\n- `{DATA}`: 2 places\n- `{STATUS}`: 1 place\n\n" in text
+    assert (
+        f"### Drift since the record of 2026-11-20: 3 places\n\n- `{DATA}`: 2 places\n- `{STATUS}`: 1 place\n\n" in text
+    )
     assert OPERATORS not in text
 
 

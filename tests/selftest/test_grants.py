@@ -5,14 +5,14 @@ import pytest
 from environments.profiles.profile import Auth
 from environments.sandbox import Response
 from reports.grants import Grants
-from spec.requirements import ledger
+from spec.requirements import requirements
 from tests.selftest.exchanges import answer
 from tests.selftest.services.issuing import ExpiresTheToken
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 
 READ_ONLY = {"allow": ["read"], "transactions": None, "requests": None, "pix_keys": None}
-TESTABLE = sum(row.level in ("documented", "robustness") and not row.untestable for row in ledger().values())
+TESTABLE = sum(row.level in ("documented", "robustness") and not row.untestable for row in requirements().values())
 SCOPE = "read only, only -m not property"
 TOKEN = "the token may be wrong or expired, check auth (PIX_TOKEN)"
 PAGE = Response(200, b"<html><form>", (("Content-Type", "text/html"),))

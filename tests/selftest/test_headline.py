@@ -61,21 +61,21 @@ TESTED = "8 of 117 tested"
         ),
         (
             document(drift=DRIFT[:1]),
-            f"PARTIAL, read only: no failure, {TESTED}; 1 place drifts from the record of 20 Nov",
+            f"PARTIAL, read only: no failure, {TESTED}; drift since the record of 2026-11-20: 1 place",
         ),
         (
             document("drifted", drift=DRIFT),
-            f"DRIFTED, read only: no failure, {TESTED}; 2 places drift from the record of 20 Nov",
+            f"DRIFTED, read only: no failure, {TESTED}; drift since the record of 2026-11-20: 2 places",
         ),
         (
             document("drifted", KNOWN, drift=DRIFT, incomplete="no operation granted anything"),
             f"DRIFTED, read only: no operation granted anything; no failure except 1 known failure, {TESTED}; "
-            "2 places drift from the record of 20 Nov",
+            "drift since the record of 2026-11-20: 2 places",
         ),
         (
             document("non-conformant", FAILING, drift=DRIFT),
             f"NON-CONFORMANT, read only: 1 documented requirement fails, {TESTED}; "
-            "2 places drift from the record of 20 Nov",
+            "drift since the record of 2026-11-20: 2 places",
         ),
         (document("partial", KNOWN), f"PARTIAL, read only: no failure except 1 known failure, {TESTED}"),
         (

@@ -1,7 +1,6 @@
 """Which operations a path reaches, how strict JSON is read, and when two answers can be told apart."""
 
 import json
-import os
 from dataclasses import replace
 from decimal import Decimal
 
@@ -9,12 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from environments.door import connections
-from spec.exchange import LARGE, FailureKind, Request, Response
+from spec.exchange import LARGE, Request, Response
 from spec.interface import operations, operations_reached, personal_fields
 from spec.json_text import is_integer, is_number, read_json
+from spec.observed import indistinguishable
 from tests.selftest.exchanges import answer
-from tests.traffic.endpoint_evidence import indistinguishable
 
 on_a_busy_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 JSON_VALUES = st.recursive(
@@ -122,16 +120,6 @@ def test_bodies_of_any_size_come_out_as_they_went_in(size):
     assert response == Response(200, (), body)
     assert "xx" not in repr(response)
     assert (len(response.kept[0]) < size) is (size > LARGE)
-
-
-def test_a_run_keeps_a_bounded_amount_of_answers(monkeypatch):
-    """What no longer fits is over a limit of the suite; small answers always fit."""
-    monkeypatch.setattr(connections, "MOST_KEPT", 100_000)
-    memory, large, small = connections.Memory(), Response(200, (), os.urandom(LARGE + 1)), Response(200, (), b"{}")
-
-    assert memory.keep(large) is large
-    assert memory.keep(large).kind is FailureKind.LIMIT
-    assert memory.keep(small) is small
 
 
 @pytest.mark.parametrize("text", [b"1", b"1.0", b"-0.0", b"1e2", b"1" * 50_000, b"1e5000", b"12e-0"])

@@ -15,8 +15,7 @@ import pytest
 from junitparser import JUnitXml
 
 from reports.formats.outputs import OUTPUTS, PAGE, SUMS
-from tests.harness import interruption as interruption_module
-from tests.harness.interruption import Interruption
+from tests.harness.session import Interruption
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import ROOT, arguments, environment, run, started, write_profile
 from tests.selftest.services.serving import Raw
@@ -53,63 +52,6 @@ def test_a_stopped_run_leaves_whole_reports(name, number, tmp_path):
     assert not list((tmp_path / "tmp").iterdir())
 
 
-SAID = "Exit: the run was stopped by a signal before it sent anything; there is no report"
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_before_there_is_a_session_is_one_line(number, service, tmp_path):
-    """While a command is asked for the token: exit status 2, no request and no report."""
-    asked = tmp_path / "asked"
-    command = [
-        sys.executable,
-        "-c",
-        f"import pathlib, time; pathlib.Path({str(asked)!r}).touch(); time.sleep({HANGS_S})",
-    ]
-    profile = write_profile(tmp_path, service.base_url, auth={"token_command": command})
-    with started(profile) as process:
-        while not asked.exists() and process.poll() is None:
-            time.sleep(0.01)
-        os.kill(process.pid, number)
-        output, _ = process.communicate()
-
-    assert (process.returncode, output.strip()) == (2, SAID)
-    assert (service.seen, (tmp_path / "report").exists()) == ([], False)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_while_modules_are_imported_is_one_line(number):
-    """The module that handles it is the first one that conftest.py imports."""
-    ended = importing(number)
-
-    assert (ended.returncode, ended.stdout, ended.stderr.strip()) == (2, "", SAID)
-
-
-def test_a_signal_that_is_ignored_stays_ignored():
-    """As in the background of a shell, which a Ctrl-C is not for."""
-    ended = importing(signal.SIGINT, before="signal.signal(signal.SIGINT, signal.SIG_IGN)")
-
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "not stopped\n", "")
-
-
-def importing(number, before=""):
-    """A signal, after the first import of conftest.py; `before` comes before that."""
-    first = next(
-        line for line in (ROOT / "conftest.py").read_text().splitlines() if "import" in line and "tests" in line
-    )
-    code = f"import signal\n{before}\n{first}\nsignal.raise_signal({int(number)})\nprint('not stopped')"
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
-
-
-def test_a_handler_that_is_not_pythons(monkeypatch):
-    """Nobody can restore it; the end of the run does not fail for it."""
-    monkeypatch.setattr(signal, "getsignal", lambda number: None)
-    Interruption().restore()
-
-    monkeypatch.undo()
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def test_signals_are_what_they_were_where_no_run_begins(tmp_path):
     """Self-tests, among others, are stopped as pytest stops."""
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
@@ -124,23 +66,10 @@ def test_a_second_signal_does_not_disturb_the_reports(tmp_path):
     assert (status, set(files)) == (2, FILES)
 
 
-def test_a_signal_is_taken_without_a_lock():
-    """A second one may come while the first is taken, in the same thread, which would wait for itself for ever."""
-    interruption, entered = Interruption(), []
-    sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_filename) if event == "call" else None)
-    try:
-        interruption._take(signal.SIGINT, None)
-    finally:
-        sys.setprofile(None)
-        interruption.restore()
-
-    assert set(entered) == {interruption_module.__file__}
-
-
 def test_a_signal_stops_what_is_sent_whatever_the_main_thread_waits_for():
     """From another thread; the main thread goes on where it was."""
-    interruption, stopped = Interruption(), threading.Semaphore(0)
-    interruption.stop_sending = stopped.release
+    stopped = threading.Semaphore(0)
+    interruption = Interruption(stopped.release)
     try:
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
@@ -228,7 +157,7 @@ def test_a_full_disk_is_one_line(size, status, headline, service, tmp_path):
     )
     left = [path.name for path in (tmp_path / "report").glob("*")]
 
-    assert result.returncode == status
+    assert result.returncode == status, result.stdout
     assert headline in result.stdout
     assert "CONFORMANT" not in result.stdout
     said = [line for line in result.stdout.splitlines() if re.match("report: .* cannot be written", line)]

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import uuid
 from dataclasses import replace
 
 import pytest
@@ -77,7 +76,7 @@ def test_a_synthetic_key_is_deleted_at_each_account_that_took_it(tmp_path):
         body = {"pixKey": "pixconf-key@x.example", "pixKeyType": "EMAIL"}
         made = [a_run.client.send("registerPixKey", account, json=body) for account in accounts]
         for exchange in made:
-            registrar.undo_invalid(exchange)
+            registrar.undo(exchange)
 
     assert raw.service.held == {account: set() for account in accounts}
     assert a_run.door.keys.not_cleaned_up() == []
@@ -221,40 +220,6 @@ def test_a_made_key_that_an_answer_names_may_be_an_old_one(masks, changes, tmp_p
 
     assert OLD_KEY in keys_of(service)
     assert any(item.startswith("RANDOM, made by the service: registered and not deleted") for item in left)
-
-
-class BooksUnderTheBody(Service):
-    """The sandbox, which makes a RANDOM key for the account of the body, and calls every deletion done."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elsewhere = []
-
-    def check_body_account(self, body, account_id):
-        pass
-
-    def register_pix_key(self, request, account_id):
-        if b'"RANDOM"' in request.body and f'"account": "{MARK}'.encode() in request.body:
-            self.elsewhere.append(str(uuid.uuid4()))
-            return {"Success": "true", "Message": "Received", "Key": self.elsewhere[-1], "DocumentNumber": 9}
-        return super().register_pix_key(request, account_id)
-
-    def registration_key(self, registration):
-        return registration.key.key
-
-    def remove(self, ledger, account_id, value):
-        if any(key.key == value for key in ledger.keys(account_id)):
-            super().remove(ledger, account_id, value)
-
-
-def test_a_key_that_is_booked_under_the_account_of_the_body_is_told():
-    """The deletion at the account of the path says that it is done, and cannot reach it."""
-    service = BooksUnderTheBody()
-
-    left = try_service(service, *OF_KEYS).left
-
-    assert len(service.elsewhere) == 1
-    assert [str(item).split(" (")[0] for item in left] == ["RANDOM, made by the service: registered and not deleted"]
 
 
 def test_keys_that_cannot_be_deleted_are_told_one_by_one():

@@ -94,7 +94,7 @@ def test_an_entry_without_a_row_is_refused(ended):
     result = ended(Raw, {"id": "executePix.document.hidden", "reason": REASON})
 
     assert result.status == 4
-    assert 'known_failures[0].id: no such requirement; did you mean "' in result.output
+    assert "known_failures.0.id: no such requirement; did you mean " in result.output
 
 
 def test_another_failure_still_fails_the_run(ended):

@@ -1,7 +1,5 @@
 """A service that locks its callers out after wrong tokens costs no code, and keeps no row from being exercised."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from environments.door.backoff import LOCKED
@@ -89,24 +87,3 @@ def test_a_service_that_puts_every_unknown_code_off_keeps_the_codes(tmp_path):
 
     assert service.executions == [CODE]
     assert a_run.door.backoff.notes == [LOCKED.format(429)]
-
-
-VALID_ONE, WRONG_ONE = {"valid": True}, {"credential": "a wrong token"}
-
-
-@pytest.mark.parametrize("parallel", [4, 16])
-@pytest.mark.parametrize("locked", WAYS)
-def test_no_execution_finds_the_service_locked_by_another_thread(locked, parallel, tmp_path):
-    """Wrong tokens and valid requests go side by side. Each code is executed, once, and each valid request let in."""
-    with Locks(locked, most=2) as service:
-        a_run = Run(service, tmp_path, requests=2000, parallel=parallel)
-        a_run.secrets.learn("code", *CODES)
-        a_run.client.send("executePix", "pixconf-0")
-        with ThreadPoolExecutor(parallel) as threads:
-            sent = [threads.submit(a_run.client.send, "listAccounts", **how) for how in (VALID_ONE, WRONG_ONE) * 40]
-            executed = [a_run.execute(code) for code in CODES]
-
-    assert service.locks
-    assert service.refused == []
-    assert service.executions == list(CODES)
-    assert {one.response.status for one in (*executed, *(one.result() for one in sent[::2]))} == {200}

@@ -22,7 +22,6 @@ SILENT = (
     trouble.ResetsAnExecution,
     trouble.DropsAnExecution,
     trouble.CutsAnExecutionShort,
-    trouble.CutsTheHeadersOfAnExecutionShort,
     trouble.GatewayTimesOut,
 )
 REDIRECTING = (trouble.RedirectsAnExecution, trouble.RedirectsAnExecutionForGood)
@@ -89,13 +88,13 @@ def test_a_code_that_never_left_is_executed_by_a_later_run(service, tmp_path):
     """There was no connection to send it over."""
     away = Run(service, tmp_path)
     refused = Failure(FailureKind.NO_CONNECTION, "the connection is refused")
-    away.door.connections.attempt = lambda sending: refused
+    away.door.wire.attempt = lambda sending: refused
     away.execute()
     later = Run(service, tmp_path, name="two")
     later.execute()
 
     assert service.executions == [CODE]
-    assert Run(service, tmp_path, name="three").door.guard.drop_sent([CODE]) == []
+    assert Run(service, tmp_path, name="three").door.guard.open([CODE]) == []
 
 
 def test_a_code_whose_bad_credentials_were_refused_is_executed_by_a_later_run(service, tmp_path):

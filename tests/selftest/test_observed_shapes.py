@@ -8,15 +8,15 @@ import pytest
 
 from environments.sandbox import Refusal, Request, Response, Service
 from environments.sandbox.server import Server
-from reports.observations.behaviour import said
+from spec import observed
 from spec.exchange import FailureKind
-from spec.facts import Facts, merged, text_of
+from spec.facts import Facts, merged, said, text_of
 from spec.interface import PREPARING, READS
+from spec.reproduction import Reproduction
 from tests.selftest.exchanges import JSON, answer, failed
 from tests.selftest.proof.trial import run_of
 from tests.selftest.proof.variants.lawful_making import page
 from tests.selftest.services.running import sandbox_at
-from tests.traffic import answered
 from tests.traffic.observations import answers_to, values_of
 from tests.traffic.scenario import Traffic
 
@@ -63,21 +63,25 @@ TRANSFER = (
 
 def test_shapes_of_the_sandbox():
     """Each undescribed answer, with what the registrations and executions of the run brought into it."""
-    assert texts_of(Sandbox(), "-k", "not executePix.repeated") == {
-        "listPixKeys.shape": "/code number, /data/keys/*/pixKey string, /data/keys/*/pixKeyType string",
-        "listAccounts.shape": (
-            "/code number, /data/accounts/*/account string, /data/accounts/*/accountType number, "
-            "/data/accounts/*/bank string, /data/accounts/*/branch string, /data/accounts/*/digit string, "
-            "/data/accounts/*/document string, /data/accounts/*/id string, /data/accounts/*/name string"
-        ),
-        "getBalance.shape": "/code number, /data/account string, /data/balance number",
-        "listEntries.shape": (
-            "/code number, /data/entries/*/date number, /data/entries/*/transactionId string, "
-            "/data/entries/*/value number"
-        ),
-        **dict.fromkeys(map("{}.shape".format, PREPARING), TRANSFER),
-        "deletePixKey.data": "/code number, /data/message string",
-    }
+    found = texts_of(Sandbox(), "-k", "not executePix.repeated")
+
+    assert {name: found[name] for name in READS_AND_ORDERS} == READS_AND_ORDERS
+
+
+READS_AND_ORDERS = {
+    "listPixKeys.shape": "/code number, /data/keys/*/pixKey string, /data/keys/*/pixKeyType string",
+    "listAccounts.shape": (
+        "/code number, /data/accounts/*/account string, /data/accounts/*/accountType number, "
+        "/data/accounts/*/bank string, /data/accounts/*/branch string, /data/accounts/*/digit string, "
+        "/data/accounts/*/document string, /data/accounts/*/id string, /data/accounts/*/name string"
+    ),
+    "getBalance.shape": "/code number, /data/account string, /data/balance number",
+    "listEntries.shape": (
+        "/code number, /data/entries/*/date number, /data/entries/*/transactionId string, /data/entries/*/value number"
+    ),
+    **dict.fromkeys(map("{}.shape".format, PREPARING), TRANSFER),
+    "deletePixKey.data": "/code number, /data/message string",
+}
 
 
 class KeyedBy(Sandbox):
@@ -154,6 +158,7 @@ def shown_by(*exchanges):
     """What shows how entries are listed."""
     traffic = Traffic.__new__(Traffic)
     traffic.client = SimpleNamespace(door=SimpleNamespace(exchanges=list(exchanges)))
+    traffic.reproduction = Reproduction()
     return answers_to("listEntries", traffic)
 
 
@@ -203,7 +208,7 @@ def test_answers_with_one_body_may_be_different():
 def test_the_facts_of_a_response_are_made_once(monkeypatch):
     """They are asked for often, and those of a large body take long."""
     seen, made = answer("listAccounts", {"accounts": []}), []
-    monkeypatch.setattr(answered, "facts_of", lambda value: made.append(value) or frozenset())
+    monkeypatch.setattr(observed, "facts_of", lambda value: made.append(value) or frozenset())
 
-    assert answered.answer_of(seen) == answered.answer_of(seen)
+    assert observed.answer_of(seen) == observed.answer_of(seen)
     assert len(made) == 1

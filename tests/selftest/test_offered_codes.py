@@ -6,8 +6,7 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from environments.door.authorization import INVALID_CREDENTIALS, forms
-from environments.door.wrong_tokens import ANOTHER
+from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, forms
 from environments.profiles.loading import load
 from environments.sandbox import Refusal
 from spec.interface import operations_reached
@@ -15,7 +14,6 @@ from tests.selftest.services.one_run import Run
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import EXECUTION, Raw, is_real, real_codes, served_by
 from tests.selftest.services.signed import Signing
-from tests.traffic.together import Together
 
 CODES = ("SBX-PHONE-1", "SBX-EMAIL-1", "SBX-CPF-1", "SBX-RANDOM-1", "SBX-CNPJ-1")
 FUZZ = ["read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz"]
@@ -82,7 +80,7 @@ def executed(service, folder, codes, parallel=8, **changes):
     profile = load(str(profile_with(folder, codes=codes, **changes)), folder=folder)
     limits = {"wrong_tokens": profile.limits.wrong_tokens, "requests": 2000, "executions": 12}
     a_run = Run(service, folder, parallel=parallel, allow=profile.allow, **limits)
-    return a_run.execute_all(profile, Together(a_run.client))
+    return a_run.execute_all(profile, pair=True)
 
 
 def wrong_ones(service, operation="executePix"):

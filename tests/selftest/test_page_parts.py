@@ -11,11 +11,11 @@ import pytest
 from environments.profiles.loading import load
 from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
-from reports.page import rendering
-from reports.page.excerpt import excerpt
+from reports.page import templating
+from reports.page.figures import left_out
 from reports.page.html import summary_html
-from reports.page.left_out import left_out
-from reports.page.rendering import frame
+from reports.page.marked import excerpt
+from reports.page.templating import frame
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.findings import finding
@@ -85,39 +85,45 @@ class TestExcerpt:
         {"code": 0, "data": {name: name for name in ("id", "date", "bank", "account", "digit", "branch")}}
     )
 
-    def test_the_field(self):
-        """The line of the field is marked, with two lines on each side of it."""
-        found = excerpt(answered(self.RESULT), with_(finding("type", "/data/bank")))
+    @staticmethod
+    def shown(exchange, found):
+        """The side, its lines, and those of them that are marked."""
+        side, lines = excerpt(exchange, with_(found))
+        texts = [line.name + line.text for line in lines]
+        return side, texts, [text for line, text in zip(lines, texts, strict=True) if line.marks]
 
-        assert [line.text.strip() for line in found.lines] == [
-            "…", '"id": "id",', '"date": "date",', '"bank": "bank",', '"account": "account",', '"digit": "digit",', "…",
-        ]  # fmt: skip
-        assert [line.text.strip() for line in found.lines if line.marked] == ['"bank": "bank",']
+    def test_the_field(self):
+        """The line of the field is marked, with two lines before it and three behind it."""
+        _, texts, marked = self.shown(answered(self.RESULT), finding("type", "/data/bank"))
+
+        assert texts == [f'"{name}": "{name}",' for name in ("id", "date", "bank", "account", "digit")] + [
+            '"branch": "branch"'
+        ]
+        assert marked == ['"bank": "bank",']
 
     def test_a_header(self):
         """A requirement about a header shows the header."""
-        found = excerpt(answered("{}", ["Date", "today"], ["content-type", "text/html"]), with_(finding("media-type")))
+        answer = answered("{}", ["Date", "today"], ["content-type", "text/html"])
 
-        assert [tuple(line) for line in found.lines] == [("content-type: text/html", True)]
+        assert self.shown(answer, finding("media-type"))[1:] == (["content-type: text/html"],) * 2
 
     def test_the_request(self):
         """A requirement about what is sent shows what was sent."""
-        found = excerpt(answered("{}"), with_(finding("key-type-refused")))
+        side, _, marked = self.shown(answered("{}"), finding("key-type-refused"))
 
-        assert found.side == "request"
-        assert [line.text.strip() for line in found.lines if line.marked] == ['"pixKeyType": "FAX"']
+        assert (side, marked) == ("request", ['"pixKeyType": "FAX"'])
 
     def test_a_body_that_is_no_json(self):
-        """Its first lines are shown, none of them longer than a few words."""
-        found = excerpt(answered("\n".join(["Traceback", "x" * 999, *"abcdefgh"])), with_(finding("server-error")))
+        """Its first lines are shown."""
+        _, texts, _ = self.shown(answered("\n".join(["Traceback", "x" * 99, *"abcdefgh"])), finding("server-error"))
 
-        assert [line.text for line in found.lines] == ["Traceback", f"{'x' * 200}…", *"abcd", "…"]
+        assert texts == ["Traceback", "x" * 99, *"abcd"]
 
     def test_no_response(self):
         """Where nothing came there is nothing to show."""
         silent = {name: value for name, value in answered("").items() if name != "response"}
 
-        assert excerpt(silent, with_(finding("no-endpoint"))).lines == []
+        assert self.shown(silent, finding("no-endpoint"))[1] == []
 
 
 class TestFirstScreen:
@@ -192,8 +198,8 @@ def test_the_policy_permits_the_scripts_of_the_page_alone():
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     """A folder of runs, for a Python that keeps what it compiles."""
-    monkeypatch.setattr(rendering, "RUNS", tmp_path)
-    monkeypatch.setattr(rendering.sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(templating, "RUNS", tmp_path)
+    monkeypatch.setattr(templating.sys, "dont_write_bytecode", False)
     return tmp_path
 
 
@@ -205,7 +211,7 @@ def test_a_template_is_compiled_once(runs):
     """The next run reads what the first one kept."""
     kept = []
     for _ in range(2):
-        rendering._environment.__wrapped__("en").get_template("report.html")
+        templating._environment.__wrapped__("en").get_template("report.html")
         kept.append(_files(runs))
 
     assert len(kept[0]) == 1
@@ -214,15 +220,15 @@ def test_a_template_is_compiled_once(runs):
 
 def test_python_is_told_to_keep_nothing(runs, monkeypatch):
     """Nor is a template kept then."""
-    monkeypatch.setattr(rendering.sys, "dont_write_bytecode", True)
-    rendering._environment.__wrapped__("en").get_template("report.html")
+    monkeypatch.setattr(templating.sys, "dont_write_bytecode", True)
+    templating._environment.__wrapped__("en").get_template("report.html")
 
     assert _files(runs) == {}
 
 
 def test_where_nothing_can_be_kept_templates_are_compiled(runs, monkeypatch):
     """A checkout that cannot be written."""
-    monkeypatch.setattr(rendering, "RUNS", runs / "no folder")
+    monkeypatch.setattr(templating, "RUNS", runs / "no folder")
     (runs / "no folder").touch()
 
-    assert rendering._environment.__wrapped__("en").get_template("report.html")
+    assert templating._environment.__wrapped__("en").get_template("report.html")

@@ -3,18 +3,17 @@ that passes is no fault.
 """
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from environments.sandbox import Response
+from spec.answers import RefusalKind
 from spec.exchange import FailureKind
 from spec.findings import Outcome
-from tests.harness.reproduction import Reproduction
+from spec.reproduction import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import EXECUTION, Raw, as_bytes
-from tests.traffic.endpoint_evidence import comparable, granted, is_passing
 
 NOT_READY = Response(503, b"", (("Retry-After", "0"),))
 WHOLE = ("-m", "property or not property", "--examples=2")
@@ -72,7 +71,7 @@ def test_trouble_that_does_not_pass_leaves_the_run_incomplete(tmp_path):
         result = run(write_profile(tmp_path, service.base_url), *WHOLE)
 
     assert result.status == 6
-    assert result.rows("not-exercised")["transferInternal.exists"] == "status 503"
+    assert result.rows("not-exercised")["transferInternal.exists"].startswith("status 503; limits.transfers")
 
 
 def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question(tmp_path):
@@ -84,84 +83,39 @@ def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question(tm
     assert service.executions == ["SBX-PHONE-1"] or service.executions == []
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "passing"),
-    [
-        (503, (), True),
-        (500, (), True),
-        (429, (), True),
-        (403, (("Retry-After", "1"),), True),
-        (403, (), False),
-        (501, (), False),
-        (404, (), False),
-    ],
-)
-def test_what_passes(status, headers, passing):
-    """405 and 501 are answers about the endpoint; 403 with Retry-After is a lock."""
-    assert is_passing(answer("createPix", b"", status=status, headers=headers)) is passing
-
-
-def test_no_answer_may_be_one_in_a_minute():
-    """A drop or a time-out says nothing either."""
-    assert is_passing(failed(FailureKind.TIMEOUT, "createPix"))
-
-
-def test_a_page_is_no_effect():
-    """Only JSON that was granted shows an endpoint without a comparison."""
-    page, json = answer("createPix", b"<html>"), answer("createPix", {"code": 0})
-
-    assert granted([page]) is None
-    assert granted([page, json]) is json
-
-
-def plain(status, **changes):
-    return answer("createPix", b"{}", status=status, **{"path": "/v1/pix", "valid": False, **changes})
-
-
-def test_what_is_compared_with_an_undocumented_path():
-    """One refusal for each status, and none that tells of the caller, the size or passing trouble."""
-    seen = [plain(status) for status in (401, 503, 400, 400, 302, 413, 422, 409, 410)]
-
-    assert [one.response.status for one in comparable(seen)] == [400, 422, 409]
-
-
-def test_a_query_or_a_real_code_is_not_compared():
-    """The path beside it would be asked otherwise, or a code would leave its place."""
-    real = answer("executePix", b"{}", status=404, valid=False)
-
-    assert list(comparable([plain(400, path="/v1/pix?x=1"), plain(400, credential="a wrong token"), real])) == []
-
-
 @pytest.mark.parametrize(("afterwards", "outcome"), [("answered", Outcome.HOLDS), ("dropped", Outcome.DEVIATES)])
-def test_a_drop_counts_where_it_was_seen_alone_and_alone_again(afterwards, outcome):
-    """A service that allows one connection drops the next, in company and right behind it, whatever is asked."""
+def test_a_drop_counts_where_it_was_seen_again_alone(afterwards, outcome):
+    """A service that allows one connection drops the next, beside others and right behind them, whatever is asked."""
     answered, dropped = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
-    then = {"answered": answered, "dropped": dropped}[afterwards]
-    reproduction = Reproduction()
-    for first in (10, 20):
-        reproduction.listen(
-            listened(replace(dropped, number=first + 1), doubted=first, then=replace(then, number=first + 2))
-        )
+    first = [replace(dropped, number=1, beside=2), replace(dropped, number=2)]
+    again = {one.number: {"answered": answered, "dropped": dropped}[afterwards] for one in first}
+    reproduction = Reproduction(first, again)
 
-    for number in (11, 21):
-        assert reproduction.judge("listEntries.connection", replace(dropped, number=number)).outcome is outcome
+    assert {reproduction.judge("listEntries.connection", one).outcome for one in first} == {outcome}
 
 
-def test_drops_of_two_requests_that_cannot_be_sent_again_count():
+@pytest.mark.parametrize(("number", "outcome"), [(1, Outcome.HOLDS), (2, Outcome.DEVIATES)])
+def test_drops_of_two_requests_that_cannot_be_sent_again_count(number, outcome):
     """One alone may have been the network."""
-    dropped, reproduction = failed(FailureKind.DROPPED, "transferP2p"), Reproduction()
-    outcomes = []
-    for number in (1, 2):
-        reproduction.listen(listened(replace(dropped, number=number)))
-        outcomes.append(reproduction.judge("transferP2p.connection", replace(dropped, number=1)).outcome)
+    seen = [replace(failed(FailureKind.DROPPED, "transferP2p"), number=each) for each in range(number)]
+    reproduction = Reproduction(seen, dict.fromkeys(range(number)))
 
-    assert outcomes == [Outcome.HOLDS, Outcome.DEVIATES]
+    assert reproduction.judge("transferP2p.connection", seen[0]).outcome is outcome
 
 
-def listened(exchange, doubted=None, then=None):
-    """What the listener of a door is given, with the answer to the request when it is sent again, if it can be."""
-    in_company = replace(exchange, number=doubted, beside=2) if doubted else None
-    intent = SimpleNamespace(may_move_money=then is None)
-    return SimpleNamespace(
-        exchange=exchange, doubted=in_company, intent=intent, repeatable=then is not None, reproduce=lambda: then
-    )
+@pytest.mark.parametrize(
+    ("statuses", "mixed_up"),
+    [((401, 404, 422), True), ((401, 400, 422), False), ((401, 404, 409, 423, 429, 500, 503), False), ((401,), False)],
+)
+def test_more_ways_to_refuse_than_a_limit_has_are_answers_to_others(statuses, mixed_up):
+    """400 and 422 are one way. A conflict, a lock and trouble may be what a limit says."""
+    alone = answer("listAccounts", {"code": 0, "data": {}})
+    seen = [
+        replace(answer("listAccounts", b"", status=status, beside=3), number=number)
+        for number, status in enumerate(statuses, 1)
+    ]
+    reproduction = Reproduction(seen, stands={one.number: alone for one in seen})
+
+    refused = [one.response.status for one in reproduction.mixed_up("listAccounts", RefusalKind.TOKEN)]
+    assert (len(reproduction.otherwise_alone), refused) == (len(seen), [401] if mixed_up else [])
+    assert reproduction.mixed_up("getBalance", RefusalKind.TOKEN) == []

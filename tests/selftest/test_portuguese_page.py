@@ -4,7 +4,6 @@ import json
 import os
 import re
 from dataclasses import replace
-from datetime import date
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,14 +17,12 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Server, Service
 from reports.formats.conformance_json import document_of
-from reports.handover import Note, NoteKind, Observation
-from reports.observations.behaviour import said
-from reports.observations.drift import Drift
-from reports.observations.record import Record, odd_in_words, unknown_in_words
+from reports.notes import Note, NoteKind, Observation
 from reports.page.html import summary_html
-from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
+from reports.page.templating import TEMPLATES as TEMPLATES_FOLDER
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
+from spec.facts import said
 from spec.message import say
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, VARIANTS
 from tests.selftest.proof.trial import run_of
@@ -88,10 +85,7 @@ def left_in_english(run):
         for texts in places.values()
         for text in texts
     }
-    named |= {str(seen.get("input", "")) for seen in run.exchanges.values()} | {
-        document["suite"]["proof"],
-        run.profile.redirected,
-    }
+    named |= {document["suite"]["proof"], run.profile.redirected}
     return [text for text in page_of(run, PORTUGUESE).english if text.rstrip(":.") not in named]
 
 
@@ -159,8 +153,7 @@ def test_a_note_is_told_in_portuguese():
 
 
 def test_the_whole_page_is_in_portuguese(tmp_path):
-    """The frame says its language, and the table of tests has its outcomes and its logs in it; the files for programs
-    and the terminal are in English."""
+    """The frame says its language; the outcomes of pytest, the files for programs and the terminal are in English."""
     profile = write_profile(tmp_path, "embedded", auth=None, language=PORTUGUESE, allow=["read"])
     result = run_pytest(profile, "-k", "listAccounts or executePix.status", "--no-header")
     page = (tmp_path / "report" / "report.html").read_text("utf-8")
@@ -169,12 +162,9 @@ def test_the_whole_page_is_in_portuguese(tmp_path):
 
     assert '<html lang="pt-BR">' in page
     assert "<title>Conformidade Pix: profile: " in page
-    assert {test["resultsTableRow"][0].split(">")[1].split("<")[0] for test in tests} == {"Passou", "Pulado"}
     assert {test["result"] for test in tests} == {"Passed", "Skipped"}
-    assert ">fora de escopo<" in tests[0]["resultsTableRow"][2] + tests[-1]["resultsTableRow"][2]
-    assert '<button type="button" data-column-type="duration">Duração</button>' in page
     assert any(test["log"].endswith("precisa de execute em allow") for test in tests)
-    assert re.findall('lang="en">([^<]*)', page)[0] == result.document["suite"]["proof"]
+    assert re.findall('lang="en">([^<]+)', page)[0] == result.document["suite"]["proof"]
     assert "tested\n" in result.output
     assert result.document["headline"].startswith("PARTIAL")
 
@@ -183,15 +173,10 @@ def test_drift_is_told_in_portuguese():
     """Places, phrases and situations; names and types are in no language."""
     run = Run(SANDBOX, "http://127.0.0.1:1", narrowed=True)
     run.selected.add("executePix.unknownCode")
-    run.record = Record("staging", date(2026, 11, 20), "0.1.0", {})
-    run.drift = [
-        Drift("executePix.unknownCode", "", "", "404 application/json", "410 text/html"),
-        Drift("executePix.repeated", "the answer", "", "the same result", "another result"),
-    ]
-    odd = (*odd_in_words(run.record, "sandbox", date(2026, 11, 19)), unknown_in_words(1), unknown_in_words(2))
-    run.said = [Note(NoteKind.RECORD, said) for said in odd]
+    run.record = {"accepted": "2026-11-20", "suite_version": "0.1.0"}
+    drifted = dict.fromkeys(("id", "situation", "place"), "") | {"was": "the same result", "is": "another result"}
+    run.drift = [{**drifted, "id": "executePix.repeated", "situation": "the answer"}]
 
-    assert len(odd) == 4
     assert left_in_english(run) == []
     assert {"Mudança de comportamento", "o mesmo resultado"} <= set(page_of(run, PORTUGUESE).texts)
 

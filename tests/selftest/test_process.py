@@ -124,5 +124,5 @@ def test_the_commands_forget_what_they_have_read(profile, monkeypatch, capsys):
         monkeypatch.setenv(name, value)
     main(["check", str(profile)])
 
-    assert "token: accepted" in capsys.readouterr().out
+    assert "token: 200 application/json" in capsys.readouterr().out
     assert [name for name in SECRETS if name in os.environ] == []

@@ -96,9 +96,12 @@ def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial
 
 
 def _judged(specimen: Specimen, number: int, judge: Callable[[Specimen, int | None, Trial], Difference]) -> Difference:
-    """A fault that does not show is tried once more: on a busy machine, requests that should meet may not."""
-    difference = judge(specimen, number, _try(specimen, number))
-    return judge(specimen, number, _try(specimen, number)) if difference.missing else difference
+    """A fault that does not show is tried up to three times: on a busy machine, requests that should meet may not."""
+    for _ in range(3):
+        difference = judge(specimen, number, _try(specimen, number))
+        if not difference.missing:
+            break
+    return difference
 
 
 def _fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:

@@ -1,4 +1,4 @@
-"""The proof covers the ledger and the rules: what is added to them needs a service that breaks it."""
+"""The proof covers the requirements and the rules: what is added to them needs a service that breaks it."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import pytest
 import tests.selftest.proof.borderline
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from spec.requirements import ledger
+from spec.requirements import requirements
 from spec.rules import RULES
 from tests.selftest.proof.gate import by_rule, requirements_without_a_mutant
 from tests.selftest.proof.registry import BORDERLINE, MUTANTS, ROOT, VARIANTS
@@ -16,11 +16,11 @@ REGISTRIES = (MUTANTS, VARIANTS, BORDERLINE)
 BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
 _FAIL, _WARN = ("documented", "robustness"), ("implied", "example")
 _WARN_TOO = ("registerPixKey.status", "deletePixKey.exists")
-"""They warn of what a list of keys shows, where that may have another cause than the service: `warn_of_lost`."""
+"""They warn of what a list of keys shows, where that may have another cause than the service: `warn_of`."""
 
 
 def test_every_requirement_at_a_failing_level_has_a_mutant():
-    """A requirement that is added to the ledger needs a mutant."""
+    """A requirement that is added needs a mutant."""
     missing = requirements_without_a_mutant(MUTANTS.specimens.values())
 
     assert not missing, f"no mutant breaks: {', '.join(missing)}"
@@ -41,7 +41,8 @@ def test_declared_requirements_are_in_the_ledger():
         for specimen in registry.specimens.values()
         for declared, levels in ((specimen.fails, _FAIL), (specimen.warns, _WARN))
         for one in declared
-        if one not in ledger() or not (ledger()[one].level in levels or (levels is _WARN and one in _WARN_TOO))
+        if one not in requirements()
+        or not (requirements()[one].level in levels or (levels is _WARN and one in _WARN_TOO))
     ]
 
     assert not wrong, wrong

@@ -220,19 +220,11 @@ def test_any_other_name_is_not(name):
     assert not is_name(name)
 
 
-def test_names_beside_more_than_fifty_are_data(display):
-    """Such an object is a table; the others beside it keep their names."""
-    body = json.dumps({"list": {f"{name}Key": 1 for name in ("account", "code")} | {f"n{n}": 1 for n in range(49)}})
-
-    assert display.body(body.encode()).startswith('{"list": {"*": 9, "*": 9')
-    assert '"accountKey"' in display.body(body.replace('"n0": 1, ', "").encode())
-
-
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
         ("Content-Type", "application/json; charset=utf-8", "application/json; charset=utf-8"),
-        ("Content-Type", "application/maria", "aaaaaaaaaaa/aaaaa"),
+        ("Content-Type", "application/maria", "application/aaaaa"),
         ("Retry-After", "120", "120"),
         ("Date", "Mon, 23 Nov 2026 14:39:57 GMT", "Mon, 23 Nov 2026 14:39:57 GMT"),
         ("Server", "nginx/1.25.3", "nginx/1.25.3"),
@@ -240,16 +232,16 @@ def test_names_beside_more_than_fifty_are_data(display):
     ],
 )
 def test_headers_of_the_list(display, name, value, shown):
-    """As they are in the form that the header has, else as a text."""
+    """As they are in the form that the header has, else in the words of the list."""
     assert display.headers([(name, value), ("Set-Cookie", "sid=1")]) == [[name, shown]]
 
 
 def test_text_that_is_not_ours_keeps_all_but_the_known_values(display):
-    """A traceback stays whole; a code that is an ordinary word is one in the place of a value only."""
-    display = Display(Secrets({"code": ["transfer"], "account": [ACCOUNT]}))
+    """A traceback stays whole; a short value is one where it stands alone."""
+    display = Display(Secrets({"code": ["read"], "account": [ACCOUNT]}))
 
-    assert display.foreign(f"KeyError: {ACCOUNT!r}\x1b") == "KeyError: '<account>'\\x1b"
-    assert display.foreign("a transfer: GET /v1/execute/pix/transfer") == "a transfer: GET /v1/execute/pix/<code>"
+    assert display.foreign(f"KeyError: {ACCOUNT!r}\x1b") == r"KeyError: '<account>'\x1b"
+    assert display.foreign("ready: GET /v1/execute/pix/read") == "ready: GET /v1/execute/pix/<code>"
 
 
 def test_what_becomes_known_is_hidden_from_then_on():

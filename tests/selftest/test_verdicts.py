@@ -1,11 +1,16 @@
 """Verdicts of requirements and runs are pure functions of results."""
 
+from dataclasses import replace
 from datetime import date
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
+from environments.profiles.loading import load
 from environments.profiles.profile import KnownFailure
+from reports.grants import Grants
+from reports.run import Run
 from reports.verdicts import (
     RequirementResult,
     Verdict,
@@ -13,26 +18,26 @@ from reports.verdicts import (
     coverage,
     deviation,
     merged,
-    run_result,
     with_known_failures,
 )
-from spec.requirements import ledger
+from spec.requirements import requirements
 
 DEFAULT = frozenset({"documented", "robustness"})
-NO_TROUBLE = {
-    "narrowed": False, "unreachable": "", "interrupted": False, "errors": 0, "ungranted": "", "journal_trouble": False,
-    "cut_short": "", "min_coverage": None, "drifted": False,
-}  # fmt: skip
-DOCUMENTED, OTHER = ledger()["executePix.digit.present"], ledger()["executePix.digit.type"]
-IMPLIED = ledger()["executePix.id.matches"]
-ROBUST = ledger()["executePix.serverError"]
-UNTESTABLE = next(row for row in ledger().values() if row.untestable and row.level == "documented")
+SANDBOX = load("sandbox", folder=Path(__file__).parents[2] / "environments")
+DOCUMENTED, OTHER = requirements()["executePix.digit.present"], requirements()["executePix.digit.type"]
+IMPLIED = requirements()["executePix.id.matches"]
+ROBUST = requirements()["executePix.serverError"]
+UNTESTABLE = next(row for row in requirements().values() if row.untestable and row.level == "documented")
 ORDER = list(Verdict)
 TODAY = date(2026, 11, 21)
 
 
-def verdict_of(*results, **options):
-    return run_result(results, **{**NO_TROUBLE, "fail_on": DEFAULT, **options})
+def verdict_of(*results, fail_on=DEFAULT, min_coverage=None, granted=("executePix",), **state):
+    """The verdict of a run with these results, in this state."""
+    profile = replace(SANDBOX, fail_on=frozenset(fail_on), min_coverage=min_coverage, drift="fail")
+    run = Run(profile, "http://127.0.0.1:1", grants=Grants(granted=set(granted)), **state)
+    run.requirements = lambda: results
+    return run.result()
 
 
 def result(row, verdict, **changes):
@@ -79,11 +84,11 @@ def test_a_selection_is_at_best_partial():
 
 
 TROUBLE = {
-    "internal-error": {"errors": 1},
+    "internal-error": {"errors": ["of the suite"]},
     "interrupted": {"interrupted": True},
     "non-conformant": {},
     "not-robust": {},
-    "drifted": {"drifted": True},
+    "drifted": {"drift": ["a place"]},
     "unreachable": {"unreachable": "gone"},
     "incomplete": {"journal_trouble": True},
     "partial": {"narrowed": True},
@@ -110,16 +115,16 @@ def test_trouble_with_the_journal_is_incomplete():
 
 def test_a_run_that_a_limit_ended_is_incomplete():
     """The limit is named; it hides no failure."""
-    limit = {"cut_short": "limits.duration (900 s) is reached"}
+    limit = {"ended_by": "limits.duration (900 s) is reached"}
     found = verdict_of(result(DOCUMENTED, "pass"), **limit)
 
-    assert (found.verdict, str(found.why)) == ("incomplete", limit["cut_short"])
+    assert (found.verdict, str(found.why)) == ("incomplete", limit["ended_by"])
     assert verdict_of(result(DOCUMENTED, "fail"), **limit).verdict == "non-conformant"
 
 
 def test_a_run_in_which_nothing_was_granted_is_not_green():
     """What passes by difference alone is no verdict; a failure stays one."""
-    nothing = {"ungranted": "no operation granted anything"}
+    nothing = {"granted": ()}
     found = verdict_of(result(DOCUMENTED, "pass"), **nothing)
 
     assert (found.verdict, found.verdict.exit_status, str(found.why)) == (

@@ -7,13 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from environments.door.authorization import VALID, authorization
 from environments.door.tokens import personal_claims, signed_token
-from environments.door.wrong_tokens import ANOTHER, FORMS, OTHER_SCHEMES, wrong_tokens
-from environments.profiles.profile import PixKey
+from environments.door.wrong_tokens import ANOTHER, FORMS, OTHER_SCHEMES, authorization, wrong_tokens
+from spec.exchange import VALID
 from spec.interface import MARK
 from tests.selftest.services.signed import CLAIMS, Signing, decoded
-from tests.traffic.refused_credentials import OfKeys, credentials_of, of_code
+from tests.traffic.refused_credentials import of_code, of_keys
 
 SIGNED = Signing().token
 TEXT = "kJ8_x2Qw-Zp4Lt7VbN3mRc9Hd5Fs1Gy6TuEoXiAaBWq"
@@ -235,39 +234,10 @@ def test_the_wrong_tokens_are_dealt_to_the_codes(codes):
     assert all(names.count("no header") == 1 for names in dealt)
 
 
-@pytest.mark.parametrize("own", [True, False])
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_the_wrong_tokens_are_dealt_to_the_keys(count, own):
-    """Before and after each registration some, until none is left; right after the first one, ANOTHER."""
-    keys = [PixKey("EMAIL", f"{number}@example.com") for number in range(count)]
-    dealt = OfKeys(NAMES, keys, registrations=count, own=own)
-    later = [dealt.take() for _ in range(2 * count)]
-    sent = [name for _, name in dealt.first] + [name for names in later for name in names]
-    wrong = [name for name in sent if name != "no header"]
-
-    assert dealt.rest() == []
-    assert sorted(wrong) == sorted(NAMES)
-    assert later[1][0] == ANOTHER
-    assert {own} == {key in keys for key, _ in dealt.first}
-    assert own or dealt.of(keys[0]) == dealt.other_than(keys[0], deletes=False) == dealt.first[0][0]
-
-
-def test_where_no_wrong_token_is_wanted_no_key_is_tried():
-    """Not without a token either."""
-    dealt = OfKeys(None, [PixKey("EMAIL", "1@example.com")], registrations=1, own=True)
-
-    assert (dealt.first, dealt.take(), dealt.rest()) == ([], [], [])
-
-
-def test_a_message_names_a_few_of_many():
-    """What more was granted is counted."""
-
-    class Granted:
-        def __init__(self, credential):
-            self.credential = credential
-
-    assert str(credentials_of([Granted(name) for name in "abaab"])) == "a, b"
-    assert str(credentials_of([Granted(name) for name in "abcdefgh"])) == "a, b, c, d, e, f and 2 more"
+def test_the_wrong_tokens_are_dealt_to_the_keys():
+    """Right after the first registration goes ANOTHER, then no header."""
+    assert of_keys(NAMES)[:2] == [ANOTHER, "no header"]
+    assert sorted(of_keys(NAMES)) == sorted([*NAMES, "no header"])
 
 
 # -- what a signed token says is hidden -----------------------------------------------------------------------------

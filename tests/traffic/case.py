@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from environments.door.authorization import VALID
 from environments.profiles.profile import Profile, fill
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
 from spec.json_text import JsonPath, as_bytes, leaves_of
 
@@ -21,13 +20,8 @@ if TYPE_CHECKING:
     from environments.door.client import Client
 
 JSON = "application/json"
-HARMLESS = ("registerPixKey", *READS)
-"""Operations whose success is harmless."""
-UNRESERVED_BY_US = ";,:@&=+$!'()*~"
+_SAFE_IN_A_SEGMENT = ";,:@&=+$!'()*~"
 """Characters that may stand in a path segment as they are (RFC 3986, pchar)."""
-_NOT_RUNNABLE = 1_000_000
-
-
 NAMED_TYPES = tuple(name for name in KEY_TYPES if name != "RANDOM")
 """The key types of a synthetic key: for RANDOM the service would make a key of its own."""
 _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:2f|5c))", re.IGNORECASE)
@@ -40,10 +34,6 @@ characters or halves of surrogate pairs."""
 _NO_TEXT = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """What such a key may come from in a body that is no JSON: white space stands between its parts, too."""
 _TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
-_WORDS = re.compile(r"([^\W\d]|-)+")
-"""Names of members that are no identifiers."""
-
-
 Form = Mapping[str, Any]
 """The JSON object that is the body of a request."""
 _LEAST = 0.01
@@ -61,10 +51,7 @@ FORMS: Mapping[str, Form] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value.
-
-    With `raw` reserved characters of the path parameter go as they are where a path segment may hold them.
-    """
+    """A request to an operation. `where` is the part that is unusual, `what` says how; neither holds a value."""
 
     operation: str
     where: str = ""
@@ -73,16 +60,13 @@ class Case:
     body: bytes | None = None
     content_type: str | None = JSON
     query: str = ""
-    raw: bool = False
     valid: bool = False
     credential: str = VALID
 
     @property
     def size(self) -> int:
-        """How large the request is; of two cases that show the same the smaller one is shown, and one without
-        NUL, which no shell can pass on."""
-        body = self.body or b""
-        return len(self.path_parameter or "") + len(body) + len(self.query) + _NOT_RUNNABLE * (b"\0" in body)
+        """Length of what is unusual or large: of two cases that show the same the smaller one is shown."""
+        return len(self.path_parameter or "") + len(self.body or b"") + len(self.query)
 
     def send(self, client: Client) -> Exchange:
         """Send it."""
@@ -93,7 +77,7 @@ class Case:
             content_type=self.content_type,
             credential=self.credential,
             query=self.query,
-            safe=UNRESERVED_BY_US if self.raw else "",
+            safe="" if self.valid else _SAFE_IN_A_SEGMENT,
             valid=self.valid,
         )
 
@@ -108,35 +92,42 @@ def synthetic_bytes(text: bytes) -> bytes:
     return MARK.encode() + text.replace(b"/", b"").replace(b"\\", b"")
 
 
-def harmless(value: Any, name: str = "") -> Any:
+def harmless(value: Any) -> Any:
     """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key.
 
     The empty string and the documented key types, RANDOM excepted, stay as they are; so do names of members.
     """
-    if isinstance(value, dict):
-        return {member: harmless(item, member) for member, item in value.items()}
-    if isinstance(value, list):
-        return [harmless(item, name) for item in value]
-    if isinstance(value, str):
-        return value if value in _TEXTS_KEPT or value.startswith(MARK) else synthetic_text(value)
-    if _is_number(value):
-        return value if name in _NO_IDENTIFIERS else -abs(value) - 1
-    return value
+
+    def marked(item: Any, name: str) -> Any:
+        if isinstance(item, str):
+            return item if item.startswith(MARK) else synthetic_text(item)
+        return item if name in _NO_IDENTIFIERS else -abs(item) - 1
+
+    return _with_each(value, marked)
 
 
-def _synthetic(value: Any, name: str = "") -> Any:
+def _synthetic(value: Any) -> Any:
     """A JSON value of the operator with nothing in it that any reader could take for somebody: each text is the mark and
     the name of its member, and no number but an amount or a date is other than 0."""
+
+    def nobody(item: Any, name: str) -> Any:
+        if isinstance(item, str):
+            return f"{MARK}{name}"
+        if name not in _NO_IDENTIFIERS:
+            return 0
+        return _LEAST if name == _AMOUNT and item <= 0 else item
+
+    return _with_each(value, nobody)
+
+
+def _with_each(value: Any, change: Callable[[Any, str], Any], name: str = "") -> Any:
+    """The JSON value with each text and number changed, by the name of the member that holds it."""
     if isinstance(value, dict):
-        named = {member if _WORDS.fullmatch(member) else f"{MARK}member": item for member, item in value.items()}
-        return {member: _synthetic(item, member) for member, item in named.items()}
+        return {member: _with_each(item, change, member) for member, item in value.items()}
     if isinstance(value, list):
-        return [_synthetic(item, name) for item in value]
-    if isinstance(value, str) and value not in _TEXTS_KEPT:
-        return f"{MARK}{name.removeprefix(MARK)}"
-    if _is_number(value) and name not in _NO_IDENTIFIERS:
-        return 0
-    return _LEAST if name == _AMOUNT and _is_number(value) and value <= 0 else value
+        return [_with_each(item, change, name) for item in value]
+    is_text = isinstance(value, str) and value not in _TEXTS_KEPT
+    return change(value, name) if is_text or _is_number(value) else value
 
 
 def form_of(operation: str, profile: Profile) -> Form | None:
@@ -153,12 +144,12 @@ def form_of(operation: str, profile: Profile) -> Form | None:
     return form
 
 
-def places_of(operation: str, profile: Profile) -> list[str]:
-    """Path parameters that an invalid request may go to: where it can harm nothing."""
+def place_of(operation: str, profile: Profile) -> str | None:
+    """The path parameter of an invalid request: an account of the profile only where it can harm nothing."""
     if operations()[operation].path_parameter is None:
-        return []
-    own = list(profile.accounts[:1]) if operation in HARMLESS else []
-    return [*own, synthetic_text("account")]
+        return None
+    is_harmless = operation in ("registerPixKey", *READS) and profile.accounts
+    return profile.accounts[0] if is_harmless else synthetic_text("account")
 
 
 # -- off a sandbox -----------------------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import NamedTuple
 
 from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
@@ -15,29 +15,14 @@ from spec.findings import Finding, finding
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.message import say
-from spec.requirements import ledger
+from spec.reproduction import Reproduction, robustness_of
+from spec.requirements import requirements
 from spec.rules import RULES
-from tests.harness.reproduction import Reproduction, robustness_of
 from tests.traffic.case import Case
 
 UNDOCUMENTED_TYPE = "registerPixKey.pixKeyType.undocumented"
-
-
-class Sign(NamedTuple):
-    """What tells one finding from another: the requirement, the part of the request, the deviation."""
-
-    requirement: str
-    where: str
-    finding: Finding
-
-
-@dataclass
-class Shown:
-    """The smallest case that shows a finding, its exchange, and how many cases showed it."""
-
-    case: Case
-    exchange: Exchange
-    times: int = 0
+Sign = tuple[str, str, Finding]
+"""The requirement, the part of the request, and the deviation: what tells one finding from another."""
 
 
 @dataclass
@@ -48,67 +33,53 @@ class Findings:
     door: Door
     reproduction: Reproduction
     part: str
-    shown: dict[Sign, Shown] = field(default_factory=dict)
+    shown: dict[Sign, tuple[Case, Exchange]] = field(default_factory=dict)
+    times: Counter[Sign] = field(default_factory=Counter)
     held: dict[str, list[int]] = field(default_factory=dict)
     accepted: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: Counter[str] = field(default_factory=Counter)
     cut: str = ""
-    _requests: set[Request] = field(default_factory=set)
+    _taken: list[tuple[Case, Exchange]] = field(default_factory=list)
 
     @property
     def numbers(self) -> set[int]:
         """The exchanges that were judged, and those that reproduced them."""
+        requests: set[Request] = {exchange.request for _, exchange in self._taken}
         mine = (seen for seen in self.door.exchanges if seen.part == self.part)
-        return {seen.number for seen in mine if seen.request in self._requests}
+        return {seen.number for seen in mine if seen.request in requests}
 
     def take(self, case: Case, exchange: Exchange) -> None:
-        """Judge an exchange."""
+        """Keep an exchange to judge."""
         if not exchange.number:
             self.cut = self.cut or exchange.summary
             return
-        self._requests.add(exchange.request)
-        self._count(exchange)
+        self._taken.append((case, exchange))
+        self.accepted += is_granted(exchange)
+        self.refused.update([exchange.summary] * (not is_granted(exchange)))
+
+    def _judge(self, case: Case, exchange: Exchange) -> None:
         for sign in set(self._judged(case, exchange)):
-            shown = self.shown.setdefault(sign, Shown(case, exchange))
-            shown.times += 1
-            if case.size < shown.case.size:
-                shown.case, shown.exchange = case, exchange
+            self.times[sign] += 1
+            if sign not in self.shown or case.size < self.shown[sign][0].size:
+                self.shown[sign] = case, exchange
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
-        """What was found, a result for each requirement that an exchange could show."""
+        """A result for each requirement that an exchange could show; of what a class of requests shows, only that it shows
+        it. To be asked once."""
+        for case, exchange in self._taken:
+            self._judge(case, exchange)
         found = [RequirementResult(id, Verdict.PASS, exchanges=tuple(numbers[:3])) for id, numbers in self.held.items()]
-        broken = dict.fromkeys(sign.requirement for sign in self.shown)
-        return found + [self._deviating(requirement, seed, fail_on) for requirement in broken]
-
-    def _deviating(self, requirement: str, seed: int, fail_on: Collection[str]) -> RequirementResult:
-        signs = sorted(self._distinct(requirement), key=lambda sign: self.shown[sign].case.size)
-        found = tuple(self._finding(sign, seed) for sign in signs)
-        numbers = tuple(self.shown[sign].exchange.number for sign in signs)
-        verdict = deviation(ledger()[requirement].level, fail_on)
-        return RequirementResult(requirement, verdict, exchanges=numbers, findings=found)
-
-    def _distinct(self, requirement: str) -> list[Sign]:
-        """The signs of a requirement; without what several members show together, where one of them shows it alone."""
-        signs = [sign for sign in self.shown if sign.requirement == requirement]
-        alone = {(sign.where, sign.finding) for sign in signs}
-        parts = {sign: sign.where.split(", ") for sign in signs}
-        return [
-            sign
-            for sign in signs
-            if len(parts[sign]) == 1 or not any((part, sign.finding) in alone for part in parts[sign])
-        ]
+        of_classes = {(requirement, one) for requirement, where, one in self.shown if where}
+        signs = [sign for sign in self.shown if sign[1] or (sign[0], sign[2]) not in of_classes]
+        deviating: dict[str, list[Finding]] = {}
+        for sign in sorted(signs, key=lambda sign: self.shown[sign][0].size):
+            deviating.setdefault(sign[0], []).append(self._finding(sign, seed))
+        return found + [_deviating(requirement, findings, fail_on) for requirement, findings in deviating.items()]
 
     def _finding(self, sign: Sign, seed: int) -> Finding:
-        shown = self.shown[sign]
-        shown_by = say("{where}, {what}", where=say(sign.where), what=say(shown.case.what)) if sign.where else ""
-        numbers = (shown.exchange.number,)
-        return replace(sign.finding, exchanges=numbers, shown_by=shown_by, times=shown.times, seed=seed)
-
-    def _count(self, exchange: Exchange) -> None:
-        if is_granted(exchange):
-            self.accepted += 1
-        else:
-            self.refused[exchange.summary] = self.refused.get(exchange.summary, 0) + 1
+        (case, exchange), (_, where, one) = self.shown[sign], sign
+        shown_by = say("{where}, {what}", where=say(where), what=say(case.what)) if where else ""
+        return replace(one, exchanges=(exchange.number,), shown_by=shown_by, times=self.times[sign], seed=seed)
 
     def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
         for requirement in _requirements(case.operation, case.valid):
@@ -116,24 +87,30 @@ class Findings:
             if judgement.holds:
                 self.held.setdefault(requirement, []).append(exchange.number)
             elif judgement.deviates:
-                yield from (Sign(requirement, case.where, replace(each, exchanges=())) for each in judgement.findings)
+                yield from ((requirement, case.where, replace(each, exchanges=())) for each in judgement.findings)
         if _names_an_undocumented_type(case):
             if registered(exchange):
-                yield Sign(UNDOCUMENTED_TYPE, case.where, finding("undocumented-type"))
+                yield UNDOCUMENTED_TYPE, case.where, finding("undocumented-type")
             elif exchange.response is not None:
                 self.held.setdefault(UNDOCUMENTED_TYPE, []).append(exchange.number)
+
+
+def _deviating(requirement: str, findings: list[Finding], fail_on: Collection[str]) -> RequirementResult:
+    numbers = tuple(number for each in findings for number in each.exchanges)
+    verdict = deviation(requirements()[requirement].level, fail_on)
+    return RequirementResult(requirement, verdict, exchanges=numbers, findings=tuple(findings))
 
 
 @cache
 def _requirements(operation: str, valid: bool) -> tuple[str, ...]:
     """The requirements that an exchange answers for; those of examples are about a first registration."""
-    mine = [id for id in RULES if id.startswith(f"{operation}.") and ledger()[id].level != "example"]
+    mine = [id for id in RULES if id.startswith(f"{operation}.") and requirements()[id].level != "example"]
     return tuple(mine if valid else robustness_of(operation))
 
 
 def _names_an_undocumented_type(case: Case) -> bool:
-    """Whether the key type is a text, no number, and none of the documented ones in any letter case."""
-    if case.operation != "registerPixKey" or b'"pixKeyType"' not in (case.body or b""):
+    """True if the key type is a text, no number, and none of the documented ones in any letter case."""
+    if case.operation != "registerPixKey":
         return False
     sent = read_json(case.body or b"").value
     key_type = sent.get("pixKeyType") if isinstance(sent, dict) else None

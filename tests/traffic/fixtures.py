@@ -8,12 +8,12 @@ from environments.profiles.gaps import NO_DELETION
 from environments.profiles.profile import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
-from tests.harness.judging import NotExercised, OutOfScope
+from tests.harness.judging import require_permission, supplied
 from tests.harness.session import SENT
 from tests.traffic.execution import Executions, execute
 from tests.traffic.phases import RunTraffic, world_of
 from tests.traffic.property import Generation
-from tests.traffic.registered import Registrations
+from tests.traffic.registrar import Registrations
 from tests.traffic.registration import NOTHING_TO_DELETE, register
 from tests.traffic.scenario import Traffic
 from tests.traffic.stateful import World
@@ -41,8 +41,7 @@ def executions(traffic: Traffic) -> Executions:
 @pytest.fixture(scope="session")
 def execution_answers(executions: Executions) -> list[Exchange]:
     """The answers to valid executions, and the results that were given without a valid token."""
-    if executions.missing:
-        raise NotExercised(executions.missing)
+    supplied(not executions.missing, executions.missing)
     granted = [refusal for refusal in executions.refusals if grants_protected_result(refusal)]
     return [*executions.answers, *executions.generous, *granted]
 
@@ -51,20 +50,16 @@ def execution_answers(executions: Executions) -> list[Exchange]:
 def registrations(traffic: Traffic) -> Registrations:
     """Refusals, registrations and deletions of keys."""
     found = traffic.sent(register)
-    if found.missing:
-        raise NotExercised(found.missing)
-    if found.left_out and not found.answers:
-        raise OutOfScope("; ".join(dict.fromkeys(found.left_out.values())))
+    supplied(not found.missing, found.missing)
+    require_permission(found.answers or not found.left_out, "; ".join(dict.fromkeys(found.left_out.values())))
     return found
 
 
 @pytest.fixture(scope="session")
 def deletions(registrations: Registrations, profile: Profile) -> list[Exchange]:
     """The answers to deletions of keys that were registered just before."""
-    if "deletePixKey" not in profile.requests:
-        raise NotExercised(NO_DELETION)
-    if not registrations.deletions:
-        raise NotExercised(NOTHING_TO_DELETE)
+    supplied("deletePixKey" in profile.requests, NO_DELETION)
+    supplied(registrations.deletions, NOTHING_TO_DELETE)
     return registrations.deletions
 
 

@@ -1,213 +1,287 @@
-"""Invalid requests: one case for each class of errors that a client makes."""
+"""Invalid requests: the errors that a client makes, one class in each row of a table, and the requests of each class."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from itertools import chain, zip_longest
+from typing import Any, TypeVar
 
-from environments.door.authorization import INVALID_CREDENTIALS
-from spec.interface import MARK, operations
+from environments.door.permission import synthetic
+from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
+from environments.profiles.gaps import deletes_keys
+from environments.profiles.profile import Profile
+from spec.interface import MARK, PREPARING, READS, operations
 from spec.json_text import as_bytes
-from tests.traffic.case import JSON, Case, Form, synthetic_bytes, synthetic_text
+from tests.traffic.case import (
+    FORMS,
+    JSON,
+    NAMED_TYPES,
+    Case,
+    Form,
+    bounded,
+    form_of,
+    place_of,
+    synthetic_bytes,
+    synthetic_text,
+)
 
+T = TypeVar("T")
+Values = Mapping[str, Any]
+"""By class, what stands in one part of a request. Every operation with the part gets the first table of it; `MORE_…` is for
+the operations that the interface document describes."""
 LONG, LONGER, LONGEST = 300, 5_000, 110_000
 """Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB and the 100 kB that some read of a body."""
+_DEEP, _DEEPER = 200, 20_000
+_M = MARK.encode()
+_REGISTER = "registerPixKey"
+_EVERY_CREDENTIAL = (_REGISTER, "listAccounts")
+"""One that writes and one that reads: a service reads the header in one place, or in one for each."""
 
-PATH_PARAMETERS: Mapping[str, str | bytes] = {
+PATH_PARAMETERS: Values = {
     "unknown": synthetic_text("0"),
     "over-long": synthetic_text("x" * LONG),
     "very long": synthetic_text("9" * LONGER),
     "with a slash": synthetic_text("a/b"),
     "with an encoded slash": synthetic_text("%2f%2F"),
-    "with a percent sign": synthetic_text("%"),
-    "percent-encoded twice": synthetic_text("%252f%00%0a"),
     "with NUL": synthetic_text("\0"),
+    "with quotes": synthetic_text("'\"`"),
+    "with accents": synthetic_text("ação"),
+    "that is no UTF-8": synthetic_bytes(b"\xff\xc0\x80"),
+    "with reserved characters": synthetic_text(";,:@&=+$!'()*~"),
+}
+MORE_PATH_PARAMETERS: Values = {
+    "percent-encoded twice": synthetic_text("%252f%00%0a"),
+    "with a percent sign": synthetic_text("%"),
     "with a line break": synthetic_text("\r\nX-Pixconf: 1"),
     "with a space": synthetic_text(" a "),
     "with a question mark": synthetic_text("?a=1#b"),
-    "with quotes": synthetic_text("'\"`"),
     "with an injection": synthetic_text("' OR '1'='1' -- "),
     "with braces": synthetic_text("{0}${7*7}%s%n"),
     "with brackets": synthetic_text("<[(&;)]>"),
     "with a backslash": synthetic_text("\\..\\"),
     "with dots": synthetic_text(".."),
-    "with accents": synthetic_text("ação"),
     "outside the basic plane": synthetic_text("🏦"),
     "right to left": synthetic_text("\u202e\u05e9\u05dc"),
-    "that is no UTF-8": synthetic_bytes(b"\xff\xc0\x80"),
     "with half a surrogate pair": synthetic_bytes(b"\xed\xa0\x80"),
-    "with reserved characters": synthetic_text(";,:@&=+$!'()*~"),
 }
-EVERYWHERE = (
-    "unknown",
-    "over-long",
-    "very long",
-    "with a slash",
-    "percent-encoded twice",
-    "with NUL",
-    "with quotes",
-    "with accents",
-    "that is no UTF-8",
-    "with reserved characters",
-)
-"""Those that every operation with a path parameter gets; the execution gets them all."""
-RAW = "with reserved characters"
-"""Its characters go as they are: a path segment may hold them."""
-QUERIES: Mapping[str, str] = {
+QUERIES: Values = {
     "a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}",
     "a query that is no UTF-8": "?a=%ff&a=&&=",
+    "long": f"?{MARK}=" + "x" * 2 * LONGER,  # longer than the 8 KiB that many servers take of the first line
 }
-LONG_QUERY = f"?{MARK}=" + "x" * 2 * LONGER
-"""Longer than the 8 KiB that many servers take of the first line of a request."""
-COMMON_QUERIES = tuple(QUERIES)[:1]
-"""Those that every operation gets."""
-_DEEP, _DEEPER = 200, 20_000
-_M = MARK.encode()
-TEXTS: Mapping[str, bytes] = {
-    "empty": b"",
-    "cut short": b'{"' + _M,
-    "no JSON": _M,
-    "two values": b"{}{}",
-    "single quotes": b"{'account': '" + _M + b"'}",
-    "a trailing comma": b'{"account": "' + _M + b'",}',
-    "NaN": b'{"value": NaN, "pixKey": NaN}',
-    "a huge exponent": b'{"value": 1e999999, "date": -1e400, "pixKey": -1e400}',
-    "many digits": b'{"value": ' + b"9" * LONGER + b', "pixKey": -' + b"9" * LONGER + b"}",
-    "a control character": b'{"pixKey": "' + _M + b'\x01\n"}',
-    "long, and cut short": b'{"' + _M + b"x" * LONGEST,
-    "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}',
-    "UTF-16": f'{{"pixKey": "{MARK}"}}'.encode("utf-16"),
-    "a byte order mark": b"\xef\xbb\xbf{}",
-    "NUL bytes": b"\0\0\0",
-    "white space": b" \r\n\t",
-    "an array": b"[]",
-    "a full array": b"[{}, null]",
-    "a text": b'"' + _M + b'"',
-    "null": b"null",
-    "a boolean": b"true",
-    "a number": b"-1",
-    "an empty object": b"{}",
-    "deeply nested": b'{"a":' * _DEEP + b"1" + b"}" * _DEEP,
-    "very deeply nested": b"[" * _DEEPER + b"]" * _DEEPER,
-    "strange names": as_bytes({"": 1, "__proto__": {MARK: 1}, "$ref": MARK, "a.b[0]": 1, "ação": 1, "\0": 1}),
-}
-"""Bodies that are no object, no JSON or no text."""
-ANYWHERE = (
-    "empty", "cut short", "a trailing comma", "NaN", "no UTF-8", "a byte order mark", "an array", "a full array",
-    "a text", "null", "a number", "an empty object", "very deeply nested",
-)  # fmt: skip
-"""Those that every operation with a body gets; the registration gets them all."""
-UNREADABLE = ("cut short", "no UTF-8")
-"""Those that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever is
-there."""
-VALUES: Mapping[str, Any] = {
-    "null": None,
-    "a boolean": True,
-    "a number": -1,
-    "text": f"{MARK}text",
-    "an empty text": "",
-    "an object": {},
-    "an array": [],
-    "zero": 0,
-    "a huge number": 10**40,
-}
-"""Values of every JSON type."""
-OTHER_TYPES: Mapping[bool, tuple[str, ...]] = {
-    True: ("null", "a number", "an empty text", "an object", "an array"),
-    False: ("null", "a boolean", "a number", "zero", "a huge number", "text", "an object", "an array"),
-}
-"""What stands in place of a text, and of anything else. An empty text in place of a number is read as text, null or 0."""
-COMMON_VALUES = ("null", "a number", "a huge number", "text", "an empty text", "an object")
-"""Those that every member gets; the members of a registration, an amount, and the hardest member get them all."""
-STRINGS: Mapping[str, str] = {
-    "an over-long text": synthetic_text("x" * LONG),
-    "a long text": synthetic_text("x" * LONGER),
-    "a very long text": synthetic_text("x" * LONGEST),
-    "text outside ASCII": f"{MARK}ação-π",
-    "text outside the basic plane": f"{MARK}🏦",
-    "text with NUL": f"{MARK}\0",
-    "text with line breaks": f"{MARK}\r\n\u2028",
-    "text with half a surrogate pair": f"{MARK}\ud800",
-    "text with quotes": f"{MARK}'\"; DROP TABLE keys; --",
-    "text with braces": f"{MARK}{{0}}${{7*7}}%s%n<b>",
-    "a blank text": f"{MARK} ",
-}
-"""Texts that are hard to hold."""
-HARDEST = (
-    "an over-long text", "a very long text", "text outside ASCII", "text with NUL", "text with quotes",
-    "text with half a surrogate pair",
-)  # fmt: skip
-"""Those that every operation with a body gets; the registration and the deletion get them all."""
-OVERFLOWING = ("an over-long text", "text outside ASCII", "text with NUL", "text with quotes")
-"""Those that every other member with a text gets: what a column cannot hold."""
-CONTENT_TYPES: Mapping[str, str | None] = {
+CREDENTIALS: Values = {name: name for name in (NO_HEADER, ANOTHER, "an empty header")}
+MORE_CREDENTIALS: Values = {name: name for name in INVALID_CREDENTIALS if name not in CREDENTIALS}
+CONTENT_TYPES: Values = {
     "missing": None,
-    "text/plain": "text/plain",
     "a form": "application/x-www-form-urlencoded",
     "a form without a boundary": "multipart/form-data",
     "XML": "application/xml",
+}
+MORE_CONTENT_TYPES: Values = {
+    "text/plain": "text/plain",
     "another charset": f"{JSON}; charset=utf-16",
     "an unknown charset": f"{JSON}; charset={MARK}",
     "no media type": ";;;/",
     "over-long": f"{JSON}; a={'x' * LONG}",
 }
+UNREADABLE: Values = {"cut short": b'{"' + _M, "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}'}
+"""Bodies that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever is
+there."""
+TEXTS: Values = {
+    "empty": b"",
+    **UNREADABLE,
+    "a trailing comma": b'{"account": "' + _M + b'",}',
+    "NaN": b'{"value": NaN, "pixKey": NaN}',
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "an array": b"[]",
+    "a full array": b"[{}, null]",
+    "a text": b'"' + _M + b'"',
+    "null": b"null",
+    "a number": b"-1",
+    "an empty object": b"{}",
+    "very deeply nested": b"[" * _DEEPER + b"]" * _DEEPER,
+}
+"""Bodies that are no object, no JSON or no text."""
+MORE_TEXTS: Values = {
+    "no JSON": _M,
+    "two values": b"{}{}",
+    "single quotes": b"{'account': '" + _M + b"'}",
+    "a huge exponent": b'{"value": 1e999999, "date": -1e400, "pixKey": -1e400}',
+    "many digits": b'{"value": ' + b"9" * LONGER + b', "pixKey": -' + b"9" * LONGER + b"}",
+    "a control character": b'{"pixKey": "' + _M + b'\x01\n"}',
+    "long, and cut short": b'{"' + _M + b"x" * LONGEST,
+    "UTF-16": f'{{"pixKey": "{MARK}"}}'.encode("utf-16"),
+    "NUL bytes": b"\0\0\0",
+    "white space": b" \r\n\t",
+    "a boolean": b"true",
+    "deeply nested": b'{"a":' * _DEEP + b"1" + b"}" * _DEEP,
+    "strange names": as_bytes({"": 1, "__proto__": {MARK: 1}, "$ref": MARK, "a.b[0]": 1, "ação": 1, "\0": 1}),
+}
+_OF_OTHER_TYPES: Values = {"null": None, "a number": -1, "an object": {}, "an array": []}
+IN_PLACE_OF_A_TEXT: Values = {**_OF_OTHER_TYPES, "an empty text": ""}
+IN_PLACE_OF_A_NUMBER: Values = {
+    **_OF_OTHER_TYPES,
+    "a boolean": True,
+    "zero": 0,
+    "a huge number": 10**40,
+    "text": f"{MARK}text",
+}
+STRINGS: Values = {
+    "an over-long text": synthetic_text("x" * LONG),
+    "text outside ASCII": f"{MARK}ação-π",
+    "text with NUL": f"{MARK}\0",
+    "text with quotes": f"{MARK}'\"; DROP TABLE keys; --",
+}
+"""Texts that are hard to hold: what a column cannot."""
+MORE_STRINGS: Values = {
+    "a long text": synthetic_text("x" * LONGER),
+    "a very long text": synthetic_text("x" * LONGEST),
+    "text outside the basic plane": f"{MARK}🏦",
+    "text with line breaks": f"{MARK}\r\n\u2028",
+    "text with half a surrogate pair": f"{MARK}\ud800",
+    "text with braces": f"{MARK}{{0}}${{7*7}}%s%n<b>",
+    "a blank text": f"{MARK} ",
+}
+"""Those that a key gets."""
 
-COMMON_TYPES = ("missing", "a form", "a form without a boundary", "XML")
-"""Those that every operation with a body gets; the registration gets them all."""
-COMMON_SHAPES = ("members that stand twice", "a member that is not documented")
-"""Those that every operation with a body gets: how large a body may be is the same for all of them."""
-CREDENTIALS = {name: name for name in ("no header", "a wrong token", *INVALID_CREDENTIALS)}
-"""What stands in place of the valid token; the registration and the list of accounts get them all."""
-COMMON_CREDENTIALS = tuple(CREDENTIALS)[:3]
-"""Those that every operation gets."""
+_OF_A_READ = frozenset({"unknown", "with an encoded slash", ANOTHER})
+_OF_A_TRANSFER = frozenset({"empty", "cut short", "a form", "value: text", "value: a number"})
+OBSERVED: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(READS, _OF_A_READ),
+    **dict.fromkeys(PREPARING, _OF_A_TRANSFER),
+    "executePix": frozenset(
+        {"very long", "with an encoded slash", "outside the basic plane", "with quotes", "with NUL", "with a question mark"}
+    ),
+    "listAccounts": frozenset({"long", ANOTHER}),
+    _REGISTER: frozenset(
+        {
+            "unknown", "a synthetic key", "missing", "null", "a number", "account: text", "account: an object",
+            "a long text", "text outside the basic plane", "text with NUL", "empty", "cut short", "body: an array",
+            "a text", "an empty object", "deeply nested", "no UTF-8", "long, and cut short", "a form",
+        }
+    ),
+    "deletePixKey": frozenset({"unknown", "a synthetic key", "empty", "cut short", "body: an array", "a text", "a form"}),
+}  # fmt: skip
+"""The classes whose answers are observations, wherever they stand or in one place: the targeted tests send them."""
 
 
-def with_each(
-    case: Case, part: str, field: str, values: Mapping[str, Any], names: Iterable[str] | None = None
-) -> Iterator[Case]:
-    """The case with one part of the request replaced by each of the values, or by those that are named."""
-    for what in values if names is None else names:
-        yield replace(case, where=part, what=what, **{field: values[what]})
+def invalid_requests(operation: str, profile: Profile, *, observed: bool | None = None) -> Iterator[Case]:
+    """A case for each class; those that are observed, or those that are not, where `observed` says so."""
+    cases = (case for case in _cases(operation, profile) if observed in (None, _is_observed(case)))
+    return bounded(map(_with_its_own_key, cases) if observed and deletes_keys(profile) else cases, profile)
 
 
-def with_member(
-    case: Case, form: Form, member: str, values: Mapping[str, Any], names: Iterable[str] | None = None
-) -> Iterator[Case]:
-    """The case with one member of its body replaced by each of the values, or by those that are named."""
-    bodies = {
-        what: as_bytes({**form, member: value}) for what, value in values.items() if names is None or what in names
-    }
-    return with_each(case, member, "body", bodies)
+def _is_observed(case: Case) -> bool:
+    return not OBSERVED[case.operation].isdisjoint((case.what, f"{case.where}: {case.what}"))
 
 
-def with_parameter(case: Case, names: Iterable[str]) -> Iterator[Case]:
-    """The case with synthetic path parameters, and with its body: a service may read that first."""
-    for each in with_each(
-        case, operations()[case.operation].path_parameter or "", "path_parameter", PATH_PARAMETERS, names
-    ):
-        yield replace(each, raw=each.what == RAW)
+def _with_its_own_key(case: Case) -> Case:
+    """A registration with a synthetic key that no other one has: one that is registered already may be refused for that.
+    Where no key is deleted all share one, so that no more than that stays."""
+    if case.operation != _REGISTER:
+        return case
+    common = as_bytes(FORMS[_REGISTER]["pixKey"])
+    return replace(case, body=case.body and case.body.replace(common, as_bytes(synthetic())))
 
 
-def without_each_member(case: Case, form: Form) -> Iterator[Case]:
-    """The case without one of the members of its body."""
+def unauthorized(operation: str, credential: str) -> Case:
+    """A request without a valid token that can do nothing, even where the operation is open: its body cannot be read."""
+    place = synthetic() if operations()[operation].path_parameter else None
+    return Case(operation, path_parameter=place, body=UNREADABLE["cut short"], credential=credential)
+
+
+def in_turns(cases: Iterable[Case]) -> list[Case]:
+    """These cases, those that may prepare a transfer last: one of each operation in turn, and of each operation one of each
+    part of a request that is unusual. So limits.transfers is for all of them alike."""
+    by_operation: dict[str, dict[str, list[Case]]] = {}
+    others = []
+    for case in cases:
+        if case.operation in PREPARING:
+            by_operation.setdefault(case.operation, {}).setdefault(case.where, []).append(case)
+        else:
+            others.append(case)
+    return others + _interleaved(_interleaved(classes.values()) for classes in by_operation.values())
+
+
+def _interleaved(lists: Iterable[Iterable[T]]) -> list[T]:
+    return [one for one in chain.from_iterable(zip_longest(*lists)) if one is not None]
+
+
+# -- the requests of each class ----------------------------------------------------------------------------------------
+
+
+def _cases(operation: str, profile: Profile) -> Iterator[Case]:
+    """A case for each class. What is not unusual in it is valid, or names nobody."""
+    form, parameter = form_of(operation, profile), operations()[operation].path_parameter
+    case = Case(operation, path_parameter=place_of(operation, profile))
+    if form:
+        case = replace(case, body=as_bytes(form))
+        yield from _bodies(case, form, profile)
+    if parameter:  # with its body: a service may read that first
+        more = MORE_PATH_PARAMETERS if operation == "executePix" else {}
+        yield from _with_each(case, parameter, "path_parameter", PATH_PARAMETERS, more)
+    yield from _with_each(case, "query", "query", QUERIES)
+    more = MORE_CREDENTIALS if operation in _EVERY_CREDENTIAL else {}
+    yield from _with_each(case, "Authorization", "credential", CREDENTIALS, more)
+
+
+def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
+    registers, own = case.operation == _REGISTER, _at_home(case, profile)
+    yield from _with_each(case, "body", "body", TEXTS, MORE_TEXTS if registers else {})
+    yield from _with_each(own, "body", "body", UNREADABLE if own != case else {}, _shapes(form))
+    texts = [name for name, valid in form.items() if isinstance(valid, str)]
     for name in form:
-        rest = {other: value for other, value in form.items() if other != name}
+        rest = {other: item for other, item in form.items() if other != name}
         yield replace(case, where=name, what="missing", body=as_bytes(rest))
+        yield from _with_member(case, form, name, IN_PLACE_OF_A_TEXT if name in texts else IN_PLACE_OF_A_NUMBER)
+    for name in texts[:-1]:
+        yield from _with_member(case, form, name, STRINGS)
+    last = texts[-1] if texts else MARK
+    yield from _with_member(own, form, last, STRINGS if case.operation in PREPARING else {**STRINGS, **MORE_STRINGS})
+    if case.operation in PREPARING:  # no whole transfer: a service that ignores the Content-Type finds no amount
+        case = replace(case, body=as_bytes({**form, "value": IN_PLACE_OF_A_NUMBER["text"]}))
+    else:
+        yield replace(own, where="pixKey", what="a synthetic key")
+    yield from _with_each(case, "Content-Type", "content_type", CONTENT_TYPES, MORE_CONTENT_TYPES if registers else {})
+    if registers:
+        yield from _registrations(case, form)
 
 
-def with_other_type(case: Case, form: Form, member: str, names: Iterable[str]) -> Iterator[Case]:
-    """The case with a member of another type: text in place of a number and so on."""
-    chosen = [name for name in OTHER_TYPES[isinstance(form[member], str)] if name in names]
-    return with_member(case, form, member, VALUES, chosen)
+def _at_home(case: Case, profile: Profile) -> Case:
+    """The case; a deletion that names a synthetic key for an account of the profile."""
+    given = profile.requests.get(case.operation)
+    names_a_key = given is None or "{key}" in str(given.json)
+    deletes = case.operation == "deletePixKey" and profile.accounts and names_a_key
+    return replace(case, path_parameter=profile.accounts[0]) if deletes else case
 
 
-def with_other_shapes(case: Case, form: Form, names: Iterable[str] | None) -> Iterator[Case]:
-    """The case with members that stand twice or that are not documented."""
+def _registrations(case: Case, form: Form) -> Iterator[Case]:
+    """Those that name another account, which is synthetic in other forms anyway, or a key that does not fit its type."""
+    yield from _with_member(case, form, "account", {"text": IN_PLACE_OF_A_NUMBER["text"]})
+    for name in NAMED_TYPES:
+        for what, key in (("no", form["pixKey"]), ("an empty", "")):
+            body = as_bytes({**form, "pixKeyType": name, "pixKey": key})
+            yield replace(case, where="pixKey", what=f"{what} {name}", body=body)
+
+
+def _shapes(form: Form) -> Values:
+    """Bodies with members that stand twice or that are not documented."""
     text = as_bytes(form)
-    bodies = {
+    return {
         "members that stand twice": text[:-1] + b", " + text[1:],
         "a member that is not documented": as_bytes({**form, MARK: {MARK: [None]}}),
         "a large member beside it": as_bytes({**form, MARK: "x" * 2 * LONGEST}),
     }
-    return with_each(case, "body", "body", bodies, names)
+
+
+def _with_each(case: Case, part: str, field: str, *tables: Values) -> Iterator[Case]:
+    """The case with one part of the request replaced by each of the values."""
+    for values in tables:
+        for what, value in values.items():
+            yield replace(case, where=part, what=what, **{field: value})
+
+
+def _with_member(case: Case, form: Form, member: str, values: Values) -> Iterator[Case]:
+    """The case with one member of its body replaced by each of the values."""
+    return _with_each(case, member, "body", {what: as_bytes({**form, member: value}) for what, value in values.items()})

@@ -4,142 +4,123 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from environments.door.authorization import VALID
-from environments.door.wrong_tokens import NO_HEADER
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.answers import (
     RefusalKind,
     grants_protected_result,
+    is_granted,
     is_judged_as_success,
-    is_refusal,
     refusal_kind,
     succeeded,
 )
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange
 from spec.findings import Judgement, Outcome, deviates, finding, holds, inconclusive
-from spec.interface import READS, operations
+from spec.interface import READS
 from spec.message import Text, joined, say
+from spec.observed import indistinguishable
+from spec.reproduction import Reproduction
 from spec.rules import judge
-from tests.harness.judging import require_permission, supplied
-from tests.harness.reproduction import Reproduction
-from tests.traffic.endpoint_evidence import indistinguishable
 from tests.traffic.execution import Executions
-from tests.traffic.existence import find_out
 from tests.traffic.refused_credentials import MOST_CITED, credentials_of
-from tests.traffic.registered import Registrations
+from tests.traffic.registrar import Registrations
 from tests.traffic.scenario import Traffic
+
+# -- the token ----------------------------------------------------------------------------------------------------
 
 
 def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
-    """Whether a valid token is accepted. A 401 is a failure only where other requests show that it is valid, or
-    where it is the answer to another request."""
-    if mixed_up := traffic.client.door.company.mixed_up(operation, RefusalKind.TOKEN):
+    """The judgement that a valid token is accepted. A 401 is a failure only where other requests show that the token is
+    valid, or where it is the answer to another request."""
+    if mixed_up := traffic.reproduction.mixed_up(operation, RefusalKind.TOKEN):
         return deviates(finding("token-mixed-up"), *mixed_up[:MOST_CITED])
     answers = [answer for answer in answers if answer.credential == VALID and answer.expects_success]
     if granted := list(filter(succeeded, answers)):
         return holds(granted[0])
     statuses = {answer.response.status for answer in answers if answer.response}
-    shown = tuple(answers[:1])
-    if statuses != {401}:
-        seen = ", ".join(str(status) for status in sorted(statuses)) or say("no answer")
-        return inconclusive(say("no valid request was granted ({answer})", answer=seen), *shown)
-    return _why_it_is_refused(traffic, operation, answers)
+    if statuses == {401}:
+        return _why_it_is_refused(traffic, operation, answers[0])
+    seen = ", ".join(map(str, sorted(statuses))) or say("no answer")
+    return inconclusive(say("no valid request was granted ({answer})", answer=seen), *answers[:1])
 
 
-def _why_it_is_refused(traffic: Traffic, operation: str, answers: list[Exchange]) -> Judgement:
-    """Whether a 401 to every valid request is a fault of the service: only if the token is valid elsewhere."""
-    shown = tuple(answers[:1])
+def _why_it_is_refused(traffic: Traffic, operation: str, shown: Exchange) -> Judgement:
+    """The judgement of a 401 to every valid request: a fault of the service only if the token is valid elsewhere."""
     witness = _shows_the_token(traffic, operation)
-    unasked = traffic.client.door.token_monitor.witness is None
-    if witness and unasked and witness[0].number < answers[0].number:
-        why = say("status 401 after the token was accepted: it may have expired, and no harmless request shows it")
-        return inconclusive(why, *shown)
-    if witness:
-        return deviates(finding("token-refused", operation=witness[0].operation), *shown, *witness)
-    others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
-    return inconclusive(joined((_NO_WITNESS, others)), *shown)
+    if not witness:
+        others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
+        return inconclusive(joined((_NO_WITNESS, others)), shown)
+    if traffic.client.door.token_monitor.witness is None and witness[0].number < shown.number:
+        return inconclusive(_PERHAPS_EXPIRED, shown)
+    return deviates(finding("token-refused", operation=witness[0].operation), shown, *witness)
 
 
 _NO_WITNESS = say("status 401, and no other operation shows that the token is valid")
+_PERHAPS_EXPIRED = say("status 401 after the token was accepted: it may have expired, and no harmless request shows it")
 
 
 def _shows_the_token(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
-    """What shows that the token is valid: a request that is granted with it and, where the interface document does not say
-    that a token is needed, refused without it."""
-    for operation in ("executePix", "registerPixKey"):
-        granted = list(filter(succeeded, traffic.targeted(operation)))
-        if operation != but and granted:
-            return (granted[0],)
-    for operation in READS:
+    """A request that is granted with the token and, where the interface document does not say that a token is needed, one
+    that is refused without it."""
+    for operation in ("executePix", "registerPixKey", *READS):
         sent = traffic.targeted(operation)
-        granted = [seen for seen in sent if succeeded(seen)]
-        refused = [
-            seen for seen in sent if seen.credential == NO_HEADER and seen.response and is_refusal(seen.response)
-        ]
-        if granted and refused:
-            return (granted[-1], refused[0])
+        granted = list(filter(succeeded, sent))
+        refused = [seen for seen in sent if seen.credential == NO_HEADER and seen.response and not is_granted(seen)]
+        if operation in READS and granted and refused:
+            return granted[-1], refused[0]
+        if operation not in (*READS, but) and granted:
+            return (granted[0],)
     return ()
 
 
 def accepted_under_another_scheme(executions: Executions) -> Judgement:
-    """Whether a synthetic code is answered alike with the bearer token and with the token in another form.
+    """The judgement that a synthetic code is answered otherwise with the token in another form than as a bearer.
 
     No real code is spent on this: where a wrong token is answered like the right one, nothing is shown.
     """
-    granted, refused = executions.unknown, executions.unknown_unauthorized
-    if granted is None or refused is None or granted.response is None:
+    granted, refused = executions.unknown, [seen for seen in executions.unauthorized if seen.credential == ANOTHER]
+    if not granted or not granted.response or not refused:
         return inconclusive(say("no answer"))
-    if indistinguishable(granted, refused):
+    if indistinguishable(granted, refused[0]):
         return inconclusive(say("a synthetic code is answered alike with and without a valid token"))
-    taken = [seen for seen in executions.other_schemes if indistinguishable(seen, granted)]
+    others = [seen for seen in executions.unauthorized if seen.credential not in (ANOTHER, NO_HEADER)]
+    taken = [seen for seen in others if indistinguishable(seen, granted)]
     if taken:
         return deviates(finding("scheme-accepted", credentials=credentials_of(taken)), granted, *taken)
-    return holds(*executions.other_schemes)
-
-
-def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
-    """Whether at least one answer keeps the requirement: for an example that cannot hold in every answer.
-
-    If a success could not be judged, the result is inconclusive.
-    """
-    judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
-    for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
-        of_it = [judgement for judgement in judged if judgement.outcome is outcome]
-        if of_it:
-            shown = (exchange for judgement in of_it[:3] for exchange in judgement.exchanges)
-            return replace(of_it[0], exchanges=tuple(shown))
-    return inconclusive(say("no code was executed"))
-
-
-_ONE_MORE = say(
-    "one prepared code was refused as documented, and one executed with a query, a body and further headers: "
-    "set transactions.prepare.count to 3 or more"
-)
-"""What decides is a code that is refused again after that."""
-
-
-def needs_more(executions: Executions) -> Judgement:
-    """Whether codes that this run prepared are refused as documented, and executed with more."""
-    confirmed = [answer for answer in executions.answers if succeeded(answer)]
-    if confirmed:
-        return holds(confirmed[0])
-    prepared = [answer for answer in executions.answers if answer.number in executions.prepared]
-    generous = [answer for answer in executions.generous if succeeded(answer)]
-    if generous and len(prepared) >= 2:
-        return deviates(finding("needs-more"), *prepared, *generous)
-    why = _ONE_MORE if generous else say("no code was executed")
-    return inconclusive(why, *(prepared or executions.answers)[:1], *generous)
+    return holds(*others)
 
 
 def none_granted(refusable: list[Exchange], code: str) -> Judgement:
-    """Whether none of these requests got the protected result; else a finding of this code."""
+    """The judgement that none of these requests got the protected result; else a finding of this code."""
     granted = [seen for seen in refusable if grants_protected_result(seen)]
     if granted:
         return deviates(finding(code, credentials=credentials_of(granted)), *granted)
     return holds(*refusable[:MOST_CITED])
 
 
+# -- the documented request is enough -----------------------------------------------------------------------------
+
+_ONE_MORE = say(
+    "one prepared code was refused as documented, and one executed with a query, a body and further headers: "
+    "set transactions.prepare.count to 3 or more"
+)
+"""A code that is refused again after that decides."""
+_NOT_UNDERSTOOD = say("no registration was understood")
+
+
+def needs_more(executions: Executions) -> Judgement:
+    """The judgement that codes which this run prepared are executed as documented, and not with more alone."""
+    if executions.successes and executions.successes[0] not in executions.generous:
+        return holds(executions.successes[0])
+    prepared = [answer for answer in executions.answers if answer.number in executions.prepared]
+    generous = list(filter(succeeded, executions.generous))
+    if generous and len(prepared) >= 2:
+        return deviates(finding("needs-more"), *prepared, *generous)
+    why = _ONE_MORE if generous else say("no code was executed")
+    return inconclusive(why, *(prepared or executions.answers)[:1], *generous)
+
+
 def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
-    """Whether a request sent as application/json was granted, or refused for another reason than its media type."""
+    """The judgement that a request sent as application/json was granted, or refused for another reason."""
     kinds = {refusal_kind(answer.response) for answer in answers if answer.response}
     if kinds == {RefusalKind.MEDIA_TYPE}:
         return deviates(finding("json-refused"), *answers[:1])
@@ -147,8 +128,8 @@ def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
 
 
 def registration_is_understood(requirement_id: str, registrations: Registrations) -> Judgement:
-    """Whether the documented request is understood. If a changed request was accepted, the change is what the service
-    asks for in addition."""
+    """The judgement that the documented request is understood. If a changed request was accepted, the change is what the
+    service asks for in addition."""
     if requirement_id in registrations.broken:
         return registrations.broken[requirement_id]
     if registrations.understood:
@@ -158,28 +139,29 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
     return inconclusive(_NOT_UNDERSTOOD, *registrations.answers[:1])
 
 
-_NOT_UNDERSTOOD = say("no registration was understood")
+# -- one of many answers ------------------------------------------------------------------------------------------
 
 
-def prefix_is_served(traffic: Traffic) -> Judgement:
-    """Whether one of the documented paths answers. OutOfScope where the profile permits nothing at all."""
-    require_permission(traffic.profile.allow - {"fuzz"}, say("needs any permission in allow"))
-    permitted = list(filter(traffic.permitted, operations()))
-    supplied(permitted, say("all that is permitted may move money: add read to allow, or select an operation"))
-    found = [traffic.sent(find_out)[operation] for operation in permitted]
-    exchanges = [seen for judgement in found for seen in judgement.exchanges[:1]]
-    if any(judgement.holds for judgement in found):
-        return holds(*exchanges)
-    if any(judgement.deviates for judgement in found):
-        return deviates(finding("no-prefix"), *exchanges)
-    return inconclusive(say("no documented path can be told from an undocumented one"), *exchanges)
+def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
+    """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
+    judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
+    for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
+        if of_it := [judgement for judgement in judged if judgement.outcome is outcome]:
+            shown = (exchange for judgement in of_it[:3] for exchange in judgement.exchanges)
+            return replace(of_it[0], exchanges=tuple(shown))
+    return inconclusive(say("no code was executed"))
 
 
 def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
-    """Whether no request to the operation of a robustness requirement breaks it."""
+    """The judgement that no request to the operation breaks the requirement; generated invalid ones are judged apart."""
     seen = [each for each in exchanges if each.operation == requirement_id.partition(".")[0]]
-    broken = [found for each in seen if (found := reproduction.judge(requirement_id, each)).deviates]
-    shown = [each for found in broken for each in found.exchanges]
-    if not any(each.response for each in seen):
-        return inconclusive(say("no answer to judge"), *shown)
-    return deviates([one for found in broken for one in found.findings], *shown) if broken else holds()
+    judged = [(each, reproduction.judge(requirement_id, each)) for each in seen if each.valid or not each.part]
+    broken = [judgement for _, judgement in judged if judgement.deviates]
+    if broken:
+        return deviates(
+            [one for each in broken for one in each.findings], *(one for each in broken for one in each.exchanges)
+        )
+    if not any(each.response for each, _ in judged):
+        return inconclusive(say("no answer to judge"))
+    once = {each: judgement.why for each, judgement in judged if judgement.why}
+    return holds(*once, why=joined(once.values()))

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Container, Sequence
 
 import pytest
 
-from environments.door.attempt import Handshake
-from environments.door.authorization import VALID
 from environments.door.client import Client
 from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
 from environments.door.preflight import check
-from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.profile import Profile
 from reports.plan import Plan
-from spec.exchange import Exchange, Response
+from spec.exchange import VALID, Response
 from spec.interface import PREPARING, operations
 from spec.json_text import parts_of_pointer
-from spec.requirements import ledger
-from tests.harness.reproduction import Reproduction
-from tests.harness.selection import requirements
-from tests.traffic.execution import spending_of
-from tests.traffic.phases import SEQUENCES, send_all
+from spec.reproduction import Reproduction
+from spec.requirements import requirements
+from tests.harness.selection import ids_tested
+from tests.traffic.phases import send_all
 from tests.traffic.reach import permits
 from tests.traffic.settings import settings_of
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwaXhjb25mLXBsYW4iLCJleHAiOjE5OTk5OTk5OTl9.cGl4Y29uZi1wbGFuLXNpZ25hdHVyZQ"
 """A token from which every form of wrong token can be made."""
-_TEXTS = ("id", "bank", "account", "digit", "branch", "document", "name", "type", "key", "message")
-_EXECUTION = {"date": 1, "accountType": 1, "value": 1, "status": "DONE", "error": None} | dict.fromkeys(_TEXTS, "*")
-_REGISTRATION = {"Success": "true", "Message": "", "Key": None, "DocumentNumber": 1}
+_OF_TYPE = {"string": "*", "integer": 1, "number": 1, "null": None}
+_SUCCESSFUL = {"status": "DONE", "Success": "true"}
+"""Documented fields that say what became of a request."""
 
 
 def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
@@ -41,21 +36,18 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     client = Client(door)
     check(client, profile)
     traffic = send_all(
-        client, profile, settings_of(config, profile, seed=config.getoption("seed") or 0), items, Reproduction()
+        client,
+        profile,
+        settings_of(config, profile, seed=config.getoption("seed") or 0),
+        items,
+        Reproduction(door.exchanges),
     ).traffic
-    sent, spends = door.exchanges, traffic.reach.spends_codes
-    executes_more = any(seen.part == SEQUENCES and seen.operation == "executePix" for seen in sent)
     return Plan(
-        Counter(seen.operation for seen in sent if not seen.part),
-        Counter(seen.operation for seen in sent if seen.part),
+        door.exchanges,
         denied=_denied(items, profile),
-        bodies=Counter(seen.operation for seen in sent if seen.valid and seen.operation in PREPARING),
-        invalid=_invalid(sent),
-        registers=any(seen.operation == "registerPixKey" for seen in sent),
-        generates=any(seen.part for seen in sent) or traffic.reach.surveys,
-        spending=spending_of(client, profile, traffic.reach.wants) if spends else None,
-        follows=executes_more,
-        wrong_tokens=_with_wrong_tokens(sent),
+        executes=traffic.reach.spends_codes,
+        barred=list(door.guard.barred),
+        cut=list(door.unsent),
         journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
     )
 
@@ -76,9 +68,9 @@ class _Wire:
             return _answer(200, {"code": 0, "data": self._data(intent.operation)})
         return _answer(400 if intent.operation else 404, {})
 
-    def connect(self, base_url: str) -> Handshake:
+    def connect(self, base_url: str) -> str:
         """Nothing is opened."""
-        return Handshake()
+        return ""
 
     def close(self) -> None:
         """Nothing is open."""
@@ -90,7 +82,8 @@ class _Wire:
             for part in reversed(parts_of_pointer(self._plan.code_at.removeprefix("/data"))):
                 value = {part: value}
             return value
-        return {"executePix": _EXECUTION, "registerPixKey": _REGISTRATION}.get(operation, {})
+        fields = operations()[operation].result
+        return {each.name: _SUCCESSFUL.get(each.name, _OF_TYPE[each.types[-1]]) for each in fields}
 
 
 def _answer(status: int, body: object) -> Response:
@@ -99,17 +92,5 @@ def _answer(status: int, body: object) -> Response:
 
 def _denied(items: Sequence[pytest.Item], profile: Profile) -> frozenset[str]:
     """The operations that the selection is about and the profile does not permit."""
-    about = {ledger()[name].operation for name in requirements(items, "sent")}
+    about = {requirements()[name].operation for name in ids_tested(items, "sent")}
     return frozenset(name for name in about if name and not permits(profile, name))
-
-
-def _invalid(sent: Sequence[Exchange]) -> tuple[str, ...]:
-    """The operations that write and get invalid requests."""
-    invalid = {seen.operation for seen in sent if not seen.valid and seen.credential == VALID}
-    return tuple(each.id for each in operations().values() if each.method != "GET" and each.id in invalid)
-
-
-def _with_wrong_tokens(sent: Sequence[Exchange]) -> tuple[str, ...]:
-    """The documented operations that get wrong tokens."""
-    wrong = {seen.operation for seen in sent if seen.credential not in (VALID, NO_HEADER)}
-    return tuple(name for name in ("executePix", "registerPixKey") if name in wrong)

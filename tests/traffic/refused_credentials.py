@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from environments.door.authorization import forms
-from environments.door.permission import synthetic
-from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES
-from environments.profiles.profile import PixKey, Profile
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, forms
+from environments.profiles.profile import Profile
 from spec.exchange import Exchange
 from spec.message import Text, in_a_row, say
 
 MOST_CITED = 9
 """Exchanges that are named where none was granted."""
-_MOST_NAMED = 6
 _ONCE = 3
 """Wrong tokens that go without a real code or key: ANOTHER with a synthetic code, and two of the generated traffic."""
 
@@ -32,61 +29,16 @@ def of_code(names: Sequence[str], index: int, codes: int, spare: int) -> tuple[s
     return (*often, NO_HEADER, *[name for name in names if name != ANOTHER][index::codes])
 
 
-class OfKeys:
-    """The credentials that are tried with keys: `first`, before any key is registered; then in turn with the key that is
-    registered next, and with one that is not, right after another one was. No key of the profile is tried but on a
-    sandbox: a synthetic e-mail address stands for it."""
-
-    def __init__(self, names: Sequence[str] | None, keys: Sequence[PixKey], registrations: int, *, own: bool) -> None:
-        self._synthetic = None if own else PixKey("EMAIL", f"{synthetic()}@example.com")
-        self._keys = keys if own else [self.of(keys[0])]
-        self.first = [(key, NO_HEADER) for key in self._keys if names is not None]
-        self._turns = 2 * registrations
-        self._left: list[str] = []
-        if names is not None:
-            self._left = self._in_order(names)
-
-    def _in_order(self, names: Sequence[str]) -> list[str]:
-        """ANOTHER is the first to be taken right behind the first registration."""
-        rest = [name for name in names if name != ANOTHER]
-        often = [*([ANOTHER] if ANOTHER in names else []), NO_HEADER]
-        share = -(-(len(rest) + len(often)) // max(1, self._turns))
-        return [*rest[:share], *often, *rest[share:]]
-
-    def of(self, key: PixKey) -> PixKey:
-        """The key that is tried in the place of this one."""
-        return self._synthetic or key
-
-    def take(self) -> list[str]:
-        """The next few credentials, so that all are taken in as many turns as there may be."""
-        share = -(-len(self._left) // max(1, self._turns))
-        self._turns -= 1
-        taken, self._left = self._left[:share], self._left[share:]
-        return taken
-
-    def rest(self) -> list[str]:
-        """All that were not taken."""
-        taken, self._left = self._left, []
-        return taken
-
-    def other_than(self, key: PixKey, *, deletes: bool) -> PixKey | None:
-        """A key that is not registered while this one is: the last; beside the last one none, unless keys are deleted."""
-        if self._synthetic or key != self._keys[-1]:
-            return self._keys[-1]
-        return self._keys[0] if deletes and len(self._keys) > 1 else None
+def of_keys(names: Sequence[str]) -> list[str]:
+    """The credentials to try with keys, in this order: ANOTHER goes right behind the first registration."""
+    return sorted([*names, NO_HEADER], key=(ANOTHER, NO_HEADER, *names).index)
 
 
 def tried(exchanges: Iterable[Exchange]) -> Text:
     """The forms that were tried, for people."""
-    return say("credentials tried: {names}", names=in_a_row(_names(exchanges), ", "))
+    return say("credentials tried: {names}", names=credentials_of(exchanges))
 
 
-def credentials_of(granted: Iterable[Exchange]) -> Text:
-    """What was granted to whom, for people."""
-    names = _names(granted)
-    shown, others = in_a_row(names[:_MOST_NAMED], ", "), len(names) - _MOST_NAMED
-    return say("{names} and {n} more", names=shown, n=others) if others > 0 else shown
-
-
-def _names(exchanges: Iterable[Exchange]) -> list[Text]:
-    return [say(name) for name in dict.fromkeys(exchange.credential for exchange in exchanges)]
+def credentials_of(exchanges: Iterable[Exchange]) -> Text:
+    """The credentials of requests, for people."""
+    return in_a_row([say(name) for name in dict.fromkeys(exchange.credential for exchange in exchanges)], ", ")

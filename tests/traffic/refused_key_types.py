@@ -1,262 +1,166 @@
-"""Whether a documented key type is accepted, and where it is refused, whether that is surely wrong.
-
-What the answers show is decided by one table, which names the question that comes next where they do not decide. The
-questions below it send registrations until the table decides.
-"""
+"""Whether a documented key type is refused wrongly. That is certain only where another type is accepted from the same
+account before the refusal and after it. Where no registration is understood, one may need more than is documented."""
 
 from __future__ import annotations
 
-import json
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
-from environments.door.request_texts import key_sent
-from environments.door.run_keys import KeyState
+from environments.door.client import NOTHING
 from environments.profiles.profile import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
+from spec.json_text import read_json
+from spec.key_list import UUID
 from spec.message import Message, joined, say
-from tests.traffic.endpoint_evidence import indistinguishable
-from tests.traffic.extras import Alternative, alternatives
-from tests.traffic.registered import is_refused_outright, is_understood
-from tests.traffic.registrar import RETRY_WAITS_S, UNKNOWN_KEY, Registrar
-
-MOST_EXPLAINED = 2
-"""For how many refused key types it is tried what else would be accepted; for the others, only what helped before."""
-CONTROLS = (True, True, False, True, False)
-"""After a difference helped: whether the documented body is sent, or the one with the difference."""
-
-
-class Question(Enum):
-    """What must be asked before the evidence decides."""
-
-    DIFFERENCE = "is a registration with one difference accepted?"
-    AGAIN = "is the documented registration refused again, after a while?"
-    LISTED = "is the key registered already?"
-    CONTROL = "is a key of another type still accepted?"
-
-
-@dataclass(frozen=True)
-class KeyTypeEvidence:
-    """What a run knows of one key type; None stands for what was not asked yet.
-
-    `tried` are the first registrations, `effects` those that were refused and listed nevertheless. `broken` is the
-    requirement whose breach explains the refusal, empty where none does, and `breach` says how it is broken. `again` is
-    the last registration, `mentioned`: the list has the key elsewhere than key_at, `accepted` one of another type, and `accepted_again` the same after it.
-    """
-
-    key_type: str
-    tried: tuple[Exchange, ...]
-    effects: tuple[Exchange, ...] = ()
-    accepted: Exchange | None = None
-    broken: str | None = None
-    breach: Judgement | None = None
-    again: Exchange | None = None
-    listed: bool | None = None
-    mentioned: bool = False
-    accepted_again: Exchange | None = None
-
-    @property
-    def understood(self) -> tuple[Exchange, ...]:
-        """Registrations that show that the type is understood."""
-        again = (self.again,) if self.again else ()
-        return (*(seen for seen in (*self.tried, *again) if is_understood(seen)), *self.effects)[:1]
-
-    @property
-    def last(self) -> Exchange:
-        """The last registration."""
-        return self.again or self.tried[-1]
-
-    @property
-    def refused_for_its_type(self) -> bool:
-        """Whether the last refusal may be about the type."""
-        kind = refusal_kind(self.last.response) if self.last.response else None
-        return kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
-
-
-def _unsure(seen: KeyTypeEvidence) -> Judgement:
-    refused = say("refused ({answer}), which may have another reason", answer=say(seen.last.summary))
-    return inconclusive(joined((refused, _remedy(seen))), seen.last)
-
-
-def _remedy(seen: KeyTypeEvidence) -> Message:
-    return say("where the account may have no such key, set not_for_this_account: [{type}]", type=seen.key_type)
-
-
-def _refused_wrongly(seen: KeyTypeEvidence) -> Judgement:
-    assert seen.accepted is not None
-    assert seen.accepted_again is not None
-    found = finding(
-        "key-type-refused",
-        name=seen.key_type,
-        answer=say(seen.last.summary),
-        other=type_sent(seen.accepted),
-        remedy=_remedy(seen),
-    )
-    return deviates(found, seen.last, seen.accepted, seen.accepted_again)
-
-
-_TABLE: Sequence[tuple[Callable[[KeyTypeEvidence], object], Question | Callable[[KeyTypeEvidence], Judgement]]] = (
-    (lambda seen: seen.understood, lambda seen: holds(*seen.understood)),
-    (
-        lambda seen: not any(map(is_refused_outright, seen.tried)),
-        lambda seen: inconclusive(
-            say("no {type} key was registered: {answer}", type=seen.key_type, answer=say(seen.last.summary)), seen.last
-        ),
-    ),
-    (lambda seen: seen.broken is None, Question.DIFFERENCE),
-    (lambda seen: seen.breach, lambda seen: seen.breach or _unsure(seen)),
-    (
-        lambda seen: seen.broken,
-        lambda seen: inconclusive(
-            say("refused, which {requirement} answers for", requirement=str(seen.broken)), seen.last
-        ),
-    ),
-    (lambda seen: seen.again is None, Question.AGAIN),
-    (lambda seen: not seen.refused_for_its_type or seen.accepted is None, _unsure),
-    (lambda seen: seen.listed is None, Question.LISTED),
-    (lambda seen: seen.listed, lambda seen: holds(seen.last)),
-    (lambda seen: seen.mentioned, _unsure),
-    (lambda seen: seen.accepted_again is None, Question.CONTROL),
-    (lambda seen: seen.accepted_again and not registered(seen.accepted_again), _unsure),
-    (lambda seen: True, _refused_wrongly),
+from spec.names import is_name
+from spec.observed import indistinguishable
+from tests.traffic.registrar import (
+    UNKNOWN_KEY,
+    Attempted,
+    Registrar,
+    is_refused_outright,
+    is_understood,
+    registration,
 )
-"""What evidence says of the requirement, or what must be asked next. The first line that applies counts."""
 
-
-def conclude(evidence: KeyTypeEvidence) -> Judgement | Question:
-    """Whether the key type is accepted, or what must be asked first."""
-    result = next(result for applies, result in _TABLE if applies(evidence))
-    return result if isinstance(result, Question) else result(evidence)
-
-
-# -- the questions ----------------------------------------------------------------------------------------------
-
-
-def was_tried(registrar: Registrar, key_type: str) -> bool:
-    """Whether a key of the type was sent in a documented registration."""
-    return any(type_sent(seen) == key_type for seen in registrar.found.fresh)
-
-
-def explain(registrar: Registrar, key: PixKey) -> Judgement:
-    """Find out whether the type of the key is accepted."""
-    found = registrar.found
-    others = [answer for answer in found.accepted if type_sent(answer) != key.type]
-    evidence = KeyTypeEvidence(
-        key.type,
-        tuple(answer for answer in found.fresh if type_sent(answer) == key.type),
-        tuple(answer for answer in found.effects if type_sent(answer) == key.type),
-        next((answer for answer in others if _may_be_sent_again(registrar, answer)), None),
+EXTRA_HEADERS = tuple(
+    (name, "pixconf-0001")
+    for name in (
+        "X-Request-Id", "X-Correlation-Id", "X-Idempotency-Key", "Idempotency-Key", "X-Client-Id", "X-Api-Key",
+        "X-Api-Version", "X-Channel", "X-Tenant", "X-Tenant-Id", "X-Trace-Id",
     )
-    while isinstance(concluded := conclude(evidence), Question):
-        if key.type == "RANDOM" and registrar.holds_an_unknown_key():
-            return inconclusive(UNKNOWN_KEY)
-        evidence = _QUESTIONS[concluded](registrar, key, evidence)
-    return concluded
-
-
-def _may_be_sent_again(registrar: Registrar, answer: Exchange) -> bool:
-    """Whether the key that it registered was deleted, or the service makes another one."""
-    sent, _ = key_sent(answer.request.body)
-    if sent is None:
-        return not registrar.keys.holds_an_unknown_key(registrar.account)
-    return registrar.keys.state(sent) is KeyState.GONE
-
-
-def _seek_a_difference(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
-    """Register with one difference after the other, until one is accepted that is not accepted without it."""
-    registrar.explained += 1
-    for alternative in alternatives(key, registrar.account, evidence.last):
-        if registrar.explained > MOST_EXPLAINED and alternative.what not in registrar.helped:
-            continue
-        if alternative.unless is not None:
-            without = registrar.try_alternative(replace(alternative, body=alternative.unless))
-            registrar.undo(without)
-            if registered(without):
-                continue
-        exchange = registrar.try_alternative(alternative)
-        if registered(exchange):
-            return _confirm(registrar, key, alternative, evidence, exchange)
-    return replace(evidence, broken="")
-
-
-def _confirm(
-    registrar: Registrar, key: PixKey, alternative: Alternative, evidence: KeyTypeEvidence, accepted: Exchange
-) -> KeyTypeEvidence:
-    """Register on, to see that the difference decides and not the moment: an account may be busy right after a
-    registration. Where the key could not be deleted, the documented body is to be refused on and on."""
-    if registrar.undo(accepted) or (
-        key.type == "RANDOM" and not registrar.keys.holds_an_unknown_key(registrar.account)
-    ):
-        decides = _alternate(registrar, key, alternative)
-    else:
-        decides = all(indistinguishable(again, evidence.last) for again in _register_on_and_on(registrar, key))
-    if not decides:
-        return replace(evidence, broken="")
-    breach = deviates(finding("key-needs-more", name=key.type, what=say(alternative.what)), evidence.last, accepted)
-    registrar.helped.add(alternative.what)
-    registrar.found.broken[alternative.requirement] = breach
-    own = alternative.requirement == f"registerPixKey.pixKeyType.{key.type}"
-    return replace(evidence, broken=alternative.requirement, breach=breach if own else None)
-
-
-def _alternate(registrar: Registrar, key: PixKey, alternative: Alternative) -> bool:
-    """Send the documented body and the other one in turn. True where only the other one is ever accepted."""
-    for documented in CONTROLS:
-        exchange = registrar.register(key) if documented else registrar.try_alternative(alternative)
-        registrar.undo(exchange)
-        if registered(exchange) is documented:
-            return False
-    return True
-
-
-def _register_on_and_on(registrar: Registrar, key: PixKey) -> Iterator[Exchange]:
-    for wait in (0.0, *RETRY_WAITS_S):
-        time.sleep(wait)
-        yield registrar.register(key)
-
-
-def _register_again(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
-    """Register once more; where another type is accepted, after each wait, until the type is understood."""
-    for exchange in _register_on_and_on(registrar, key):
-        if is_understood(exchange) or evidence.accepted is None:
-            break
-    registrar.undo(exchange)
-    return replace(evidence, again=exchange)
-
-
-def _look(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
-    """Read the list: a key that it shows is refused because it is there, and one that it mentions may wait. An account
-    may have only so many keys that a service makes."""
-    listing = registrar.look()
-    if listing is None:
-        return replace(evidence, listed=False)
-    if not key.key:
-        return replace(evidence, listed=False, mentioned=listing.may_have_made_keys(registrar.keys.values))
-    return replace(evidence, listed=listing.shows(key.key), mentioned=listing.mentions(key.key))
-
-
-def _register_another(registrar: Registrar, key: PixKey, evidence: KeyTypeEvidence) -> KeyTypeEvidence:
-    """Send the registration of another type that was accepted once more, and delete its key."""
-    assert evidence.accepted is not None
-    sent = json.loads(evidence.accepted.request.body)
-    other = PixKey(sent["pixKeyType"], sent["pixKey"])
-    exchange = registrar.register(other)
-    registrar.undo(exchange)
-    return replace(evidence, accepted_again=exchange)
-
-
-_QUESTIONS: Mapping[Question, Callable[[Registrar, PixKey, KeyTypeEvidence], KeyTypeEvidence]] = {
-    Question.DIFFERENCE: _seek_a_difference,
-    Question.AGAIN: _register_again,
-    Question.LISTED: _look,
-    Question.CONTROL: _register_another,
+)  # fmt: skip
+"""Headers that a service might ask for beyond the interface document."""
+OTHER_NAMES = {
+    "pixKey": ("key", "Key", "PixKey", "pix_key", "pixkey", "chave", "chavePix"),
+    "pixKeyType": ("type", "Type", "PixKeyType", "pix_key_type", "keyType", "kind", "tipo", "tipoChave"),
+    "account": ("accountId", "Account", "AccountId", "account_id", "accountNumber", "conta"),
 }
+"""Other names that a service might have for the fields of the body."""
+REMOVED = ("from", "to", "value", "date", "description")
+"""Fields that the change history calls removed."""
+_WAITS_S = (0.0, 0.2, 0.5)
+"""Waits before a registration is repeated whose key type is refused, as the account may be busy."""
+_MOST_NAMED = 24
+"""Words of a refusal that may name what the service asks for."""
+
+
+def explain_refusals(registrar: Registrar, keys: list[PixKey]) -> None:
+    """Find out for each type of these keys whether it is accepted."""
+    found, first = registrar.found, {key.type: key for key in reversed(keys)}
+    refused = list(filter(is_refused_outright, found.fresh))
+    if refused and not found.understood and not found.effects:
+        _seek_what_is_needed(registrar, first[type_sent(refused[0])], refused[0])
+    spelled = (*found.tried[Attempted.LOWER_CASE], *found.tried[Attempted.NUMERIC])
+    accepted = [*found.accepted, *filter(registered, spelled)]
+    for name, key in first.items():
+        if tried := [seen for seen in found.fresh if type_sent(seen) == name]:
+            others = (seen for seen in accepted if type_sent(seen) != name and _may_be_sent_again(registrar, seen))
+            found.key_types[name] = _explain(registrar, key, tried, next(others, None))
 
 
 def type_sent(exchange: Exchange) -> str:
     """The key type that a registration names."""
-    return str(json.loads(exchange.request.body)["pixKeyType"])
+    return str(read_json(exchange.request.body).value["pixKeyType"])
+
+
+def _may_be_sent_again(registrar: Registrar, accepted: Exchange) -> bool:
+    """True if the key that it registered was deleted."""
+    key = registrar.keys.key_of(accepted)
+    return key is not None and key.value is not None and registrar.keys.seems_free(key.value)
+
+
+# -- one key type -----------------------------------------------------------------------------------------------
+
+
+def _explain(registrar: Registrar, key: PixKey, tried: list[Exchange], accepted: Exchange | None) -> Judgement:
+    """`accepted` is a registration of another type that may be sent again."""
+    found, last = registrar.found, tried[-1]
+    if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
+        return holds(understood[0])
+    if not any(map(is_refused_outright, tried)):
+        return inconclusive(
+            say("no {type} key was registered: {answer}", type=key.type, answer=say(last.summary)), last
+        )
+    if found.broken:
+        return inconclusive(say("refused, which {requirement} answers for", requirement=next(iter(found.broken))), last)
+    if key.type == "RANDOM" and registrar.holds_an_unknown_key():
+        return inconclusive(UNKNOWN_KEY)
+    return _compare(registrar, key, accepted)
+
+
+def _compare(registrar: Registrar, key: PixKey, accepted: Exchange | None) -> Judgement:
+    """Send the registration again, and one of another type after it."""
+    for refused in _register_on_and_on(registrar, key):
+        if is_understood(refused):
+            registrar.undo(refused)
+            return holds(refused)
+    remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=key.type)
+    kind, answer = refused.response and refusal_kind(refused.response), say(refused.summary)
+    is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE)
+    if accepted is not None and is_about_it and not _is_listed(registrar, key):
+        control = registrar.register(key, json=NOTHING, body=accepted.request.body, valid=accepted.valid)
+        registrar.undo(control)
+        if registered(control):
+            other = type_sent(accepted)
+            found = finding("key-type-refused", name=key.type, answer=answer, other=other, remedy=remedy)
+            return deviates(found, refused, accepted, control)
+    why = say("refused ({answer}), which may have another reason", answer=answer)
+    return inconclusive(joined((why, remedy)), refused)
+
+
+def _register_on_and_on(registrar: Registrar, key: PixKey) -> Iterator[Exchange]:
+    for wait_s in _WAITS_S:
+        time.sleep(wait_s)
+        yield registrar.register(key)
+
+
+def _is_listed(registrar: Registrar, key: PixKey) -> bool:
+    """True if any text of the list may be the key: it is refused because it is there, or waits. An account may have only
+    so many keys that a service makes."""
+    listing = registrar.look()
+    if listing is None:
+        return False
+    if key.key:
+        sent = (read_json(seen.request.body).value for seen in registrar.found.fresh)
+        return any(listing.mentions(each["pixKey"]) for each in sent if each["pixKeyType"] == key.type)
+    made = listing.all_texts - registrar.keys.values
+    return any(UUID.fullmatch(text) or text.upper() in ("RANDOM", "EVP") for text in made)
+
+
+# -- all of them ------------------------------------------------------------------------------------------------
+
+
+def _seek_what_is_needed(registrar: Registrar, key: PixKey, refused: Exchange) -> None:
+    """Where no registration is understood, send one with one difference after the other. `found.broken` says what the
+    service needs: what is accepted, while the documented registration is refused as before."""
+    for requirement, what, sent in _differences(registration(key, registrar.account), refused):
+        accepted = registrar.register(key, **sent, valid=False)
+        if registered(accepted):
+            registrar.undo(accepted)
+            if all(indistinguishable(again, refused) for again in _register_on_and_on(registrar, key)):
+                breach = finding("key-needs-more", name=key.type, what=what)
+                registrar.found.broken[requirement] = deviates(breach, refused, accepted)
+            return
+
+
+def _differences(body: dict[str, Any], refused: Exchange) -> Iterator[tuple[str, Message, dict[str, Any]]]:
+    """Each one difference: the requirement that it would break, a name for people, and what is sent. More is all at once:
+    the fields that were removed, the usual headers, and as field, header and query what the refusal may name."""
+    text = refused.response.body[:2000].decode("utf-8", "replace") if refused.response else ""
+    words = filter(is_name, re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text))  # no name of somebody
+    named = set(islice(words, _MOST_NAMED)) - set(body)
+    more = {
+        "json": {**dict.fromkeys((*REMOVED, *named), body["account"]), **body},
+        "headers": [*EXTRA_HEADERS, *((name, "pixconf") for name in named if name.lower().startswith("x-"))],
+        "query": "?" + "&".join(f"{name}=pixconf" for name in named),
+    }
+    yield "registerPixKey.body.sufficient", say("further fields, headers and a query"), more
+    for name, others in OTHER_NAMES.items():
+        renamed = {**body, **dict.fromkeys(others, body[name])}
+        yield f"registerPixKey.body.{name}", say("another name for {name}", name=name), {"json": renamed}

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
-from environments.door.client import NOTHING, Client
+from environments.door.client import Client
 from environments.door.permission import synthetic
-from environments.door.request_texts import key_sent
-from environments.door.run_keys import KeyState
+from environments.door.run_keys import KeyState, RunKey
 from environments.profiles.gaps import deletes_keys
 from environments.profiles.profile import PixKey, Profile, fill
 from spec.answers import (
+    ABOUT_THE_REQUEST,
+    RefusalKind,
+    data_of,
+    find,
     is_granted,
+    is_judged_as_success,
+    refusal_kind,
     registered,
     succeeded,
 )
 from spec.exchange import Exchange
+from spec.findings import Judgement
 from spec.key_list import Listing, Place
 from spec.message import say
-from tests.traffic.extras import FORM, Alternative, registration
-from tests.traffic.registered import Registrations, told_by
 from tests.traffic.together import Together
-from tests.traffic.unusual_registrations import given
 
 NOT_FOR_THIS_ACCOUNT = "not_for_this_account of the profile names {}"
 REGISTERED_BEFORE = "registered before; `disposable: true` tests it again"
@@ -34,9 +37,80 @@ UNKNOWN_KEY = say(
     "a RANDOM key of this run or an earlier one is left, and its value is not known: set key_at in the profile to the "
     "place where listPixKeys shows the keys, such as /data/keys/*/key, and delete it by hand"
 )
-RETRY_WAITS_S = (0.2, 0.5)
-"""How long the run waits before it repeats a deletion that is refused right after the registration; and a registration
-whose key type is refused, as the account may be busy."""
+_WHOLE = re.compile(r"[\w-]{1,200}")
+"""A key that the service made. A masked one has other signs."""
+
+
+class Attempted(Enum):
+    """Registrations that must not be granted, or need not be, by what is unusual about them."""
+
+    UNDOCUMENTED_TYPE = "a type that is not documented"
+    OTHER_NAME = "another name of RANDOM"
+    LOWER_CASE = "a type in lower-case letters"
+    NUMERIC = "a number as type"
+    OTHER_SCHEME = "the token under another scheme"
+    WITHOUT_A_TOKEN = "no valid token"
+
+
+OTHER_TYPES = (Attempted.UNDOCUMENTED_TYPE, Attempted.OTHER_NAME, Attempted.LOWER_CASE, Attempted.NUMERIC)
+
+
+@dataclass
+class Registrations:
+    """What was sent to POST and DELETE /v1/pix/keys/{accountId}, and how it was answered."""
+
+    answers: list[Exchange] = field(default_factory=list)  # to valid registrations
+    fresh: list[Exchange] = field(default_factory=list)  # those of keys that were not registered
+    repeated: list[Exchange] = field(default_factory=list)  # of keys that were registered just before
+    deletions: list[Exchange] = field(default_factory=list)
+    tried: dict[Attempted, list[Exchange]] = field(default_factory=lambda: {what: [] for what in Attempted})
+    read_beside: list[Exchange] = field(default_factory=list)  # the list, read while a key is registered
+    key_types: dict[str, Judgement] = field(default_factory=dict)
+    broken: dict[str, Judgement] = field(default_factory=dict)  # why all registrations are refused, by requirement
+    effects: list[Exchange] = field(default_factory=list)  # refused, and listed like an accepted key
+    suspected: list[Exchange] = field(default_factory=list)  # refused, and listed otherwise
+    lost: list[Exchange] = field(default_factory=list)  # accepted at the same time, and not listed
+    kept: list[Exchange] = field(default_factory=list)  # deletions of keys that are listed at the end
+    left_out: dict[str, str] = field(default_factory=dict)  # why a key type is out of scope
+    missing: str = ""  # why nothing was sent
+
+    @property
+    def understood(self) -> list[Exchange]:
+        """The valid registrations whose key type was understood."""
+        return [answer for answer in self.answers if is_understood(answer)]
+
+    @property
+    def declined(self) -> list[Exchange]:
+        """Registration results for an undocumented key type: a 200 with code 0 and Success."""
+        return [seen for what in OTHER_TYPES for seen in self.tried[what] if is_judged_as_success(seen)]
+
+    @property
+    def accepted(self) -> list[Exchange]:
+        """The valid registrations that were granted."""
+        return [answer for answer in self.answers if registered(answer)]
+
+
+def is_understood(exchange: Exchange) -> bool:
+    """True if the key type is understood: a 409, or a well-formed answer with any Success."""
+    if exchange.response is None:
+        return False
+    return refusal_kind(exchange.response) is RefusalKind.CONFLICT or succeeded(exchange)
+
+
+def is_refused_outright(exchange: Exchange) -> bool:
+    """True if it is refused for what was sent: not for the token, the rate, the load or a key that is there already."""
+    outright = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT}
+    return exchange.response is not None and refusal_kind(exchange.response) in outright
+
+
+def given(keys: Sequence[PixKey]) -> list[PixKey]:
+    """The keys that the service does not make."""
+    return [key for key in keys if key.type != "RANDOM"]
+
+
+def registration(key: PixKey, account: str) -> dict[str, Any]:
+    """The documented body of a key registration."""
+    return {"account": account, "pixKeyType": key.type, "pixKey": key.key}
 
 
 @dataclass(frozen=True)
@@ -53,23 +127,13 @@ class Registrar:
 
     def __init__(self, client: Client, profile: Profile, together: Together | None = None) -> None:
         self.client, self.profile, self.together = client, profile, together or Together(client)
-        self.keys = client.door.keys
-        self.listing: Listing | None = None
+        self.keys, self.account = client.door.keys, profile.accounts[0]
+        self.found = Registrations()
+        self.listing: Listing | None = None  # the last one that could be read
         self.suspicions: list[Suspicion] = []
-        self.references: dict[str, frozenset[Place]] = {}
-        self.account = profile.accounts[0]
-        self.synthetic = PixKey("EMAIL", f"{synthetic()}@example.com")
-        self.found = Registrations(self.account)
-        self.explained = 0
-        self.helped: set[str] = set()
-        self._waits_s = iter(RETRY_WAITS_S)  # several threads may take from it
-        self.may_list, self.may_try = "read" in profile.allow, "fuzz" in profile.allow
-        self._deletion = profile.requests["deletePixKey"].json if deletes_keys(profile) else None
-
-    @property
-    def deletes(self) -> bool:
-        """Whether the profile says how a key is deleted, and permits it."""
-        return self._deletion is not None
+        self.references: dict[str, frozenset[Place]] = {}  # where accepted keys stand in the list
+        self.may_list, self.deletes = "read" in profile.allow, deletes_keys(profile)
+        self._synthetic = _synthetic_key()
 
     # -- which keys -------------------------------------------------------------------------------------------
 
@@ -77,171 +141,123 @@ class Registrar:
         """The keys of the profile that may be registered; `found.left_out` says why a type has none. The list is read
         first, and what an earlier run registered and left is deleted."""
         self.look_before_all()
-        free = [key for key in self.profile.pix_keys if self._is_free(key)]
+        free = [key for key in self.profile.pix_keys if self._is_permitted(key) and self._make_free(key)]
         for name in {key.type for key in self.profile.pix_keys} - {key.type for key in free}:
             excluded = name in self.profile.not_for_this_account
             self.found.left_out[name] = NOT_FOR_THIS_ACCOUNT.format(name) if excluded else REGISTERED_BEFORE
         return free
 
-    def _is_free(self, key: PixKey) -> bool:
-        if key.type in self.profile.not_for_this_account:
-            return False
+    def _is_permitted(self, key: PixKey) -> bool:
+        return key.type not in self.profile.not_for_this_account
+
+    def _make_free(self, key: PixKey) -> bool:
         if not self.keys.was_there_before(key.key):
             return True
         return self.deletes and self.keys.take_over(key) and is_granted(self.delete(key, valid=False))
 
-    def comes_and_goes(self, key: PixKey) -> bool:
-        """Whether the key can be deleted once it is registered."""
-        return self.deletes and self.keys.may_be_deleted(key.key)
-
-    def with_synthetic(self, keys: Sequence[PixKey]) -> list[PixKey]:
-        """These keys without those that the service makes, and the synthetic one that deletions are tested with; on a
-        sandbox it is needed only where none of them can be deleted."""
-        own = given(keys)
-        is_needed = not self.profile.is_sandbox or not any(map(self.comes_and_goes, own))
-        return [*own, self.synthetic] if self.deletes and is_needed and self._may_be_synthetic else own
-
-    def to_be_refused(self, keys: Sequence[PixKey]) -> list[PixKey]:
-        """The keys of registrations that must not succeed, or need not: on a sandbox those of the profile; elsewhere
-        never an empty one, for which a service may make a key that nobody can name."""
-        if self.profile.is_sandbox and keys:
-            return list(keys)
-        return [self.synthetic]
+    def synthetic_keys(self) -> list[PixKey]:
+        """The one that deletions are tested with; none where no key is deleted."""
+        return [self._synthetic] if self.deletes and self._is_permitted(self._synthetic) else []
 
     def that_come_and_go(self) -> list[PixKey]:
         """The keys that can be registered again and again, and are deleted each time where keys may be deleted."""
-        own = [key for key in given(self.profile.pix_keys) if key.type not in self.profile.not_for_this_account]
+        own = [key for key in given(self.profile.pix_keys) if self._is_permitted(key)]
         own = [key for key in own if not self.keys.was_there_before(key.key)]
-        own = [key for key in own if self.comes_and_goes(key) or not self.deletes]
-        return own or [self.synthetic] * (self.deletes and self._may_be_synthetic)
+        return [key for key in own if not self.deletes or self.keys.may_be_deleted(key.key)] or self.synthetic_keys()
 
-    @property
-    def _may_be_synthetic(self) -> bool:
-        return "EMAIL" not in self.profile.not_for_this_account
+    def key_of_nobody(self) -> PixKey:
+        """A key for a registration that must not succeed, or need not: another one each time where keys are deleted."""
+        return _synthetic_key() if self.deletes else self._synthetic
 
-    # -- registrations ----------------------------------------------------------------------------------------
+    # -- registrations and deletions --------------------------------------------------------------------------
 
-    def register(self, key: PixKey, **changes: object) -> Exchange:
+    def register(self, key: PixKey, **changes: Any) -> Exchange:
         """Send a valid registration of the key, or one with `changes`."""
-        body = registration(key, self.account)
-        exchange = self._register(**{"json": body, "valid": True, **changes})
-        if changes.get("valid", True):
+        self.look_before_all()
+        sent = {"json": registration(key, self.account), "valid": True, **changes}
+        exchange = self.client.send("registerPixKey", self.account, **sent)
+        if sent["valid"]:
             self.found.answers.append(exchange)
         return exchange
-
-    def try_alternative(self, alternative: Alternative) -> Exchange:
-        """Send a registration with one difference."""
-        is_form = alternative.content_type == FORM
-        return self._register(
-            json=NOTHING if is_form else alternative.body,
-            body=urlencode(alternative.body).encode() if is_form else None,
-            headers=alternative.headers,
-            query=alternative.query,
-            content_type=alternative.content_type,
-        )
-
-    def _register(self, **sent: Any) -> Exchange:
-        self.look_before_all()
-        return self.client.send("registerPixKey", self.account, **sent)
-
-    # -- deletions --------------------------------------------------------------------------------------------
 
     def undo(self, exchange: Exchange) -> bool:
         """Delete at once what was registered, where the run may. True where the key is free again."""
         if not registered(exchange):
             return True
         key = self.keys.key_of(exchange)
-        if key is None or not self.deletes:
+        if key is None or key.state is not KeyState.REGISTERED or not self.deletes:
+            return key is not None and not key.is_left
+        if key.type == "RANDOM" and not key.owned:
+            self._seek_value(key, exchange)
+        if key.value is None or not self.keys.may_be_deleted(key.value):
             return False
-        value = key.value
-        if key.value is None or (key.type == "RANDOM" and not key.owned):
-            value = self.seek_value(exchange)
-        if value is None or not self.keys.may_be_deleted(value):
-            return False
-        self.keys.learn_value(exchange, value)
-        return self._delete_now(PixKey(key.type, value), exchange.request.last_segment)
-
-    def seek_value(self, exchange: Exchange) -> str | None:
-        """The key that the service made, where the answer or the list tells it and it is surely a new one. On a sandbox,
-        or where the key is disposable, it is enough that no list showed it before."""
-        earlier = (seen for seen in (self.listing, self.keys.before) if seen and seen.number < exchange.number)
-        before = next(earlier, None)
-        after = self.look() if before else None
-        told, (sent, _) = told_by(exchange), key_sent(exchange.request.body)
-        value = told or sent
-        if value is None:
-            return self.made_between(before, after, exchange.number) or None if before and after else None
-        if (before and before.shows(value)) or self.keys.was_there_before(value):
-            return None
-        disposable = any(key.disposable for key in self.profile.pix_keys if key.type == "RANDOM")
-        is_shown = before is not None and after is not None and after.shows(value)
-        return value if is_shown or value == sent or disposable or self.profile.is_sandbox else None
-
-    def made_between(self, before: Listing, after: Listing, registration: int) -> str:
-        """The one key that came between two lists, where the profile says that keys stand; empty where that is not sure."""
-        unknown = after.keys - before.keys - self.keys.values
-        new = [value for value in unknown if self.keys.may_be_made(value, registration)]
-        return new[0] if len(new) == 1 and before.keys <= after.keys else ""
-
-    def _learn_what_was_made(self) -> None:
-        """Learn the values of the keys that the service made: what stands where the profile says that keys stand, and did
-        not before the run. Where there are more or fewer of them, somebody else may use the account."""
-        before, now = self.keys.before, self.look()
-        if before is None or now is None:
-            return
-        left = [key for key in self.keys.not_cleaned_up() if not key.is_refused]
-        mine = [key for key in left if key.account == self.account and not key.owned]
-        unseen = [key for key in mine if key.value is None or not now.shows(key.value)]
-        first = min((number for key in unseen for number in key.exchanges), default=0)
-        new = sorted(now.keys - before.keys - self.keys.values)
-        new = [value for value in new if self.keys.may_be_made(value, first)]
-        if len(new) == len(unseen):
-            for key, value in zip(unseen, new, strict=True):
-                self.keys.learn_value_of(key, value)
-
-    def holds_an_unknown_key(self) -> bool:
-        """True if a RANDOM key of unknown value is left, so that no further one may be made; on a sandbox it may."""
-        return not self.profile.is_sandbox and self.keys.holds_an_unknown_key(self.account)
-
-    def _delete_now(self, key: PixKey, account: str) -> bool:
-        deletion = self.delete(key, valid=True, account=account)
-        while not is_granted(deletion) and (wait_s := next(self._waits_s, None)):
-            time.sleep(wait_s)
-            deletion = self.delete(key, valid=True, account=account)
-        self.found.deletions.append(deletion)
-        return is_granted(deletion)
+        return self._delete_registered(key, key.value)
 
     def undo_all(self, sent: Sequence[Exchange]) -> None:
         """Delete at once what was registered, at the same time."""
         self.together.send_all([partial(self.undo, exchange) for exchange in sent])
 
-    def undo_invalid(self, exchange: Exchange) -> None:
-        """Delete a key that an invalid request registered after all."""
-        if not registered(exchange) or not self.deletes:
-            return
-        key = self.keys.key_of(exchange)
-        is_random = key is not None and key.type == "RANDOM" and key.value is None  # it was tried where it was sent
-        if key and key.state is KeyState.REGISTERED and not is_random:
-            self.undo(exchange)
+    def _delete_registered(self, key: RunKey, value: str) -> bool:
+        """Delete a key of this run. A deletion of one that was registered for sure, and not deleted, is valid."""
+        valid = key.state is KeyState.REGISTERED and not key.is_deleted
+        deletion = self.delete(PixKey(key.type, value), valid=valid, account=key.account)
+        self.found.deletions += [deletion] if valid else []
+        return is_granted(deletion)
+
+    def delete(self, key: PixKey, *, valid: bool, account: str = "") -> Exchange:
+        """Delete a key as the profile says, of the account that a request named; else of the profile's."""
+        account = account or self.account
+        body = fill(self.profile.requests["deletePixKey"].json, account=account, key=key.key, type=key.type)
+        return self.client.send("deletePixKey", account, json=body, valid=valid)
 
     def clean_up(self) -> None:
-        """Look what is left, and try once more to delete what the run may delete."""
+        """Look what is left, and try once more to delete what the run may delete: a service may have been busy."""
         if not self.keys.not_cleaned_up():
             return
+        self.look()
         self._learn_what_was_made()
         left = self.keys.not_cleaned_up() if self.deletes else []
         for key in left:
             if key.value is not None and self.keys.may_be_deleted(key.value):
-                self.delete(PixKey(key.type, key.value), valid=False, account=key.account)
+                self._delete_registered(key, key.value)
         if left:
             self.look()
 
-    def delete(self, key: PixKey, *, valid: bool, account: str = "") -> Exchange:
-        """Delete a key as the profile says, of the account that a request named; else of the profile's. `valid` where it was
-        registered just now."""
-        account = account or self.account
-        body = fill(self._deletion, account=account, key=key.key, type=key.type)
-        return self.client.send("deletePixKey", account, json=body, valid=valid)
+    # -- keys that the service makes --------------------------------------------------------------------------
+
+    def holds_an_unknown_key(self) -> bool:
+        """True if a RANDOM key is left whose value is unknown, so that no further one may be made; on a sandbox it may."""
+        return not self.profile.is_sandbox and self.keys.holds_an_unknown_key(self.account)
+
+    def made_since(self, number: int) -> list[str]:
+        """The keys in the last list that the service may have made since an exchange, where the profile says that keys
+        stand."""
+        shown = self.listing.keys if self.listing else frozenset()
+        return sorted(key for key in shown - self.keys.values if self.keys.is_new_since(key, number))
+
+    def _seek_value(self, key: RunKey, exchange: Exchange) -> None:
+        """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows it
+        now, and none did before. On a sandbox, or where the key is disposable, that none did is enough."""
+        told, listing = told_by(exchange), self.look()
+        if told is None:
+            self._learn_what_was_made()
+            return
+        is_shown = self.keys.before is not None and listing is not None and listing.shows(told)
+        is_disposable = any(each.disposable for each in self.profile.pix_keys if each.type == "RANDOM")
+        is_new = not self.keys.was_there_before(told) and self.keys.is_new_since(told, exchange.number)
+        if is_new and (is_shown or is_disposable or self.profile.is_sandbox):
+            self.keys.learn_value(key, told)
+
+    def _learn_what_was_made(self) -> None:
+        """Learn the values of the keys that the service made, from the last list. Where it has more or fewer new ones,
+        somebody else may use the account."""
+        shown = self.listing.keys if self.listing else frozenset()
+        left = (key for key in self.keys.not_cleaned_up() if key.account == self.account)
+        unseen = [key for key in left if not key.owned and not key.is_refused and key.value not in shown]
+        new = self.made_since(min((number for key in unseen for number in key.exchanges), default=0))
+        if self.keys.before and len(new) == len(unseen):
+            for key, value in zip(unseen, new, strict=True):
+                self.keys.learn_value(key, value)
 
     # -- the list ---------------------------------------------------------------------------------------------
 
@@ -250,8 +266,8 @@ class Registrar:
         if not self.may_list:
             return None
         listed = self.client.send("listPixKeys", self.account, valid=True)
-        readable = listed.response is not None and listed.response.json.readable
-        self.listing = Listing(listed, self.keys.key_at) if succeeded(listed) and readable else None
+        listing = Listing(listed, self.keys.key_at)
+        self.listing = listing if succeeded(listed) and listing.is_readable else None
         return self.listing
 
     def look_before_all(self) -> None:
@@ -259,3 +275,14 @@ class Registrar:
         if not self.keys.started:
             self.look()
             self.keys.started = True
+
+
+def _synthetic_key() -> PixKey:
+    return PixKey("EMAIL", f"{synthetic()}@example.com")
+
+
+def told_by(exchange: Exchange) -> str | None:
+    """The key that an answer names, whole."""
+    member = find(data_of(exchange.response) or {}, "Key") if exchange.response else None
+    told = member[1] if member else None
+    return told if isinstance(told, str) and _WHOLE.fullmatch(told) else None

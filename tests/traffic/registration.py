@@ -2,75 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, islice
+from uuid import uuid4
 
-from environments.door.authorization import VALID, forms
 from environments.door.client import Client
-from environments.door.wrong_tokens import OTHER_SCHEMES
+from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, forms
 from environments.profiles.gaps import NO_REGISTRATION, NOTHING_TO_REGISTER
 from environments.profiles.profile import PixKey, Profile
 from spec.answers import registered
-from spec.exchange import Exchange
+from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive
+from spec.interface import MARK
 from spec.message import say
 from spec.rules import ROBUSTNESS
-from tests.traffic.classes import incomplete
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
-from tests.traffic.random_keys import register_random, try_another_account
-from tests.traffic.reach import INVALID_BODIES, Wants
-from tests.traffic.refused_credentials import OfKeys, to_try
-from tests.traffic.refused_key_types import explain, was_tried
-from tests.traffic.registered import Registrations
-from tests.traffic.registrar import Registrar
+from tests.traffic.reach import Wants
+from tests.traffic.refused_credentials import of_keys, to_try
+from tests.traffic.refused_key_types import explain_refusals
+from tests.traffic.registrar import (
+    UNKNOWN_KEY,
+    Attempted,
+    Registrar,
+    Registrations,
+    given,
+    is_refused_outright,
+    registration,
+)
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.together import Together
-from tests.traffic.unusual_registrations import (
-    Attempt,
-    Attempted,
-    given,
-    other_schemes,
-    spellings,
-    undocumented,
-    without_token,
-)
 
 _REGISTER = "registerPixKey"
 NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
-ROUNDS = 2
+UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
+OTHER_NAME_OF_RANDOM = "EVP"
+"""The Central Bank's own name for it."""
+NUMERIC_TYPES = ("1", "3")
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
-
-
-NOTHING_WAS_SENT = Registrations("", missing=NO_REGISTRATION)
-
-
-@scenario(shows=["registerPixKey.*", "deletePixKey.*"], needs="register-keys", alone=True, otherwise=NOTHING_WAS_SENT)
-def register(traffic: Traffic) -> Registrations:
-    """Register keys and delete them, with the requests that are to be refused."""
-    return register_all(
-        traffic.client,
-        traffic.profile,
-        to_delete=not traffic.is_about(_REGISTER),
-        together=traffic.together,
-        wants=traffic.reach.wants,
-    )
+_BEHIND = 2
+"""Wrong tokens that go right behind each registration."""
 
 
 @scenario(
-    shows=[f"registerPixKey.{what}" for what in INVALID_BODIES],
-    needs="fuzz",
+    shows=["registerPixKey.*", "deletePixKey.*"],
+    needs="register-keys",
     alone=True,
-    otherwise=dict[str, Exchange](),
+    otherwise=Registrations(missing=NO_REGISTRATION),
 )
-def register_incomplete(traffic: Traffic) -> dict[str, Exchange]:
-    """Registrations of a synthetic key, each without one of the documented members, by that member."""
-    cases = incomplete(traffic.profile, traffic.profile.accounts[0]) if traffic.profile.accounts else ()
-    return {case.where: case.send(traffic.client) for case in cases}
+def register(traffic: Traffic) -> Registrations:
+    """Register keys and delete them, with the requests that are to be refused."""
+    to_delete = not traffic.is_about(_REGISTER)
+    return register_all(
+        traffic.client, traffic.profile, to_delete=to_delete, together=traffic.together, wants=traffic.reach.wants
+    )
 
 
 def register_all(
@@ -85,163 +75,151 @@ def register_all(
     needs: valid registrations, and why they are refused. `wants` says which requirements are selected."""
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
-        return Registrations("", missing=NOTHING_TO_REGISTER.format(what))
+        return Registrations(missing=NOTHING_TO_REGISTER.format(what))
     registrar = Registrar(client, profile, together)
     registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
     keys = registrar.choose_keys()
-    if to_delete:
-        _register_to_delete(registrar, keys)
-    else:
-        names = to_try(profile, client.door.secrets.token()) if wants(*SHOWN_BY_WRONG_TOKENS) else None
-        schemes = forms(profile, among=OTHER_SCHEMES) if wants("registerPixKey.token.scheme", *_ROBUST) else []
-        _register(registrar, keys, names, [form.name for form in schemes], own=profile.is_sandbox)
-    for name, key in {key.type: key for key in reversed(keys)}.items():
-        if was_tried(registrar, name):
-            registrar.found.key_types[name] = explain(registrar, key)
+    _register(registrar, keys, wants, to_delete=to_delete)
+    explain_refusals(registrar, keys)
     registrar.clean_up()
     registrar.found.kept = deleted_and_kept(registrar)
     return registrar.found
 
 
-def _register(
-    registrar: Registrar, keys: list[PixKey], names: list[str] | None, schemes: list[str], *, own: bool
-) -> None:
-    """`names` are the wrong tokens to try; None where not even a request without a token is sent."""
-    free, rounds = registrar.with_synthetic(keys), ROUNDS if registrar.deletes else 1
-    refused = registrar.to_be_refused(keys)
-    wrong = OfKeys(names, refused, registrations=rounds * len(free), own=own)
-    send(registrar, undocumented(refused))
-    send(registrar, without_token(wrong.first))
-    if registrar.deletes:
-        send(registrar, other_schemes(wrong.of((given(refused) or refused)[0]), schemes))
+def _register(registrar: Registrar, keys: list[PixKey], wants: Wants, *, to_delete: bool) -> None:
+    """Register each key twice: one after the other, and beside each other."""
+    wrong: Iterator[str] = iter(())
+    if not to_delete:
+        _send_undocumented(registrar, keys)
+    if wants(*SHOWN_BY_WRONG_TOKENS):
+        wrong = iter(of_keys(to_try(registrar.profile, registrar.client.door.secrets.token())))
+        own = keys if registrar.profile.is_sandbox else []
+        for key in own or [registrar.key_of_nobody()]:
+            _send(registrar, Attempted.WITHOUT_A_TOKEN, (key, NO_HEADER), company=True)
+    if registrar.deletes and wants("registerPixKey.token.scheme", *_ROBUST):
+        schemes = forms(registrar.profile, among=OTHER_SCHEMES)
+        _send(registrar, Attempted.OTHER_SCHEME, *_of_nobody(registrar, (form.name for form in schemes)), company=True)
     registrar.look()
-    for turn in range(rounds):
-        if turn and registrar.together.is_possible:
-            free = _register_beside_each_other(registrar, free, wrong)
-        else:
-            free = [key for key in free if _register_new(registrar, key, wrong, repeat=turn == 0)]
-    send(registrar, without_token((wrong.of(refused[0]), name) for name in wrong.rest()))
-    if registrar.deletes:
-        send(registrar, spellings(registrar.that_come_and_go() or refused))
-    register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
-    try_another_account(registrar)
+    new = [*given(keys), *registrar.synthetic_keys()]
+    free = [key for key in new if _register_new(registrar, key, wrong, again=to_delete)]
+    if registrar.deletes and registrar.together.is_possible:
+        _register_beside_each_other(registrar, free, wrong)
+    elif registrar.deletes:
+        free = [key for key in free if _register_new(registrar, key, wrong, again=True)]
+    _send(registrar, Attempted.WITHOUT_A_TOKEN, *_of_nobody(registrar, wrong))
+    if registrar.deletes and not to_delete:
+        _send_other_spellings(registrar)
+    _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
     decide_suspicions(registrar)
     registrar.clean_up()
 
 
-def _register_to_delete(registrar: Registrar, keys: list[PixKey]) -> None:
-    free = [key for key in registrar.with_synthetic(keys) if registrar.comes_and_goes(key)]
-    for _ in range(ROUNDS):
-        free = [key for key in free if _register_and_free(registrar, key)]
-    if registrar.deletes:
-        register_random(registrar, keys)
-
-
 # -- what must be refused, or may be ------------------------------------------------------------------------------
 
-
-def send(registrar: Registrar, attempts: Iterable[Attempt]) -> None:
-    """Send registrations, those of different keys beside each other where the run does that; the first ones of each key
-    that have no valid token go with companions."""
-    waiting, company = list(attempts), True
-    while waiting:
-        registrar.look_before_all()  # not from several threads, and not in the place of a request that meets another one
-        first = {attempt.key: attempt for attempt in reversed(waiting)}
-        now = list(reversed(first.values())) if registrar.together.is_possible else waiting[:1]
-        waiting = [attempt for attempt in waiting if not any(attempt is sent for sent in now)]
-        sends = [partial(_try, registrar, attempt) for attempt in now]
-        if company and all(attempt.credential != VALID for attempt in now):
-            _take(registrar, now, registrar.together.send_each_with_a_companion(_REGISTER, *sends))
-        else:
-            _take(registrar, now, registrar.together.send_all(sends))
-        company = False
+Try = tuple[PixKey, str]
+"""A key as it is sent, and the credential."""
 
 
-def _send_at_once(registrar: Registrar, attempts: list[Attempt]) -> None:
-    """Send the first of these, right behind the request before."""
-    _take(registrar, attempts[:1], [_try(registrar, attempt) for attempt in attempts[:1]])
+def _send(registrar: Registrar, what: Attempted, *tries: Try, company: bool = False) -> None:
+    """Send registrations at the same time, and delete what is granted at once. With `company`, valid requests that do
+    nothing are under way."""
+    sends = _sends(registrar, tries)
+    together = registrar.together
+    _keep(
+        registrar, what, together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
+    )
 
 
-def _take(registrar: Registrar, attempts: list[Attempt], sent: list[Exchange]) -> None:
-    """Keep the answers; what is granted is deleted at once."""
-    for attempt, exchange in zip(attempts, sent, strict=True):
-        if not exchange.number:  # limits.wrong_tokens is spent
-            continue
-        registrar.found.tried[attempt.what].append(exchange)
-        registrar.undo(exchange)
+def _sends(registrar: Registrar, tries: Iterable[Try]) -> list[Callable[[], Exchange]]:
+    return [partial(registrar.register, key, credential=credential, valid=False) for key, credential in tries]
 
 
-def _try(registrar: Registrar, attempt: Attempt) -> Exchange:
-    key = replace(attempt.key, type=attempt.type)
-    return registrar.register(key, credential=attempt.credential, valid=False)
+def _keep(registrar: Registrar, what: Attempted, answers: Iterable[Exchange]) -> None:
+    sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
+    registrar.found.tried[what] += sent
+    registrar.undo_all(sent)
+
+
+def _of_nobody(registrar: Registrar, credentials: Iterable[str]) -> list[Try]:
+    return [(registrar.key_of_nobody(), credential) for credential in credentials]
+
+
+def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
+    """Types that are not documented: on a sandbox of these keys, as far as there are any."""
+    own = keys if registrar.profile.is_sandbox else ()
+    sent = chain(given(own), iter(registrar.key_of_nobody, None))
+    made = [key for key in own if key.type == "RANDOM"]  # elsewhere a service may make a key that nobody can name
+    names = [replace(key, type=OTHER_NAME_OF_RANDOM) for key in (next(sent), *made)]
+    _send(registrar, Attempted.OTHER_NAME, *((key, VALID) for key in names))
+    others = [replace(key, type=name) for name, key in zip(UNDOCUMENTED_TYPES, sent, strict=False)]
+    _send(registrar, Attempted.UNDOCUMENTED_TYPE, *((key, VALID) for key in others))
+
+
+def _send_other_spellings(registrar: Registrar) -> None:
+    """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
+    [key, *_] = registrar.that_come_and_go() or [registrar.key_of_nobody()]
+    _send(registrar, Attempted.LOWER_CASE, (replace(key, type=key.type.lower()), VALID))
+    for number in NUMERIC_TYPES:
+        _send(registrar, Attempted.NUMERIC, (replace(key, type=number), VALID))
 
 
 # -- what must be accepted --------------------------------------------------------------------------------------
 
 
-def _register_new(registrar: Registrar, key: PixKey, wrong: OfKeys, *, repeat: bool) -> bool:
-    """Register the key as a new one, between wrong tokens, and delete it. True where it may be registered anew.
-
-    A key that is there already is the operator's, who receives payments with it: it is left alone.
-    """
-    before = registrar.listing
-    send(registrar, without_token((wrong.of(key), name) for name in wrong.take()))
-    behind: list[Attempt] = []
+def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[str], *, again: bool = False) -> bool:
+    """Register the key as a new one, with wrong tokens for others right behind it, and delete it. True where it may be
+    registered anew."""
+    before, found = registrar.listing, registrar.found
     seems_free = registrar.keys.seems_free(key.key)
     exchange = registrar.register(key)
-    registrar.found.fresh += [exchange] if seems_free else []
-    if registered(exchange) and (other := wrong.other_than(key, deletes=registrar.deletes)):
-        behind = list(without_token((other, name) for name in wrong.take()))
-        _send_at_once(registrar, behind)
-    elif repeat and not registered(exchange):
+    found.fresh += [exchange] if seems_free else []
+    if registered(exchange):
+        for each in _of_nobody(registrar, islice(wrong, _BEHIND)):
+            _send(registrar, Attempted.WITHOUT_A_TOKEN, each)
+    if registered(exchange) and not again:
+        listing = registrar.look()
+        if listing is not None and (places := listing.places(key.key, key.type)):
+            registrar.references[key.key] = places
+        found.repeated.append(registrar.register(key))
+    elif not again:
         look_for_effect(registrar, key, exchange, before)
-    send(registrar, behind[1:])
-    if registered(exchange) and repeat:
-        _look_where_it_stands(registrar, key)
-        registrar.found.repeated.append(registrar.register(key, alone=True))
     return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
 
 
-def _look_where_it_stands(registrar: Registrar, key: PixKey) -> None:
-    """Read the list after a key was accepted: where it stands, others do not that were refused."""
-    listing = registrar.look()
-    if listing is not None and (places := listing.places(key.key, key.type)):
-        registrar.references[key.key] = places
-
-
-def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: OfKeys) -> list[PixKey]:
-    """Register keys at the same time that were registered one after the other before, beside wrong tokens for the last
-    one and a read of their list, and delete them. A key that the list does not show, although it showed all of them
-    before, is lost."""
-    together, last = (keys[:-1], keys[-1:]) if len(keys) > 1 else (keys, [])
-    deleted = {key.key for key in keys if registrar.keys.seems_free(key.key)}
-    attempts = list(without_token((wrong.of(key), name) for key in last for name in wrong.take() + wrong.take()))
-    tries = [partial(_try, registrar, each) for each in attempts]
-    answers, tried = _register_beside(registrar, together, tries)
-    registrar.found.fresh += [answer for answer, key in zip(answers, together, strict=True) if key.key in deleted]
-    registrar.found.tried[Attempted.WITHOUT_A_TOKEN] += (each for each in tried if each.number)
-    found = list(zip(answers, together, strict=True))
-    look_for_lost(registrar, [(exchange, key) for exchange, key in found if registered(exchange)])
-    registrar.undo_all([*answers, *filter(registered, tried)])
-    return [key for key in last if _register_new(registrar, key, wrong, repeat=False)]
-
-
-def _register_beside(
-    registrar: Registrar, keys: list[PixKey], tries: Sequence[Callable[[], Exchange]]
-) -> tuple[list[Exchange], list[Exchange]]:
-    """Register keys and send these tries, all at the same time. The first registration and a read of the list, where it
-    is permitted, leave at the same moment. What that list shows says nothing of the keys."""
+def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: Iterator[str]) -> None:
+    """Register keys at the same time that were registered one after the other before, beside wrong tokens, and delete
+    them. The first one and a read of the list, where it is permitted, leave at the same moment: that list says nothing of
+    the keys. One that the list does not show later, although it showed all of them before, is lost."""
+    found, together = registrar.found, registrar.together
     sends: list[Callable[[], Exchange]] = [partial(registrar.register, key) for key in keys]
     reads: list[Callable[[], Exchange]] = []
     if keys and registrar.may_list:
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True)
-        sends[0], *reads = registrar.together.meeting(sends[0], read)
-    sent = registrar.together.send_all([*sends, *reads, *tries])
-    registrar.found.read_beside += sent[len(keys) : len(keys) + len(reads)]
-    return sent[: len(keys)], sent[len(keys) + len(reads) :]
+        sends[0], *reads = together.meeting(sends[0], read)
+    tries = _sends(registrar, _of_nobody(registrar, islice(wrong, len(keys))))
+    sent = together.send_all([*sends, *reads, *tries])
+    answers, others = sent[: len(keys)], sent[len(keys) :]
+    found.read_beside += others[: len(reads)]
+    look_for_lost(registrar, [(seen, key) for seen, key in zip(answers, keys, strict=True) if registered(seen)])
+    registrar.undo_all(answers)
+    _keep(registrar, Attempted.WITHOUT_A_TOKEN, others[len(reads) :])
 
 
-def _register_and_free(registrar: Registrar, key: PixKey) -> bool:
-    exchange = registrar.register(key)
-    registrar.found.fresh.append(exchange)
-    return registrar.undo(exchange)
+def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
+    """Register each RANDOM key of the profile, and delete it; none while one of unknown value is left. How such a key is
+    asked for is not shown: as the profile does, with a UUID, or without pixKey."""
+    found = registrar.found
+    for key in (key for key in keys if key.type == "RANDOM"):
+        for value in (key.key, str(uuid4()), None):
+            before = registrar.look()  # first: it may show that one of unknown value is not there
+            if registrar.holds_an_unknown_key():
+                found.key_types[key.type] = inconclusive(UNKNOWN_KEY)
+                return
+            body = registration(replace(key, key=value or ""), registrar.account)
+            body = body if value is not None else {name: each for name, each in body.items() if name != "pixKey"}
+            exchange = registrar.register(key, json=body)
+            found.fresh.append(exchange)
+            look_for_effect(registrar, replace(key, key=value or ""), exchange, before)
+            registrar.undo(exchange)
+            if not is_refused_outright(exchange):
+                break

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from environments.door.authorization import VALID
+from environments.door.client import Client
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
-from spec.exchange import Exchange
+from environments.profiles.profile import Profile
+from spec.exchange import VALID, Exchange
 from spec.interface import READS, operations
 from tests.traffic.case import Case
-from tests.traffic.classes import in_turns, malformed, unauthorized
+from tests.traffic.invalid import in_turns, invalid_requests, unauthorized
 from tests.traffic.reach import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.registrar import Registrar
 from tests.traffic.scenario import Asking, Traffic, scenario
@@ -18,22 +19,19 @@ from tests.traffic.together import Send
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
-Answered = tuple[Case, Exchange]
 
 
 @scenario(
     shows=[*(f"*.{what}" for what in SURVEYS), *(f"registerPixKey.{what}" for what in INVALID_BODIES)],
     needs="fuzz",
-    otherwise=dict[str, list[Answered]](),
+    otherwise=list[tuple[Case, Exchange]](),
 )
-def send_invalid(traffic: Traffic) -> Asking[dict[str, list[Answered]]]:
-    """The malformed requests and their answers, by operation."""
-    cases = in_turns(case for name in sorted(traffic.reach.surveyed) for case in malformed(name, traffic.profile))
+def send_invalid(traffic: Traffic) -> Asking[list[tuple[Case, Exchange]]]:
+    """The invalid requests whose answers are observed, and the answers."""
+    sent_to = sorted(traffic.reach.subjects)
+    cases = in_turns(case for name in sent_to for case in invalid_requests(name, traffic.profile, observed=True))
     answers = yield [partial(case.send, traffic.client) for case in cases]
-    found: dict[str, list[Answered]] = {}
-    for case, answer in zip(cases, answers, strict=True):
-        found.setdefault(case.operation, []).append((case, answer))
-    return found
+    return list(zip(cases, answers, strict=True))
 
 
 @scenario(shows=["general.otherTokens", "*.refusal"], needs="fuzz", otherwise=dict[tuple[str, str], Exchange]())
@@ -74,11 +72,10 @@ def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> li
     return [sent[operation, name] for name in credentials or UNAUTHORIZED if (operation, name) in sent]
 
 
-def delete_synthetic_keys(traffic: Traffic) -> None:
+def delete_synthetic_keys(client: Client, profile: Profile) -> None:
     """Delete the synthetic keys that invalid requests registered after all."""
-    if not traffic.permitted("registerPixKey") or not traffic.profile.accounts:
-        return
-    registrar = Registrar(traffic.client, traffic.profile)
-    for exchange in list(traffic.client.door.exchanges):
-        if not exchange.valid:
-            registrar.undo_invalid(exchange)
+    if profile.accounts:
+        registrar = Registrar(client, profile)
+        for exchange in list(client.door.exchanges):
+            if not exchange.valid:
+                registrar.undo(exchange)

@@ -8,13 +8,15 @@ The selected requirements decide which scenarios are sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Generic, TypeVar
 
 from environments.door.client import Client
 from environments.profiles.profile import Profile
 from spec.exchange import Exchange
+from spec.findings import Judgement
+from spec.reproduction import Reproduction
 from tests.traffic.reach import Reach
 from tests.traffic.together import Send, Together
 
@@ -33,6 +35,10 @@ class Scenario(Generic[T]):
     needs: str = ""
     alone: bool = False
 
+    def is_for(self, requirement_id: str) -> bool:
+        """True if it shows the requirement."""
+        return any(fnmatchcase(requirement_id, group) for group in self.shows)
+
     @property
     def name(self) -> str:
         """The name for people."""
@@ -49,15 +55,18 @@ def scenario(
 class Traffic:
     """What a run sends that is not generated, and to no operation that the selection does not reach."""
 
-    def __init__(self, client: Client, profile: Profile, reach: Reach) -> None:
+    def __init__(
+        self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction | None = None
+    ) -> None:
         self.client, self.profile, self.reach = client, profile, reach
+        self.reproduction = reproduction or Reproduction()
         self.together = Together(client)
         self._sent: dict[Scenario[Any], Any] = {}
 
     def send(self, scenarios: Iterable[Scenario[Any]]) -> None:
         """Send those that show a selected requirement, where the profile permits it: first those that are alone, one after
         the other, then all others together."""
-        chosen = list(filter(self._is_selected, scenarios))
+        chosen = list(filter(self.selects, scenarios))
         for one in (each for each in chosen if each.alone):
             self._sent[one] = one.send(self)
         asking = [(one, one.send(self)) for one in chosen if not one.alone]
@@ -68,9 +77,24 @@ class Traffic:
             except StopIteration as end:
                 self._sent[one] = end.value
 
-    def _is_selected(self, one: Scenario[Any]) -> bool:
-        shows = any(fnmatchcase(name, group) for name in self.reach.names for group in one.shows)
-        return shows and (not one.needs or one.needs in self.profile.allow)
+    def take_over(self) -> None:
+        """Put the answers that stand in the place of those that were got beside other requests."""
+        self._sent = {one: self._standing(found) for one, found in self._sent.items()}
+
+    def _standing(self, value: Any) -> Any:
+        if isinstance(value, Exchange):
+            return self.reproduction.stands.get(value.number, value)
+        if isinstance(value, list | tuple):
+            return type(value)(map(self._standing, value))
+        if isinstance(value, dict):
+            return {name: self._standing(each) for name, each in value.items()}
+        if is_dataclass(value) and not isinstance(value, Judgement | type):
+            return replace(value, **{each.name: self._standing(getattr(value, each.name)) for each in fields(value)})
+        return value
+
+    def selects(self, one: Scenario[Any]) -> bool:
+        """True if the scenario shows a selected requirement, and the profile permits it."""
+        return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
 
     def sent(self, one: Scenario[T]) -> T:
         """What a scenario returned."""
@@ -87,8 +111,9 @@ class Traffic:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """Every exchange of the run that is not generated traffic."""
-        return [seen for seen in self.client.door.exchanges if not seen.part]
+        """Every exchange of the run that is not generated traffic, without those that another one stands for."""
+        stands = self.reproduction.stands
+        return [seen for seen in self.client.door.exchanges if not seen.part and seen.number not in stands]
 
     def targeted(self, operation: str) -> list[Exchange]:
         """What was sent to the operation, without generated traffic."""

@@ -6,33 +6,29 @@ out. Each request shows one requirement alone: a large one is no part of a refus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterable, Iterator, Mapping
 
-from environments.door.authorization import VALID
 from environments.door.wrong_tokens import ANOTHER
-from reports.observations.behaviour import NOT_REQUIRED, REQUIRED
-from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, registered, succeeded
-from spec.exchange import Exchange
+from reports.behaviour import NOT_REQUIRED, REQUIRED
+from spec.answers import ABOUT_THE_CALLER, is_page, is_refusal, refusal_kind, refuses_the_token, succeeded
+from spec.exchange import VALID, Exchange
 from spec.facts import Facts
-from spec.interface import READS, operations
-from tests.traffic.answered import (
+from spec.interface import READS
+from spec.observed import (
     Values,
     answer_of,
     answered_alike,
-    answered_in_the_same_words,
     by_situation,
     counts,
+    indistinguishable,
     is_refused,
     settle,
 )
-from tests.traffic.case import Case
 from tests.traffic.execution import execute
-from tests.traffic.registration import register, register_incomplete
+from tests.traffic.registrar import OTHER_TYPES, Attempted
+from tests.traffic.registration import register
 from tests.traffic.robustness import send_invalid, without_the_token
 from tests.traffic.scenario import Traffic
-from tests.traffic.unusual_registrations import OTHER_TYPES, Attempted
 
 _CREDENTIALS = {
     "no header": "without a token",
@@ -42,6 +38,8 @@ _CREDENTIALS = {
 }
 """Bad credentials that every run sends, whatever its token looks like."""
 _REGISTER, _EXECUTE = "registerPixKey", "executePix"
+Situated = tuple[str, Exchange]
+"""A request that may be refused: its situation, and the exchange."""
 Name = tuple[str, str, str]
 """A class of invalid requests: the operation, what is unusual, and how."""
 LARGE: Mapping[Name, str] = {
@@ -51,57 +49,39 @@ LARGE: Mapping[Name, str] = {
     (_REGISTER, "body", "long, and cut short"): "a body of 110,000 characters",
 }
 """Requests that show whether a service limits their size."""
-COMPLETE: Name = (_REGISTER, "pixKey", "a synthetic text")
+COMPLETE: Name = (_REGISTER, "pixKey", "a synthetic key")
 """A registration of a synthetic key with every field: what lacks one is compared with it."""
 OTHER_ACCOUNT: Name = (_REGISTER, "account", "text")
 """A registration whose body names another account than its path."""
+_MISSING = "missing"
 AS_UNKNOWN, NOT_REFUSED = "like an unknown code", "not refused"
 
 
-class Sort(Enum):
-    """What a request is refused for."""
-
-    CREDENTIAL = "without a valid token"
-    IDENTIFIER = "with an unknown identifier"
-    CONTENT = "with invalid content"
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A request that may be refused, and its answer."""
-
-    situation: str
-    sort: Sort
-    exchange: Exchange
-
-
-def refusals_of(operation: str, traffic: Traffic) -> list[Sent]:
+def refusals_of(operation: str, traffic: Traffic) -> list[Situated]:
     """What is refused of what was sent to an operation, and what is not although it is invalid."""
-    exchanges = traffic.exchanges
     sent = [*_with_a_bad_credential(operation, traffic), *_invalid(operation, traffic)]
-    settled = (Sent(one.situation, one.sort, settle(one.exchange, exchanges)) for one in sent)
-    return [one for one in settled if is_refused(one.exchange) or _is_taken(one)]
+    settled = [(situation, settle(seen, traffic.exchanges)) for situation, seen in sent]
+    return [(situation, seen) for situation, seen in settled if is_refused(seen) or _is_taken(seen)]
 
 
-def _is_taken(one: Sent) -> bool:
+def _is_taken(seen: Exchange) -> bool:
     """Whether it is surely taken for valid. Whether a token is wanted, a code is unknown, and how a key or an account
     looks, other requirements show."""
-    response = one.exchange.response
-    if response is None or one.sort is Sort.CREDENTIAL or one.exchange.operation in (_EXECUTE, _REGISTER):
+    if seen.response is None or seen.credential != VALID or seen.operation in (_EXECUTE, _REGISTER):
         return False
-    return refusal_kind(response) is None and not is_page(response)
+    return refusal_kind(seen.response) is None and not is_page(seen.response)
 
 
-def refused_values(sent: Iterable[Sent], unknown: Exchange | None) -> Values:
+def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> Values:
     """By situation, how requests are refused. The answer that an unknown code gets is named as that: another requirement
     shows it."""
 
-    def how(one: Sent) -> Facts | str:
-        if unknown is not None and one.sort is Sort.IDENTIFIER and answered_alike(one.exchange, unknown):
+    def how(seen: Exchange) -> Facts | str:
+        if unknown is not None and seen.credential == VALID and answered_alike(seen, unknown):
             return AS_UNKNOWN
-        return answer_of(one.exchange) if is_refused(one.exchange) else NOT_REFUSED
+        return answer_of(seen) if is_refused(seen) else NOT_REFUSED
 
-    return by_situation((one.situation, how(one)) for one in sent)
+    return by_situation((situation, how(seen)) for situation, seen in sent)
 
 
 def unknown_code(traffic: Traffic) -> Exchange | None:
@@ -111,83 +91,67 @@ def unknown_code(traffic: Traffic) -> Exchange | None:
     return seen if seen and counts(seen) else None
 
 
-def _with_a_bad_credential(operation: str, traffic: Traffic) -> Iterator[Sent]:
+def _with_a_bad_credential(operation: str, traffic: Traffic) -> Iterator[Situated]:
     for seen in _unauthorized(operation, traffic):
-        if seen is not None and seen.credential in _CREDENTIALS:
-            yield Sent(_CREDENTIALS[seen.credential], Sort.CREDENTIAL, seen)
+        if seen.credential in _CREDENTIALS:
+            yield _CREDENTIALS[seen.credential], seen
 
 
-def _unauthorized(operation: str, traffic: Traffic) -> Iterable[Exchange | None]:
+def _unauthorized(operation: str, traffic: Traffic) -> Iterable[Exchange]:
     if operation == _EXECUTE:  # with a real code the answer may depend on what became of it
-        found = traffic.sent(execute)
-        return found.unknown_without_a_token, found.unknown_unauthorized
+        return traffic.sent(execute).unauthorized
     if operation == _REGISTER:
         return traffic.sent(register).tried[Attempted.WITHOUT_A_TOKEN]
-    if (
-        operation not in READS
-    ):  # an open operation refuses the body: whether it wants the token, another requirement shows
-        sent = without_the_token(traffic, operation)
-        return (seen for seen in sent if _wants_the_token(seen, traffic) == REQUIRED)
-    return [seen for seen in traffic.targeted(operation) if seen.credential == "no header"]
+    if operation in READS:
+        return [seen for seen in traffic.targeted(operation) if seen.credential in ("no header", ANOTHER)]
+    # an open operation refuses the body: whether it wants the token, another requirement shows
+    return [seen for seen in without_the_token(traffic, operation) if _wants_the_token(seen, traffic) == REQUIRED]
 
 
-def _invalid(operation: str, traffic: Traffic) -> Iterator[Sent]:
-    for case, seen in traffic.sent(send_invalid).get(operation, ()):
-        if case.credential in _CREDENTIALS:
-            yield Sent(_CREDENTIALS[case.credential], Sort.CREDENTIAL, seen)
-        elif _name_of(case) not in (*LARGE, OTHER_ACCOUNT):
-            yield Sent(f"{case.where}: {case.what}", _sort_of(case), seen)
-    if operation == _REGISTER:
-        found = traffic.sent(register)
-        for seen in (seen for what in OTHER_TYPES for seen in found.tried[what]):
-            yield Sent("pixKeyType: another word", Sort.CONTENT, seen)
-        if found.of_another_account and not registered(found.of_another_account):
-            yield Sent("account: unknown, with a RANDOM key", Sort.CONTENT, found.of_another_account)
-        yield from _incomplete(traffic)
-
-
-def _incomplete(traffic: Traffic) -> Iterator[Sent]:
-    """Those that are not answered like a complete registration: whether a field is needed, another requirement shows."""
+def _invalid(operation: str, traffic: Traffic) -> Iterator[Situated]:
+    sent = ((name, seen) for name, seen in _classes(traffic) if name[0] == operation and seen.credential == VALID)
+    for name, seen in sent:
+        _, where, what = name
+        if what != _MISSING and name not in (*LARGE, OTHER_ACCOUNT):
+            yield f"{where}: {what}", seen
+    if operation != _REGISTER:
+        return
+    found = traffic.sent(register)
+    yield from (("pixKeyType: another word", seen) for what in OTHER_TYPES for seen in found.tried[what])
     complete = one_of(COMPLETE, traffic)
-    for seen in incomplete_ones(traffic).values() if complete else ():
-        if complete and not answered_in_the_same_words(seen, complete):
-            yield Sent("a field: missing", Sort.CONTENT, seen)
+    incomplete = (
+        incomplete_ones(traffic).values() if complete else ()
+    )  # whether a field is needed, is another requirement
+    yield from (("a field: missing", seen) for seen in incomplete if complete and not indistinguishable(seen, complete))
 
 
-def _name_of(case: Case) -> Name:
-    return case.operation, case.where, case.what
+# -- the classes of invalid requests ------------------------------------------------------------------------------
 
 
-def _sort_of(case: Case) -> Sort:
-    named = case.where == operations()[case.operation].path_parameter
-    return Sort.IDENTIFIER if named else Sort.CONTENT
+def _classes(traffic: Traffic) -> list[tuple[Name, Exchange]]:
+    return [((case.operation, case.where, case.what), seen) for case, seen in traffic.sent(send_invalid)]
 
 
-# -- single requests, and large ones ------------------------------------------------------------------------------
+def _counting(traffic: Traffic) -> dict[Name, Exchange]:
+    """The invalid requests whose answer counts."""
+    settled = {name: settle(seen, traffic.exchanges) for name, seen in _classes(traffic)}
+    return {name: seen for name, seen in settled.items() if counts(seen)}
 
 
 def one_of(name: Name, traffic: Traffic) -> Exchange | None:
     """The invalid request of this class, where its answer counts."""
-    return _those(lambda each: each == name, traffic).get(name)
+    return _counting(traffic).get(name)
 
 
 def large_ones(traffic: Traffic) -> dict[Name, Exchange]:
     """The large requests whose answer counts."""
-    return _those(LARGE.__contains__, traffic)
-
-
-def _those(is_meant: Callable[[Name], bool], traffic: Traffic) -> dict[Name, Exchange]:
-    exchanges, invalid = traffic.exchanges, traffic.sent(send_invalid)
-    sent = (pair for operation in sorted(invalid) for pair in invalid[operation])
-    settled = {_name_of(case): settle(seen, exchanges) for case, seen in sent if is_meant(_name_of(case))}
-    return {name: seen for name, seen in settled.items() if counts(seen)}
+    return {name: seen for name, seen in sorted(_counting(traffic).items()) if name in LARGE}
 
 
 def incomplete_ones(traffic: Traffic) -> dict[str, Exchange]:
     """The registrations that lack a field, by that field; those whose answer counts."""
-    exchanges = traffic.exchanges
-    settled = {name: settle(seen, exchanges) for name, seen in traffic.sent(register_incomplete).items()}
-    return {name: seen for name, seen in settled.items() if counts(seen)}
+    counting = _counting(traffic).items()
+    return {where: seen for (operation, where, what), seen in counting if (operation, what) == (_REGISTER, _MISSING)}
 
 
 # -- whether an operation wants the token -------------------------------------------------------------------------

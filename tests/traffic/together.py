@@ -14,7 +14,6 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from environments.door.client import NOTHING, Client
-from environments.door.in_flight import Meeting
 from environments.door.permission import synthetic
 from spec.exchange import Exchange
 
@@ -32,18 +31,18 @@ class Together:
     """
 
     def __init__(self, client: Client) -> None:
-        self._client, self._in_flight = client, client.door.in_flight
+        self._client, self._door = client, client.door
 
     @property
     def is_possible(self) -> bool:
-        """Whether several requests may be on the wire at once."""
-        return self._in_flight.most > 1
+        """True if several requests may be on the wire at once."""
+        return self._door.backoff.most > 1
 
     def send_all(self, sends: Sequence[Callable[[], T]]) -> list[T]:
         """Send these at the same time, and give what each of them gives."""
         if not self.is_possible or len(sends) < 2:
             return [send() for send in sends]
-        with ThreadPoolExecutor(min(len(sends), 2 * self._in_flight.most), "pix-together") as pool:
+        with ThreadPoolExecutor(min(len(sends), 2 * self._door.backoff.most), "pix-together") as pool:
             return list(pool.map(lambda send: send(), sends))
 
     def send_in_turns(self, lists: Sequence[Sequence[Send]]) -> list[list[Exchange]]:
@@ -54,36 +53,30 @@ class Together:
             found[at].append(answer)
         return found
 
-    def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
-        """Send these, each at the same moment as a companion."""
-        if not self.is_possible:
-            return self.send_all(sends)
-        at_once = max(1, self._in_flight.most // 2)  # a pair needs two places
-        batches = [sends[first : first + at_once] for first in range(0, len(sends), at_once)]
-        return [
-            answer
-            for batch in batches
-            for answer in self.send_all([one for send in batch for one in self._with_companions(operation, send)])[::2]
-        ]
-
     def meeting(self, *sends: Send) -> list[Send]:
         """Two requests as `send_all` takes them, alone or among others, so that they leave at the same moment."""
-        meeting = Meeting()
-
-        def met(send: Send) -> Exchange:
-            with self._in_flight.meeting(meeting):
-                return send()
-
-        return [partial(met, send) for send in sends]
+        meeting = threading.Barrier(2)
+        return [partial(self._door.meet, meeting, send) for send in sends]
 
     def send_beside(self, send: Send, other: Send) -> Exchange:
-        """Send a request in this thread, and another one at the same moment."""
+        """Send a request in this thread, which may hold the turn of the journal, and another one at the same moment."""
         one, two = self.meeting(send, other)
         with ThreadPoolExecutor(1, "pix-beside") as pool:
             pool.submit(two)
             return one()
 
-    def _with_companions(self, operation: str, send: Send) -> list[Send]:
+    def send_each_with_a_companion(self, operation: str, *sends: Send) -> list[Exchange]:
+        """Send these, each at the same moment as a companion."""
+        if not self.is_possible:
+            return self.send_all(sends)
+        at_once = max(1, self._door.backoff.most // 2)  # a pair needs two places
+        answers: list[Exchange] = []
+        for first in range(0, len(sends), at_once):
+            pairs = [self._with_companion(operation, send) for send in sends[first : first + at_once]]
+            answers += self.send_all([one for pair in pairs for one in pair])[::2]
+        return answers
+
+    def _with_companion(self, operation: str, send: Send) -> list[Send]:
         """A request and its companion; a second one comes where the first is gone and the request is still under way."""
         answered, body = threading.Event(), NOTHING if operation == "executePix" else {}
 

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 from environments.sandbox import Data, Refusal, Request, Response, Service
+from spec.interface import PREPARING, READS
 from tests.selftest.proof.mutants.making_faults import Answers, fixed
 from tests.selftest.proof.mutants.tokens_faults import LaxService
 from tests.selftest.proof.registry import borderline, mentioned
-from tests.selftest.proof.variants.lawful_making import READS, WRITES, Results, as_json, text
+from tests.selftest.proof.variants.lawful_making import Results, as_json, text
 
 SUBJECT = {"executePix": "Executions", "registerPixKey": "Registrations", "deletePixKey": "Deletions"}
 # -- how the three described answers are written
@@ -168,7 +169,7 @@ BROKEN: dict[str, tuple[str, tuple[str, ...], Any]] = {
 }
 ONE_READ = ("IsEmpty", "IsAnArray", "HasAnArrayAsData", "HasItsCodeAsText")
 """Tried with one read alone."""
-for _operation in (*READS, *WRITES):
+for _operation in (*READS, *PREPARING):
     for _name, (_row, _hidden, _changed) in BROKEN.items():
         if _name in ONE_READ and _operation != "getBalance":
             continue

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from environments.sandbox import Service
-from spec.requirements import ledger
+from spec.requirements import requirements
 from spec.rules import RULES
 from tests.selftest.proof.registry import Specimen
 from tests.selftest.proof.trial import Trial, try_service
@@ -84,7 +84,7 @@ def died(trial: Trial) -> tuple[str, ...]:
 
 def _lost(specimen: Specimen, trial: Trial, anyway: Collection[str]) -> frozenset[str]:
     """What nobody looked at. An observation is made where a service shows it: test_observed_values.py is about those."""
-    known = {*anyway, *(one.id for one in ledger().values() if one.level == "not-shown")}
+    known = {*anyway, *(one.id for one in requirements().values() if one.level == "not-shown")}
     return frozenset(one for one in trial.not_exercised if one not in known and not specimen.may_hide(one))
 
 
@@ -104,13 +104,13 @@ def in_flight(parallel: int | None) -> tuple[str, ...]:
     return (f"--parallel={parallel}",) if parallel else ()
 
 
-# -- the ledger and the rules are covered -------------------------------------------------------------------------
+# -- the requirements and the rules are covered -------------------------------------------------------------------------
 
 
 def requirements_without_a_mutant(specimens: Iterable[Specimen]) -> list[str]:
     """The requirements at a failing level that no mutant breaks, although an exchange can show them."""
     broken = set().union(*(specimen.fails for specimen in specimens if not specimen.parallel))
-    required = [one for one in ledger().values() if one.level in FAILING_LEVELS and not one.untestable]
+    required = [one for one in requirements().values() if one.level in FAILING_LEVELS and not one.untestable]
     return [one.id for one in required if one.id not in broken]
 
 

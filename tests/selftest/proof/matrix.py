@@ -15,7 +15,7 @@ from jinja2 import Environment
 
 from reports.provenance import VERSION
 from reports.writing import write
-from spec.requirements import LEVELS, ledger
+from spec.requirements import LEVELS, requirements
 
 FOLDER = Path(__file__).parents[3] / "reports" / "proof"
 _PAGE = Path(__file__).with_name("proof.html")
@@ -78,7 +78,7 @@ def proof_of(shown: Iterable[Shown], *, seconds: float) -> dict[str, Any]:
     chosen = {one["choice"] for one in specimens}
     return {
         "line": f"this suite catches {caught['right']} of {caught['total']} seeded faults"
-        f" and passes {passed['right']} of {passed['total']} lawful services",
+        f" and passes {passed['right']} of {passed['total']} conforming services",
         "choice": ", ".join(sorted(chosen)),
         "version": VERSION,
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -99,7 +99,7 @@ def _figures(specimens: Iterable[Shown]) -> dict[str, int]:
 
 
 def _of_level(specimens: Iterable[Shown], level: str) -> list[Shown]:
-    rows = {row.id for row in ledger().values() if row.level == level}
+    rows = {row.id for row in requirements().values() if row.level == level}
     return [one for one in specimens if rows & set(one["declared"])]
 
 
@@ -119,7 +119,7 @@ def _requirements(specimens: list[Shown]) -> list[dict[str, Any]]:
             "untestable": row.untestable,
             "faults": {one["name"]: not one["problems"] for one in specimens if row.id in one["declared"]},
         }
-        for row in ledger().values()
+        for row in requirements().values()
         if row.level != "not-shown"
     ]
 

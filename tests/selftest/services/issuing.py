@@ -1,7 +1,4 @@
-"""Services whose gateway, clock or token is at odds with the set-up of the run."""
-
-import time
-from email.utils import formatdate
+"""Services whose gateway or token is at odds with the set-up of the run."""
 
 from environments.sandbox import Response
 from tests.selftest.services.serving import Raw, as_bytes
@@ -48,16 +45,3 @@ class AnswersAll(Raw):
 
     def answer(self, connection, request):
         connection.sendall(as_bytes(self.response))
-
-
-class IsAhead(Raw):
-    """Its clock is ahead by a number of seconds."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__()
-        finish = self.service.finish
-        self.service.finish = lambda request, operation, response: Response(
-            response.status,
-            finish(request, operation, response).body,
-            (*response.headers, ("Date", formatdate(time.time() + seconds, usegmt=True))),
-        )

@@ -3,22 +3,23 @@
 import json
 from types import SimpleNamespace
 
-from environments.door.attempt import WireSettings
-from environments.door.authorization import VALID
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.event_log import LogKey
-from environments.door.in_flight import InFlight
 from environments.door.journal import Journal, Outcome
-from environments.door.preparing import prepare
+from environments.door.wire import WireSettings
 from environments.profiles.loading import load
-from environments.profiles.profile import Profile
+from environments.profiles.profile import Limits, Profile
 from environments.secrets import Secrets
+from spec.exchange import VALID
 from spec.interface import operations
+from spec.requirements import requirements
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.waiting import CutsWhen
-from tests.traffic.execution import Executions, execute_all
+from tests.traffic.execution import Executions, execute
+from tests.traffic.reach import reach_of
+from tests.traffic.scenario import Traffic
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 EVERYTHING = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
@@ -36,7 +37,7 @@ class Run:
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
         journal = journal_in(folder, run=name, environment=environment, resend=resend) if outlives else None
-        budget = Budget(**{"requests": 100, "executions": 5, "rate": None, **limits})
+        budget = Budget(Limits(**{"requests": 100, **limits}))
         proxy = service.base_url if proxied else None
         wire = WireSettings(timeout_s=60, response_bytes=100_000, proxy=proxy, verify=verify)
         ending = CutsWhen()
@@ -45,7 +46,7 @@ class Run:
         self.secrets.learn_token(token or service.service.token)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
-            budget=budget, journal=journal, in_flight=InFlight(parallel), ending=ending,
+            budget=budget, journal=journal, parallel=parallel, ending=ending,
         )  # fmt: skip
         self.client = Client(self.door, correlation_header=correlation_header)
 
@@ -58,15 +59,11 @@ class Run:
         events = [json.loads(line)["event"] for line in self.journal.read_text().splitlines()]
         return [event for event in events if event in list(Outcome) and event != Outcome.OFFERED]
 
-    def execute_all(self, profile: Profile, together=None) -> Executions:
-        """All that a run sends to the execution, transfers that it prepares included."""
-        plan = profile.transactions.prepare
-        wanted = plan.count if plan else 0
+    def execute_all(self, profile: Profile, *, pair=False) -> Executions:
+        """All that a run sends to the execution, transfers that it prepares included, with or without pairs."""
+        wanted = [id for id in requirements() if pair or id != "executePix.id.matches"]
         self.secrets.learn("code", *profile.transactions.codes)
-        return execute_all(self.client, profile, lambda: self._prepare(profile, wanted), together)
-
-    def _prepare(self, profile: Profile, wanted: int) -> list[str]:
-        return self.door.guard.prepared.codes_of(prepare(self.client, profile, wanted))
+        return execute.send(Traffic(self.client, profile, reach_of(wanted, profile)))
 
 
 def journal_in(folder, *, run="another", **options) -> Journal:

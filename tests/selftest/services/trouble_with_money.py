@@ -57,14 +57,6 @@ class CutsAnExecutionShort(Trouble):
         connection.shutdown(socket.SHUT_RDWR)
 
 
-class CutsTheHeadersOfAnExecutionShort(Trouble):
-    """Hangs up among the headers."""
-
-    def execute(self, connection, request):
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Le")
-        connection.shutdown(socket.SHUT_RDWR)
-
-
 class GatewayTimesOut(Trouble):
     """A gateway answers 504 in the service's place."""
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from environments.sandbox import Refusal, Response, Service
+from spec.interface import READS
 
 SEEN_OTHERWISE: dict[str, list[type[Service]]] = {}
 """By requirement, the services in which it alone is observed otherwise than in the sandbox."""
@@ -168,7 +169,7 @@ class Open(Service):
             super().authorize(request, operation)
 
 
-for _operation in ("listPixKeys", "listAccounts", "getBalance", "listEntries"):
+for _operation in READS:
     otherwise(f"{_operation}.token")(type(f"Opens_{_operation}", (Open,), {"OPERATION": _operation}))
 otherwise("general.otherTokens")(type("OpensP2p", (Open,), {"OPERATION": "transferP2p"}))
 otherwise("general.otherTokens")(type("OpensDeletions", (Open,), {"OPERATION": "deletePixKey"}))
@@ -319,21 +320,6 @@ class LooksAtThePathAlone(Service):
     def check_body_account(self, body, account_id):
         if not isinstance(body.get("account", ""), str):
             super().check_body_account(body, account_id)
-
-
-class LooksAtTheKeyFirst(Service):
-    """Whether a key has the format of its type is looked at before the account of the body."""
-
-    def check_body_account(self, body, account_id):
-        self.requested_key(body, self.key_type(body))
-        super().check_body_account(body, account_id)
-
-
-class LooksAtTheKeyAlone(LooksAtTheKeyFirst):
-    """The same, and the account of the body may be another one."""
-
-    def check_body_account(self, body, account_id):
-        super().check_body_account(body | {"account": account_id}, account_id)
 
 
 @otherwise("registerPixKey.pixKey.format")

@@ -3,12 +3,12 @@
 from typing import Any
 
 from environments.sandbox import Request, Response, Service
-from spec.interface import operations
+from spec.interface import PREPARING, READS, operations
 from tests.selftest.proof.mutants.encodings_faults import unreadable
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Answers, Envelopes, Results, fixed
 from tests.selftest.proof.mutants.robustness_faults import DROPPED, PLAIN, TRACE, Falls, argument, is_no_json
 from tests.selftest.proof.registry import broken, rows_of
-from tests.selftest.proof.variants.lawful_making import READS, WRITES, text
+from tests.selftest.proof.variants.lawful_making import text
 
 NAMES = {operation: tuple(field.name for field in operations()[operation].result) for operation in SUBJECT}
 _RULES_OF_VALUES = {
@@ -95,7 +95,7 @@ for _name, _text, _operations, _trips, _hides in (
         tuple(f"{read}.token" for read in READS),
     ),
     (
-        "MalformedInput", "a body or a code that cannot be read", ("executePix", "deletePixKey", *WRITES), _is_malformed,
+        "MalformedInput", "a body or a code that cannot be read", ("executePix", "deletePixKey", *PREPARING), _is_malformed,
         ("general.otherTokens",),
     ),
 ):  # fmt: skip

@@ -101,12 +101,14 @@ class RenamesKinds(Service):
 
 for _name, _text, _kinds, _warns in (
     ("InLowerCase", "in lower-case letters", {kind.lower(): kind for kind in KEY_TYPES}, ("pixKeyType.letterCase",)),
-    ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_TYPES)}, ()),
+    ("AsDigits", "as digits", {str(place): kind for place, kind in enumerate(KEY_TYPES, 1)}, ()),
 ):
     broken(
         "documented request refused", f"RegistrationWantsKinds{_name}", f"The key types are known {_text} only.", RenamesKinds,
-        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES), warns=rows_of("registerPixKey", *_warns),
-        hides=(*(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE), KINDS=_kinds,
+        *(f"registerPixKey.pixKeyType.{kind}" for kind in KEY_TYPES if kind != "RANDOM"), warns=rows_of("registerPixKey", *_warns),
+        hides=(
+            *(rows for rows in _UNREGISTERED if "pixKeyType" not in rows), _CONTENT_TYPE, "registerPixKey.pixKeyType.RANDOM",
+        ), KINDS=_kinds,
     )  # fmt: skip
 
 
@@ -122,15 +124,15 @@ class WantsAnotherContentType(Service):
             raise Refusal(415, "The media type is not supported.")
 
 
-for _name, _wanted, _unseen in (
-    ("ACharset", "application/json; charset=utf-8", ()),
-    ("Text", "text/plain", ()),
-    ("AVendorType", "application/vnd.bank+json", DELETION),
-    ("AForm", "application/x-www-form-urlencoded", DELETION),
+for _name, _wanted in (
+    ("ACharset", "application/json; charset=utf-8"),
+    ("Text", "text/plain"),
+    ("AVendorType", "application/vnd.bank+json"),
+    ("AForm", "application/x-www-form-urlencoded"),
 ):
     broken(
         "documented request refused", f"RegistrationWants{_name}", f"A registration is taken as {_wanted} only.",
-        WantsAnotherContentType, _CONTENT_TYPE, hides=(*_UNREGISTERED, *_unseen), WANTED=_wanted,
+        WantsAnotherContentType, _CONTENT_TYPE, hides=(*_UNREGISTERED, *DELETION), WANTED=_wanted,
     )  # fmt: skip
 broken(
     "documented request refused", "DeletionWantsText", "A deletion is taken as text/plain only.", WantsAnotherContentType,

@@ -46,10 +46,10 @@ class DeletePixKeyIsGoneAndNoKeyIsListed(Gone):
         return {"count": len(super().list_pix_keys(request, account_id))}
 
 
-_KNOWN_WITHOUT_AN_ARGUMENT = ("listAccounts", "createPix", "transferExternal", "transferInternal", "transferP2p")
+_WITHOUT_A_PATH_PARAMETER = [name for name, operation in operations().items() if operation.path_parameter is None]
 for _name, _prefix in {"NoPrefix": "", "VersionTwo": "/v2", "PrefixUnderApi": "/api/v1"}.items():
     broken(
         "version prefix", _name, f"Every path starts with {_prefix or 'no prefix'}.", Service, "general.versionPrefix",
-        *(f"{operation}.exists" for operation in _KNOWN_WITHOUT_AN_ARGUMENT), hides=("*",),
+        *(f"{operation}.exists" for operation in _WITHOUT_A_PATH_PARAMETER), hides=("*",),
         ROUTES=tuple((method, path.replace("/v1", _prefix, 1), name) for method, path, name in Service.ROUTES),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from environments.sandbox import Data, Service
 from spec.findings import Outcome
 from spec.interface import operations
-from spec.requirements import ledger
+from spec.requirements import requirements
 from spec.rules import RULES, judge
 from tests.selftest.exchanges import EXECUTION, REGISTRATION, answer
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, Envelopes, Results, breaks, fixed
@@ -71,7 +71,7 @@ _SENT = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
 
 def _not_observed(member: str) -> list[str]:
     """What the run would observe of the member if it found it."""
-    observed = [one.id for one in ledger().values() if one.level == "not-shown" and not one.untestable]
+    observed = [one.id for one in requirements().values() if one.level == "not-shown" and not one.untestable]
     return [id for id in observed if id.startswith(f"{member}.") and id != _SEEN_BEFORE]
 
 

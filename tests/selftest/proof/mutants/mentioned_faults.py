@@ -45,7 +45,7 @@ for _name, _text, _operation, _further, *_rows in (
     ("StatusConfirmed", "The status is CONFIRMED.", "executePix", {"status": "CONFIRMED"}, "status.example"),
     ("ErrorIsEmptyText", "The error of a success is empty text.", "executePix", {"error": ""}, "error.example"),
     ("TypeIsEvp", "The type of the key used is EVP.", "executePix", {"type": "EVP"}, "type.kind", "type.example"),
-    ("ExecutionHasAnExtraField", "The result has a further field.", "executePix", {"fee": 0}, "fields.extra"),
+    ("ExecutionHasAnExtraField", "The result has a further field.", "executePix", {"other": 0}, "fields.extra"),
     ("RegistrationHasAnExtraField", "The result has a further field.", "registerPixKey", {"Id": 1}, "fields.extra"),
 ):
     broken(

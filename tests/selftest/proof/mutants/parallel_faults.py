@@ -8,7 +8,7 @@ from typing import Any
 from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.double_entry import Ledger
 from environments.sandbox.pix_keys import Registration
-from spec.interface import MARK
+from spec.interface import MARK, operations
 from tests.selftest.proof.meeting import Meets, Visit
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed
 from tests.selftest.proof.mutants.robustness_faults import FALLS
@@ -61,24 +61,11 @@ _CODE = (
 )
 _CUT = ("IsTruncated", "is truncated", lambda it: Response(200, it.body[:-1], it.headers))
 _PAGE = ("IsAPage", "is a page of HTML", lambda it: page(200, "Welcome"))
-_EXECUTION = (
-    "id",
-    "date",
-    "bank",
-    "account",
-    "digit",
-    "branch",
-    "accountType",
-    "document",
-    "name",
-    "type",
-    "value",
-    "status",
-    "error",
-)
-"""The fields of the execution result that a registration result has under no spelling."""
 _OF_RESULT = rows_of("registerPixKey", "Success.*", "Key.*")
-_PRESENT = tuple(f"{field}.present" for field in _EXECUTION)
+_PRESENT = tuple(
+    f"{field.name}.present" for field in operations()["executePix"].result if field.name not in ("key", "message")
+)
+"""Of the fields of the execution result that a registration result has under no spelling."""
 
 FAULTS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "executePix": (

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from environments.sandbox import Request, Response
-from spec.interface import KEY_TYPES, MARK, READS
+from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
 from tests.selftest.proof.mutants.making_faults import Answers, Demands, OfOperations, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
 
@@ -133,14 +133,8 @@ INPUTS: dict[str, dict[str, tuple[str, Trips]]] = {
         "AnObjectAsAccount": ("an object as account", holds("account", lambda v: isinstance(v, dict))),
     },
     "deletePixKey": {**MALFORMED, **NO_OBJECT},
-    "listPixKeys": {**NO_TOKEN, **UNKNOWN, **ENCODED},
-    "listAccounts": NO_TOKEN,
-    "getBalance": {**NO_TOKEN, **UNKNOWN, **ENCODED},
-    "listEntries": {**NO_TOKEN, **UNKNOWN, **ENCODED},
-    "createPix": TRANSFER,
-    "transferExternal": TRANSFER,
-    "transferInternal": TRANSFER,
-    "transferP2p": TRANSFER,
+    **{read: {**NO_TOKEN, **UNKNOWN, **ENCODED} if operations()[read].path_parameter else NO_TOKEN for read in READS},
+    **dict.fromkeys(PREPARING, TRANSFER),
 }  # fmt: skip
 """By operation: what the name of the mutant calls the input, what its text does, and how it is told."""
 

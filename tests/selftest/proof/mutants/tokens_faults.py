@@ -93,7 +93,7 @@ _TAKE_A_WRONG_TOKEN = (
     "TakesAnyBearerAfterAGrant",
 )  # fmt: skip
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
-_TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "OfPHONENeedsNoToken")
+_TAKE_ANOTHER_SCHEME = ("IgnoresTheToken", "TakesAnyHeader", "ChecksTheFirstRequestOnly", "OfEMAILNeedsNoToken")
 """What registers a key under another scheme, too."""
 
 

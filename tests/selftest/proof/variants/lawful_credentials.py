@@ -5,18 +5,9 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from environments.sandbox import Refusal, Request, Response, Service
+from spec.interface import PREPARING, READS
 from tests.selftest.proof.registry import lawful, rows_of, variant
-from tests.selftest.proof.variants.lawful_making import (
-    READS,
-    WRITES,
-    RefusesTokens,
-    as_json,
-    declined,
-    empty,
-    page,
-    problem,
-    text,
-)
+from tests.selftest.proof.variants.lawful_making import RefusesTokens, as_json, declined, empty, page, problem, text
 from tests.selftest.services.signed import CLAIMS, Signing
 
 LOGIN = (("Location", "/login?next=%2Fv1"), ("Set-Cookie", "session=new; HttpOnly; Path=/"))
@@ -84,11 +75,11 @@ class OpenTo(Service):
 
 OPEN = {
     "ReadsArePublic": READS,
-    "OnlyTheTwoAskForTheToken": (*READS, *WRITES, "deletePixKey"),
+    "OnlyTheTwoAskForTheToken": (*READS, *PREPARING, "deletePixKey"),
     "AccountsArePublic": ("listAccounts",),
     "KeysArePublic": ("listPixKeys",),
     "BalancesArePublic": ("getBalance", "listEntries"),
-    "PreparingIsPublic": WRITES,
+    "PreparingIsPublic": PREPARING,
 }
 for _name, _operations in OPEN.items():
     lawful(

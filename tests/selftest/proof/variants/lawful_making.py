@@ -9,8 +9,6 @@ from typing import Any
 
 from environments.sandbox import Headers, Refusal, Request, Response, Service
 
-READS = ("listPixKeys", "listAccounts", "getBalance", "listEntries")
-WRITES = ("createPix", "transferExternal", "transferInternal", "transferP2p")
 _VERBATIM = re.compile(rb'"\xe2\x9f\xa8(.*?)\xe2\x9f\xa9"', re.DOTALL)
 
 

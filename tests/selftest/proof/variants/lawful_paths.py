@@ -4,8 +4,9 @@ import uuid
 from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response, Service
+from spec.interface import PREPARING
 from tests.selftest.proof.registry import lawful, variant
-from tests.selftest.proof.variants.lawful_making import WRITES, Refuses, as_json, empty, page, problem, profile, text
+from tests.selftest.proof.variants.lawful_making import Refuses, as_json, empty, page, problem, profile, text
 
 WAYS: dict[str, Callable[[Request], Response]] = {
     "404Json": lambda request: as_json(
@@ -34,7 +35,7 @@ WAYS: dict[str, Callable[[Request], Response]] = {
 }
 
 
-UNTOLD = tuple(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape", "shape"))
+UNTOLD = tuple(f"{write}.{row}" for write in PREPARING for row in ("json", "status", "envelope.shape", "shape"))
 UNTOLD = (*UNTOLD, "executePix.status.transitions")
 """Without bodies the transfers are only refused, so that their existence shows by difference alone."""
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from environments.sandbox import Refusal, Request, Response, Service
+from spec.interface import PREPARING, READS
 from tests.selftest.proof.registry import lawful, rows_of, variant
-from tests.selftest.proof.variants.lawful_making import READS, WRITES, Finishes, as_json, empty, page, text
+from tests.selftest.proof.variants.lawful_making import Finishes, as_json, empty, page, text
 
 _REFUSED = ("json", "status", "envelope.*", "shape")
 ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
@@ -33,7 +34,7 @@ ANSWERS: dict[str, tuple[Callable[[], Response], tuple[str, ...]]] = {
 class AnswersSo(Finishes):
     """The sandbox with another answer where it says yes."""
 
-    OPERATIONS = (*READS, *WRITES)
+    OPERATIONS = (*READS, *PREPARING)
 
     def changed(self, request: Request, response: Response) -> Response:
         return self.answer() if response.status == 200 else response
@@ -44,7 +45,7 @@ for _name, (_answer, _rows) in ANSWERS.items():
         "undescribed answer", f"TheOthersAnswer{_name}", f"What the document does not describe answers {_name}.", AnswersSo,
         answer=lambda self, _answer=_answer: _answer(),
         hides=(
-            *(f"{_operation}.{_row}" for _operation in (*READS, *WRITES) for _row in _rows),
+            *(f"{_operation}.{_row}" for _operation in (*READS, *PREPARING) for _row in _rows),
             *(("executePix.status.transitions",) if _rows == _REFUSED else ()),
         ),
     )  # fmt: skip
@@ -81,7 +82,7 @@ class AccountsHaveASlashAtTheEnd(Finishes):
 
 @variant(
     "undescribed answer",
-    hides=(*(f"{write}.{row}" for write in WRITES for row in _REFUSED), "executePix.status.transitions"),
+    hides=(*(f"{write}.{row}" for write in PREPARING for row in _REFUSED), "executePix.status.transitions"),
 )
 class PreparesNothing(Service):
     """createPix and the transfers refuse every body with 422."""

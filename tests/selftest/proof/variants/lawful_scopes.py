@@ -1,17 +1,16 @@
 """A token without the scope for an operation: its rows cannot be exercised, and nothing fails."""
 
 from environments.sandbox import Refusal, Request, Service
+from spec.interface import PREPARING, READS, operations
 from tests.selftest.proof.registry import lawful, rows_of, variant
-from tests.selftest.proof.variants.lawful_making import READS, WRITES
 
 _ANSWER = ("json", "status", "envelope.shape", "shape")
 _RESULT = ("json*", "status", "envelope.*")
 
 
 EXECUTION = (
-    *rows_of("executePix", "json*", "status*", "envelope.*", "fields.*", "date.*", "accountType.*", "token.accepted"),
-    *rows_of("executePix", "request.sufficient", "id.*", "bank.*", "account.*", "digit.*", "branch.*", "document.*"),
-    *rows_of("executePix", "name.*", "type.*", "key.*", "value.*", "message.*", "error.*"),
+    *rows_of("executePix", "json*", "status*", "envelope.*", "fields.*", "token.accepted", "request.sufficient"),
+    *(f"executePix.{field.name}.*" for field in operations()["executePix"].result if field.name != "status"),
 )
 UNREAD = tuple(row for row in EXECUTION if not row.endswith(("status*", "token.accepted", "request.sufficient")))
 UNREAD = (*UNREAD, *rows_of("executePix", *(f"status.{what}" for what in ("present", "type", "spelling")), "exists"))
@@ -32,7 +31,7 @@ INCONCLUSIVE = {
     "deletePixKey": DELETION,
     **{
         operation: rows_of(operation, *_ANSWER)
-        for operation in (*READS, *WRITES)
+        for operation in (*READS, *PREPARING)
     },
     "createPix": (*rows_of("createPix", *_ANSWER), "executePix.status.transitions"),
 }  # fmt: skip
@@ -56,7 +55,7 @@ for _operation, _rows in INCONCLUSIVE.items():
     )  # fmt: skip
 lawful(
     "scope", "NoScopeForTransfers", "The token prepares nothing, and executes.", WithoutScope,
-    FORBIDDEN=WRITES,
+    FORBIDDEN=PREPARING,
     hides=(*INCONCLUSIVE["createPix"], *rows_of("transfer*", *_ANSWER)),
 )  # fmt: skip
 

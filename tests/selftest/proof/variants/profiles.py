@@ -1,15 +1,16 @@
 """The sandbox asked by other profiles: what a profile makes possible is exercised, and no more is sent."""
 
 from environments.sandbox import Service
+from spec.interface import PREPARING, READS, operations
 from tests.selftest.proof.registry import lawful
-from tests.selftest.proof.variants.lawful_making import WRITES, profile
+from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.lawful_scopes import DELETION, EXECUTION
 
 UNDELETED = tuple(f"registerPixKey.{row}" for row in ("pixKeyType.letterCase", "pixKeyType.numeric", "token.scheme"))
 """What is tried with a key only where the key can be deleted again."""
 UNPREPARED = ("executePix.status.transitions",)
 """What a transfer shows that the run prepares."""
-WITH_ACCOUNT = ("listPixKeys", "getBalance", "listEntries")
+WITH_ACCOUNT = [name for name in READS if operations()[name].path_parameter]
 INCONCLUSIVE: dict[str, tuple[str, ...]] = {
     "one_code": UNPREPARED,
     "prepared_only": (),
@@ -17,7 +18,7 @@ INCONCLUSIVE: dict[str, tuple[str, ...]] = {
     "no_deletion": UNDELETED,
     "no_deletion_body": (*UNDELETED, *DELETION),
     "no_bodies": (
-        *(f"{write}.{row}" for write in WRITES for row in ("json", "status", "envelope.shape", "shape")),
+        *(f"{write}.{row}" for write in PREPARING for row in ("json", "status", "envelope.shape", "shape")),
         *UNPREPARED,
     ),
     "two_kinds": (),
@@ -27,7 +28,7 @@ INCONCLUSIVE: dict[str, tuple[str, ...]] = {
     "register_only": ("deletePixKey.refusal",),
     "execute_only": UNPREPARED,
     "prepare_and_execute": ("createPix.refusal",),
-    "without_fuzz": tuple(f"{write}.refusal" for write in (*WRITES, "deletePixKey")),
+    "without_fuzz": tuple(f"{write}.refusal" for write in (*PREPARING, "deletePixKey")),
     "two_accounts": UNPREPARED,
     "implied_fails": (),
 }

@@ -1,0 +1,193 @@
+"""Connections whose socket is known to the deadline of their request: a watchdog shuts it down when the time is up, or
+the run ends. `requests` knows a deadline for the next byte only.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+from http.client import HTTPResponse, parse_headers
+from typing import Any
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from environments.door.ending import Ending
+
+_local = threading.local()
+KEPT_S = 3.0
+"""A connection that was idle for longer may be closed by now: services keep one for seconds."""
+_HANGS_UP_S = 0.5
+"""How long a service may take to see that a connection is closed, and to close its end."""
+_LOOKS_EVERY_S = 0.05
+
+
+class Watchdog:
+    """Looks at the deadlines of all requests, in one thread: a thread for each would cost a twentieth of a run."""
+
+    def __init__(self) -> None:
+        self.deadlines: list[Deadline] = []
+        self._thread: threading.Thread | None = None
+        self._is_over = threading.Event()
+
+    def start(self) -> None:
+        """Watch from now on."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._is_over.set()
+        if self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._is_over.wait(_LOOKS_EVERY_S):
+            for deadline in list(self.deadlines):
+                deadline.look()
+
+
+class Deadline:
+    """Shuts down the socket of this thread's request when `seconds` have passed, or `ending` cuts what is on the wire;
+    `sock` is None until there is one.
+
+    `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
+    `afresh`: the request goes over a connection that was opened for it."""
+
+    def __init__(self, seconds: float, ending: Ending, watchdog: Watchdog, *, afresh: bool = False) -> None:
+        self.afresh, self.sending = afresh, False
+        self.expired = ending.is_stopped  # it was not sent yet, and is not
+        self.sock: socket.socket | None = None
+        self._until = time.monotonic() + min(seconds, ending.longest_answer_s)
+        self._ending, self._watchdog = ending, watchdog
+
+    def look(self) -> None:
+        """Shut down the socket, also one that comes later, if the time is up."""
+        if time.monotonic() >= self._until or self._ending.cuts:
+            self.expired = True
+        if self.expired and self.sock is not None:
+            _shut_down(self.sock)
+
+    def __enter__(self) -> Deadline:
+        _local.deadline = self
+        self._watchdog.deadlines.append(self)
+        self._watchdog.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watchdog.deadlines.remove(self)
+        _local.deadline = None
+
+
+def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
+    """Name the socket to the deadline of this thread's request."""
+    deadline: Deadline | None = getattr(_local, "deadline", None)
+    if deadline is not None and sock is not None:
+        deadline.sock = sock
+        deadline.sending |= sending
+        deadline.look()  # the time may have passed while the connection was made
+
+
+def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
+    """Let nobody read or write any more. Not by the method of a TLS socket: what is written next would go in plain text
+    if it came before the end of the connection."""
+    with suppress(OSError):  # the peer has closed it already
+        socket.socket.shutdown(_inner(sock), how)
+
+
+def _inner(sock: Any) -> socket.socket:
+    """The socket below TLS; `urllib3` wraps TLS within TLS."""
+    inner: socket.socket = sock if isinstance(sock, socket.socket) else sock.socket
+    return inner
+
+
+def _hang_up(connection: Any) -> None:
+    """Close a connection, and see that the service has closed its end: it may take few at a time."""
+    _shut_down(connection.sock, socket.SHUT_WR)
+    inner, until = _inner(connection.sock), time.monotonic() + _HANGS_UP_S
+    with suppress(OSError):  # the service has reset it, or takes too long
+        while (rest := until - time.monotonic()) > 0:
+            inner.settimeout(rest)
+            if not socket.socket.recv(inner, 65_536):
+                break
+    connection.close()
+
+
+class _FinalResponse(HTTPResponse):
+    """Reads past interim answers (RFC 9110 section 15.2), of which `http.client` knows 100 alone."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if not 102 <= status < 200:
+                return version, status, reason
+            parse_headers(self.fp)
+
+
+class _Watched:
+    """A connection whose socket is watched from the start."""
+
+    sock: socket.socket | None
+    answered_at = 0.0
+
+    def _new_conn(self) -> socket.socket:
+        sock: socket.socket = super()._new_conn()  # type: ignore[misc]
+        _watch(sock)
+        return sock
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        if self.sock is None:
+            self.connect()  # type: ignore[attr-defined] # else `urllib3` connects while it sends
+        _watch(self.sock, sending=True)
+        super().request(*args, **kwargs)  # type: ignore[misc]
+
+    def getresponse(self) -> Any:
+        response = super().getresponse()  # type: ignore[misc]
+        self.answered_at = time.monotonic()
+        return response
+
+
+class _WatchedConnection(_Watched, HTTPConnection):
+    response_class = _FinalResponse
+
+
+class _WatchedTlsConnection(_Watched, HTTPSConnection):
+    response_class = _FinalResponse
+
+
+class _Fresh:
+    """A pool whose connections answered a moment ago, or are new. `found_closed`: the service has closed one that
+    it did not say it would."""
+
+    found_closed = False
+
+    def _get_conn(self, timeout: float | None = None) -> Any:
+        connection = super()._get_conn(timeout)  # type: ignore[misc]
+        deadline: Deadline | None = getattr(_local, "deadline", None)
+        if connection.sock is None:  # it is new, or was found closed
+            self.found_closed |= connection.answered_at > 0
+        elif time.monotonic() - connection.answered_at > KEPT_S or (deadline is not None and deadline.afresh):
+            _hang_up(connection)
+        return connection
+
+    def _put_conn(self, conn: Any) -> None:
+        """Keep what is open, and nothing in the place of what is not: a request that could go over an open connection
+        opens no further one. A service may take few."""
+        if conn is not None and conn.sock is not None:
+            super()._put_conn(conn)  # type: ignore[misc]
+
+
+class _WatchedPool(_Fresh, HTTPConnectionPool):
+    ConnectionCls = _WatchedConnection
+
+
+class _WatchedTlsPool(_Fresh, HTTPSConnectionPool):
+    ConnectionCls = _WatchedTlsConnection
+
+
+def use_watched_pools(manager: Any) -> None:
+    """Make a pool manager of `urllib3` open connections that are watched."""
+    manager.pool_classes_by_scheme = {"http": _WatchedPool, "https": _WatchedTlsPool}

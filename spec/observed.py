@@ -1,0 +1,125 @@
+"""How a request was answered, as an observation keeps it, and which answers count as what a service does.
+
+An answer that may be another one in a minute shows nothing, and neither does a refusal of a token that has expired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote, urlsplit
+
+from spec.answers import PASSING, RefusalKind, code_of, data_of, is_page, refusal_kind, refuses_the_token, registered
+from spec.exchange import VALID, Exchange, Response, kept_beside, named_media_type
+from spec.facts import Facts, facts_of, said
+from spec.key_list import VARYING
+
+Values = dict[str, list[Facts | str]]
+"""By situation, what was seen in it."""
+
+
+def by_situation(seen: Iterable[tuple[str, Facts | str]]) -> Values:
+    """Values by situation, from pairs of both."""
+    found: Values = {}
+    for situation, value in seen:
+        found.setdefault(situation, []).append(value)
+    return found
+
+
+# -- which answers count --------------------------------------------------------------------------------------------
+
+
+def settle(seen: Exchange, exchanges: Iterable[Exchange]) -> Exchange:
+    """The exchange, or one of the same request whose answer counts: what broke once was sent again."""
+    if counts(seen):
+        return seen
+    return next((other for other in exchanges if _request_of(other) == _request_of(seen) and counts(other)), seen)
+
+
+def counts(exchange: Exchange) -> bool:
+    """True if the same request gets this answer again in a minute, by all that is known."""
+    refuses = exchange.response is not None and refuses_the_token(exchange.response)
+    return not is_passing(exchange) and not (exchange.credential == VALID and refuses)
+
+
+def is_passing(exchange: Exchange) -> bool:
+    """True if the answer, or that there is none, may be another one in a minute."""
+    return exchange.response is None or refusal_kind(exchange.response) in PASSING
+
+
+def _request_of(exchange: Exchange) -> tuple[object, ...]:
+    types = [value for name, value in exchange.request.headers if name.lower() == "content-type"]
+    return exchange.operation, exchange.credential, exchange.request.url, exchange.request.body, types
+
+
+def is_refused(exchange: Exchange) -> bool:
+    """True if a request is refused for what it is, and not for its size: by status, by a page for people, or by a
+    registration result that declines it."""
+    response = exchange.response
+    if response is None or not counts(exchange):
+        return False
+    kind = refusal_kind(response)
+    declines = (
+        exchange.operation == "registerPixKey" and not registered(exchange) and "Success" in (data_of(response) or {})
+    )
+    return kind is not RefusalKind.SIZE and (kind is not None or is_page(response) or declines)
+
+
+# -- how an answer looks ---------------------------------------------------------------------------------------------
+
+_SCHEMES = ("Basic", "Bearer", "Digest", "DPoP", "Mutual", "Negotiate")
+_OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
+"""Headers that say how a request is refused."""
+
+
+def answer_of(exchange: Exchange) -> Facts:
+    """How the request was answered. There is an answer."""
+    assert exchange.response is not None
+    return said(head_of(exchange.response)) | _facts_in(exchange.response)
+
+
+def head_of(response: Response) -> str:
+    """The answer without its body: `401 application/json [WWW-Authenticate: Bearer]`."""
+    media_type = named_media_type(response.media_type) if response.media_type else ""
+    headers = "; ".join(f"{name}: {value}" for name, value in _headers(response))
+    return " ".join(filter(None, (str(response.status), media_type, headers and f"[{headers}]")))
+
+
+@kept_beside
+def _facts_in(response: Response) -> Facts:
+    text = response.json
+    return facts_of(text.value) if text.readable and response.size else frozenset()
+
+
+def _headers(response: Response) -> Iterator[tuple[str, str]]:
+    for name in _OF_A_REFUSAL:
+        if value := response.header(name):
+            yield name, _scheme(value) if name == "WWW-Authenticate" else "present"
+
+
+def _scheme(challenge: str) -> str:
+    written = challenge.partition(" ")[0].casefold()
+    return next((name for name in _SCHEMES if name.casefold() == written), "another scheme")
+
+
+# -- which answers are alike -----------------------------------------------------------------------------------------
+
+
+def answered_alike(one: Exchange, other: Exchange) -> bool:
+    """True if two requests get the same answer: status, media type, facts."""
+    return answer_of(one) == answer_of(other)
+
+
+def indistinguishable(one: Exchange, other: Exchange) -> bool:
+    """True if status, media type, code and body are the same, but for the path, digits and long hex numbers."""
+    if one.response is None or other.response is None:
+        return False
+    return _print(one, one.response) == _print(other, other.response)
+
+
+def _print(exchange: Exchange, response: Response) -> tuple[object, ...]:
+    text = response.body.decode("utf-8", "replace")
+    path = urlsplit(exchange.request.url).path
+    for part in sorted({path, *path.split("/")}, key=len, reverse=True):
+        for form in {part, unquote(part)}:
+            text = text.replace(form, "·") if len(form) > 2 else text
+    return response.status, response.media_type, code_of(response), VARYING.sub("#", text)

@@ -1,0 +1,85 @@
+"""The reads and the orders, whose answers the interface document does not describe."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from environments.door.preparing import filled, prepare_one
+from environments.door.wrong_tokens import NO_HEADER
+from environments.profiles.gaps import NO_ACCOUNT
+from environments.profiles.profile import Prepare, Profile, RequestBody
+from spec.exchange import VALID, Exchange
+from spec.interface import PREPARING, READS, operations
+from tests.harness.judging import supplied
+from tests.traffic.execution import execute
+from tests.traffic.reach import permits
+from tests.traffic.registration import register
+from tests.traffic.scenario import Asking, Traffic, scenario
+
+CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
+"""What may change the answers of reads: then each read is sent once more."""
+Visits = dict[str, list[Exchange]]
+"""By operation the requests to it, the valid one first."""
+
+
+@scenario(shows=[f"{operation}.*" for operation in PREPARING], alone=True, otherwise=Visits())
+def order(traffic: Traffic) -> Visits:
+    """A valid body to each operation that prepares transfers, where none was sent."""
+    sent = traffic.sent(execute).preparations
+    return {
+        operation: [seen for seen in sent if seen.operation == operation] or [_order(traffic, operation)]
+        for operation in traffic.is_about(*PREPARING)
+    }
+
+
+def _order(traffic: Traffic, operation: str) -> Exchange:
+    client, profile = traffic.client, traffic.profile
+    body = _body_of(operation, profile)
+    if body is None:
+        return client.send(operation, json={})
+    if isinstance(body, Prepare):  # it is not executed, and listed as that
+        return prepare_one(client, profile, body)
+    return client.send(operation, json=filled(body.json, profile), valid=True)
+
+
+def _body_of(operation: str, profile: Profile) -> RequestBody | Prepare | None:
+    """A valid body: the one of the profile, or that of a transfer which a whole run would prepare and execute."""
+    plan = profile.transactions.prepare
+    prepares = plan is not None and plan.operation == operation and permits(profile, "executePix")
+    return profile.requests.get(operation) or (plan if prepares else None)
+
+
+@scenario(shows=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"], otherwise=Visits())
+def read(traffic: Traffic) -> Asking[Visits]:
+    """Each read with the token and without, where it needs no account, or has one. Reads show, too, whether an account or
+    the token is valid."""
+    possible = [name for name in READS if operations()[name].path_parameter is None or traffic.profile.accounts]
+    reads = list(filter(traffic.permitted, possible))
+    sent = iter((yield [partial(_read, traffic, name, each) for name in reads for each in (VALID, NO_HEADER)]))
+    return {name: [next(sent), next(sent)] for name in reads}
+
+
+def _read(traffic: Traffic, operation: str, credential: str = VALID) -> Exchange:
+    place = traffic.profile.accounts[0] if operations()[operation].path_parameter else None
+    return traffic.client.send(operation, place, credential=credential, valid=credential == VALID)
+
+
+@scenario(shows=[f"{operation}.shape" for operation in READS], alone=True, otherwise=None)
+def read_again(traffic: Traffic) -> None:
+    """Each read once more, where what was sent may have changed its answer."""
+    for operation in traffic.sent(read) if traffic.reach.operations & CHANGE_ACCOUNTS else ():
+        _read(traffic, operation)
+
+
+def visit(traffic: Traffic, operation: str) -> list[Exchange]:
+    """The requests to an operation whose answer the interface document does not describe. Raises NotExercised where no
+    account is supplied."""
+    found = (traffic.sent(read) | traffic.sent(order)).get(operation, [])
+    supplied(found, NO_ACCOUNT)
+    return found
+
+
+def valid_answers(traffic: Traffic, operation: str) -> list[Exchange]:
+    """The visit, and what is read beside registrations that the selection is about."""
+    registers = operation == "listPixKeys" and traffic.is_about("registerPixKey")
+    return [*visit(traffic, operation), *(traffic.sent(register).read_beside if registers else ())]
