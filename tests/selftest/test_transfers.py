@@ -108,12 +108,15 @@ def test_no_more_transfers_succeed_than_the_limit(ended):
 
 
 def test_every_operation_has_its_turn(ended):
-    """With the limit reached none of those that are permitted got nothing, and none got all of the rest."""
+    """With the limit reached none of those that are permitted got nothing, and none got half of the places more than another.
+
+    Several are on the wire at once, so that one may get a few more than another.
+    """
     counts = Counter(name for name, _ in ended.bodies)
     permitted = [name for name in PREPARING if ended.profile.allow & {"transfer"} or name == "createPix"]
 
     assert set(counts) == set(permitted)
-    assert max(counts.values()) - min(counts.values()) <= 4
+    assert max(counts.values()) - min(counts.values()) < LIMIT // 2
 
 
 def test_invalid_bodies_name_nobody(ended):
