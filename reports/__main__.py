@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from environments.secrets import Secrets
+from environments.secret_values import Secrets
 from reports.comparison import CHANGES, compared
 from reports.formats.conformance_json import Document
 from reports.reading import UnreadableError, read_run

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from environments.profiles.profile import EMBEDDED
+from environments.profiles.model import EMBEDDED
 from reports.formats.conformance_json import Document
 from reports.moments import moment_in_words, read_moment
 from reports.verdicts import ON_THE_SERVICE, TESTED, Entry, RunVerdict, Verdict

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import unquote
 
-from environments.profiles.profile import Profile
-from environments.profiles.target import is_secret
+from environments.credentials import is_secret
+from environments.profiles.model import Profile
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
 from spec.exchange import Request

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from environments.profiles.profile import Auth
+from environments.profiles.model import Auth
 from spec.answers import LATER, RefusalKind, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.interface import operations

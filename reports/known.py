@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from ahocorasick_rs import AhoCorasick
 
-from environments.secrets import Known
+from environments.secret_values import Known
 from spec.names import WORDS
 
 LEAST = 4

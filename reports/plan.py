@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from environments.door.wrong_tokens import NO_HEADER, RESTORABLE
-from environments.profiles.gaps import deletes_keys
-from environments.profiles.profile import PixKey, Profile
-from environments.secrets import ordinal
+from environments.profiles.model import PixKey, Profile
+from environments.secret_values import ordinal
 from reports.wording import listed, needed_for
 from spec.exchange import VALID, Exchange
 from spec.interface import MARK, PREPARING, operations
@@ -86,7 +85,7 @@ def _keys(plan: Plan, profile: Profile) -> Iterator[str]:
         return
     for place, key in enumerate(profile.pix_keys, 1):
         yield f"  {key.type}, {ordinal(place)} of pix_keys: registered unless a list shows it; {_after(key, profile)}"
-    synthetic = "deleted" if deletes_keys(profile) else _STAYS
+    synthetic = "deleted" if profile.deletes_keys else _STAYS
     yield f"  {MARK}…@example.com, which the run makes up: registered; {synthetic}"
     yield "  no other key is deleted"
 
@@ -96,7 +95,7 @@ _STAYS = "stays: a deletion needs delete-keys in allow and requests.deletePixKey
 
 def _after(key: PixKey, profile: Profile) -> str:
     """What becomes of a key of the profile that the run registered."""
-    if not deletes_keys(profile):
+    if not profile.deletes_keys:
         return _STAYS
     if key.type == "RANDOM" and not key.key:
         return "deleted where Key or key_at tells its value"

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from reports.evidence import Evidence
 from reports.writing import digest
 

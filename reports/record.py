@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from environments.profiles.checked_yaml import document
-from environments.profiles.profile import ProfileError, shown, today
+from environments.profiles.model import ProfileError, shown, today
 from reports.behaviour import Behaviour, Data, data_of_behaviour
 from reports.provenance import VERSION
 from reports.reading import UnreadableError, check, content_of

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from environments.profiles.profile import EMBEDDED, FAIL, Profile, today
+from environments.profiles.model import EMBEDDED, FAIL, Profile, today
 from reports.behaviour import Behaviour, Data, Drift, behaviour, facts_in_words, in_words
 from reports.evidence import Evidence
 from reports.grants import Generated, Grants

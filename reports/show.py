@@ -28,7 +28,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from environments.secrets import Secrets
+from environments.secret_values import Secrets
 from reports.json_tokens import Token, is_json_like, tokens
 from reports.known import KnownValues
 from reports.wording import one_line

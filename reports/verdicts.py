@@ -9,7 +9,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from environments.profiles.profile import KnownFailure
+from environments.profiles.model import KnownFailure
 from reports.wording import grouped
 from spec.findings import Finding, merged_findings
 from spec.message import Text, joined, say

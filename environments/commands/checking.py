@@ -12,8 +12,8 @@ from environments.door.client import Client
 from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words
 from environments.door.preflight import check
-from environments.profiles.gaps import gaps
-from environments.profiles.profile import Profile
+from environments.profiles.loading import gaps
+from environments.profiles.model import Profile
 from spec.answers import is_granted
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from environments.door.client import Client
 from environments.door.key_record import GONE, OPEN, KeyRecord
 from environments.door.run_keys import name_of
-from environments.profiles.profile import Profile, ProfileError, fill
+from environments.profiles.model import Profile, ProfileError, fill
 from spec.answers import RefusalKind, is_granted, refusal_kind
 
 _OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"

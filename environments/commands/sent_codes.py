@@ -12,7 +12,7 @@ from pathlib import Path
 from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical
 from environments.door.opening import journal_of, key_of_logs, place_of_journal
-from environments.profiles.profile import Profile, ProfileError
+from environments.profiles.model import Profile, ProfileError
 
 
 def code_from(where: str) -> str:

@@ -11,7 +11,7 @@ from environments.door.ending import Ending
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.door.prepared_transfers import may_have_prepared
 from environments.door.wrong_tokens import NO_HEADER
-from environments.profiles.profile import Limits
+from environments.profiles.model import Limits
 from spec.exchange import VALID
 from spec.interface import PREPARING
 

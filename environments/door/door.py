@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 import requests
 
+from environments.credentials import Target
 from environments.door.backoff import Backoff
 from environments.door.budget import Budget
 from environments.door.ending import CUT, STOPPED, Ending
@@ -27,7 +28,6 @@ from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
 from environments.door.wire import Wire, WireSettings
-from environments.profiles.target import Target
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
+from environments.credentials import Target, resolve_headers, resolve_journal_key, resolve_passphrase
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Channel, Door
@@ -17,9 +18,8 @@ from environments.door.journal import Journal, ReadJournal
 from environments.door.key_record import KeyRecord
 from environments.door.run_keys import Keys
 from environments.door.wire import WireSettings
-from environments.profiles.profile import EMBEDDED, Profile, ProfileError
-from environments.profiles.target import Target, resolve_headers, resolve_journal_key, resolve_passphrase
-from environments.secrets import listed_secrets
+from environments.profiles.model import EMBEDDED, Profile, ProfileError
+from environments.secret_values import listed_secrets
 
 JOURNAL = "journal.jsonl"
 

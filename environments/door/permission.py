@@ -11,7 +11,7 @@ import requests
 
 from environments.door.outgoing import Sending
 from environments.door.wrong_tokens import RESTORABLE
-from environments.secrets import Secrets
+from environments.secret_values import Secrets
 from spec.interface import MARK, operations, operations_reached, path_parameters_reached
 
 _EXECUTION = "executePix"

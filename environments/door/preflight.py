@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from environments.door.client import Client
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.answers import RefusalKind, refusal_kind, turns_away
 from spec.exchange import Failure, FailureKind, Response
 

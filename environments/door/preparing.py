@@ -8,8 +8,8 @@ from typing import Any
 
 from environments.door.client import Client
 from environments.door.journal import canonical
-from environments.profiles.profile import PixKey, Prepare, Profile, fill
-from environments.secrets import CODE, Secrets
+from environments.profiles.model import PixKey, Prepare, Profile, fill
+from environments.secret_values import CODE, Secrets
 from spec.answers import is_granted, refuses_the_token
 from spec.exchange import Exchange
 from spec.facts import facts_of, text_of

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from environments.door.outgoing import Sending
-from environments.profiles.profile import ProfileError
+from environments.profiles.model import ProfileError
 from spec.answers import RefusalKind, is_page, refusal_kind, turns_away
 from spec.exchange import VALID, Exchange
 from spec.interface import READS

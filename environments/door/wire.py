@@ -24,7 +24,7 @@ from urllib3 import exceptions
 from environments.door.ending import Ending
 from environments.door.outgoing import Sending
 from environments.door.sockets import KEPT_S, Deadline, Watchdog, use_watched_pools
-from environments.profiles.profile import ProfileError
+from environments.profiles.model import ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
 CONNECT_TIMEOUT_S = 5.0

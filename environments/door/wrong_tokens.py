@@ -24,7 +24,7 @@ from spec.interface import MARK
 from spec.key_list import UUID
 
 if TYPE_CHECKING:
-    from environments.profiles.profile import Profile
+    from environments.profiles.model import Profile
 
 _OWN = MARK + secrets.token_hex(16)
 """The wrong token where the right one is short: random, so it is no token of anybody."""

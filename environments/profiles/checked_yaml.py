@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from environments.profiles.profile import ProfileError
+from environments.profiles.model import ProfileError
 
 _TAG = "tag:yaml.org,2002:"
 _KINDS = {

@@ -13,7 +13,7 @@ import yaml
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from environments.profiles.profile import ProfileFile
+from environments.profiles.model import ProfileFile
 
 SCHEMA_FILE = "profile.schema.json"
 _MODELINE = "# yaml-language-server: $schema="

@@ -1,4 +1,5 @@
-"""Loads a profile: its file is found, read, checked and made into a ``Profile``. Nothing is sent.
+"""Loads a profile: its file is found, read, checked and made into a ``Profile``. Nothing is sent. Says what a profile
+permits and does not supply, too.
 
 Whatever is wrong is a ``ProfileError``, before any request, with every problem in one line: file, line, key, what was
 expected and what to do. No message repeats a value, because any value may be a secret or personal data.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from environments.profiles.addresses import check_address, check_proxy, in_one_form
 from environments.profiles.checked_yaml import Document, document
 from environments.profiles.explained import rule_of
-from environments.profiles.parts import nearest
-from environments.profiles.profile import (
+from environments.profiles.model import (
     EMBEDDED,
     ENVIRONMENTS,
     RECORD,
@@ -28,11 +29,19 @@ from environments.profiles.profile import (
     Transactions,
     shown,
 )
+from environments.profiles.parts import nearest
 
 _FILE = TypeAdapter(ProfileFile)
 _KEYS = {key.name for key in fields(ProfileFile)}
 """Without a value, such as where all below it is switched off, a key keeps its default."""
 _UNKNOWN = "unexpected_keyword_argument"
+
+NO_ACCOUNT = "no account: supply accounts"
+NOTHING_TO_REGISTER = "nothing to register: supply {}"
+NO_REGISTRATION = "only a key that the run registered is deleted: add register-keys to allow"
+NO_DELETION = "no body for a deletion: supply requests.deletePixKey"
+NO_CODE = "no transaction code: supply transactions.codes or transactions.prepare"
+SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones"
 
 
 def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None = None) -> Profile:
@@ -131,3 +140,20 @@ def _redirected(profile: Profile, base_url: str) -> Profile:
         requests={},
         redirected=f"{said} stay there. `python -m environments new NAME` writes a profile for {address}",
     )
+
+
+def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
+    """Each reason for which a run of everything would be incomplete. `sent_before` are the codes that the journal keeps
+    from being sent."""
+    allowed = profile.allow
+    if not profile.accounts and allowed & {"read", "register-keys", "delete-keys"}:
+        yield NO_ACCOUNT
+    if not profile.pix_keys and "register-keys" in allowed:
+        yield NOTHING_TO_REGISTER.format("pix_keys")
+    if "delete-keys" in allowed and "register-keys" not in allowed:
+        yield NO_REGISTRATION
+    if "delete-keys" in allowed and not profile.deletes_keys:
+        yield NO_DELETION
+    codes = profile.transactions.codes
+    if "execute" in allowed and not profile.transactions.prepare and not set(codes) - set(sent_before):
+        yield SENT_BEFORE if codes else NO_CODE

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from environments.profiles.profile import EMBEDDED
+from environments.profiles.model import EMBEDDED
 from reports.behaviour import data_of_behaviour, in_words
 from reports.causes import findings
 from reports.evidence import MOVES_MONEY, Evidence

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 from environments.door.door import Door
-from environments.secrets import Secrets
+from environments.secret_values import Secrets
 from reports.curl import Resending
 from reports.evidence import Evidence, evidence, outline
 from reports.grants import Grants

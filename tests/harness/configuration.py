@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from environments.commands.sent_codes import code_from, code_to_resend, start_journal
+from environments.credentials import protect
 from environments.door.opening import journal_in_words
-from environments.process import protect
 from environments.profiles.loading import load
-from environments.profiles.profile import Profile, ProfileError
+from environments.profiles.model import Profile, ProfileError
 from reports.notes import Note, NoteKind
 from reports.plan import Plan, plan_lines
 from reports.reading import UnreadableError

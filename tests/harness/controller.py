@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from environments.credentials import forget_variables, open_target
 from environments.door.opening import open_client, open_door
 from environments.door.preflight import check
-from environments.process import forget_variables
-from environments.profiles.profile import Profile
-from environments.profiles.target import open_target
+from environments.profiles.model import Profile
 from reports.formats.outputs import PAGE
 from reports.notes import Note, NoteKind
 from reports.provenance import ci_job

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from environments.profiles.profile import Profile
-from environments.secrets import listed_secrets
+from environments.profiles.model import Profile
+from environments.secret_values import listed_secrets
 from reports.explanation import explanation, last_run, listing
 from reports.show import Display
 from reports.writing import RUNS

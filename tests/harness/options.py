@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from reports.language import ENGLISH, catalogues
 
 DEFAULT_EXAMPLES = 20

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from environments.profiles.profile import shown
+from environments.profiles.model import shown
 from reports.behaviour import Data, behaviour_of, drifts
 from reports.comparison import compared, follows
 from reports.formats.conformance_json import Document

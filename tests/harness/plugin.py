@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.reproduction import Reproduction
 from tests.harness.selection import ids_of
 from tests.harness.session import SESSION, Session

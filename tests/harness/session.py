@@ -14,7 +14,7 @@ import pytest
 
 from environments.door.client import Client
 from environments.door.door import Door
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from reports.run import Run
 from tests.harness.collector import Collector
 

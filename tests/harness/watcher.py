@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from environments.profiles.profile import Profile, today
+from environments.profiles.model import Profile, today
 from reports.run import missing_permission
 from reports.verdicts import RequirementResult, Verdict
 from reports.wording import listed

@@ -29,7 +29,7 @@ import requests
 
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response, Server
-from environments.secrets import listed_secrets
+from environments.secret_values import listed_secrets
 from reports.show import Display
 from tests.selftest.services.paced import Apart, Pace, apart
 from tests.selftest.services.running import sandbox_at

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from environments.profiles.profile import today
+from environments.profiles.model import today
 from environments.sandbox import Service
 from tests.selftest.services.forking import run_pytest
 from tests.selftest.services.running import TOKEN, arguments, environment, run, started, write_profile

@@ -12,7 +12,7 @@ from environments.door.backoff import IN_VAIN, Backoff, retry_after
 from environments.door.budget import Budget
 from environments.door.ending import Ending
 from environments.door.outgoing import Intent, Sending
-from environments.profiles.profile import Limits
+from environments.profiles.model import Limits
 from spec.exchange import FailureKind, Response
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.virtual_time import VirtualTime

@@ -9,7 +9,7 @@ import pytest
 
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Key, Server, Service, Transfer
-from environments.secrets import Secrets
+from environments.secret_values import Secrets
 from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from reports.show import Display
 from reports.writing import RUNS

@@ -7,8 +7,7 @@ import pytest
 
 from environments.__main__ import main
 from environments.door.journal import Outcome
-from environments.profiles.gaps import gaps
-from environments.profiles.loading import load
+from environments.profiles.loading import gaps, load
 from environments.sandbox import Response
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.issuing import AnswersAll

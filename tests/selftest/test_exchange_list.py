@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
-from environments.secrets import listed_secrets
+from environments.secret_values import listed_secrets
 from reports.curl import Resending
 from reports.evidence import evidence
 from reports.page import exchange_list

@@ -2,7 +2,7 @@
 
 import pytest
 
-from environments.profiles.profile import Auth
+from environments.profiles.model import Auth
 from environments.sandbox import Response
 from reports.grants import Grants
 from spec.requirements import requirements

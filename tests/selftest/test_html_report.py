@@ -11,7 +11,7 @@ import pytest
 from pytest_html.basereport import BaseReport
 
 from environments.profiles.loading import load
-from environments.profiles.profile import KnownFailure
+from environments.profiles.model import KnownFailure
 from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
 from reports.headline import headline

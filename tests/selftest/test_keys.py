@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
-from environments.profiles.profile import PixKey
+from environments.profiles.model import PixKey
 from environments.sandbox import Key, Refusal, Server, Service
 from spec.interface import MARK, PREPARING
 from spec.key_list import Listing

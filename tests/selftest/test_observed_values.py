@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.profiles.profile import PixKey
+from environments.profiles.model import PixKey
 from environments.sandbox import Server, Service
 from reports.behaviour import data_of_behaviour, drifts
 from tests.conformance.test_registration import deletions_needed

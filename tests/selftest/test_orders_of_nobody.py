@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from environments.profiles.loading import load
-from environments.profiles.profile import RequestBody
+from environments.profiles.model import RequestBody
 from spec.interface import PREPARING
 from tests.selftest.services.running import ROOT
 from tests.traffic.case import form_of

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from environments.__main__ import main
-from environments.process import TRACING
+from environments.credentials import TRACING
 from tests.selftest.services.forking import ROOT
 from tests.selftest.services.running import TOKEN, environment, run, started, write_profile
 
@@ -53,10 +53,10 @@ def test_a_variable_that_has_secrets_written_down_is_refused(name, service, tmp_
     assert not log.exists()
 
 
-@pytest.mark.parametrize("line", ["pass", "environments.process.protect()"], ids=["before", "after"])
+@pytest.mark.parametrize("line", ["pass", "environments.credentials.protect()"], ids=["before", "after"])
 def test_no_core_is_dumped(line, tmp_path):
     """A process that aborts leaves no image of its memory, whatever the shell permits; without the line it may."""
-    code = f"import os, environments.process; {line}; os.abort()"
+    code = f"import os, environments.credentials; {line}; os.abort()"
     variables = environment(PYTHONPATH=str(ROOT))
     child = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=variables, preexec_fn=_permit_core_dumps)
     _, status = os.waitpid(child.pid, 0)

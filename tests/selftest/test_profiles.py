@@ -9,11 +9,11 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from environments.profiles import profile as profiles
+from environments.profiles import model as profiles
 from environments.profiles.checked_yaml import document
 from environments.profiles.explained import editor_schema, example
 from environments.profiles.loading import load
-from environments.profiles.profile import ProfileError, fill
+from environments.profiles.model import ProfileError, fill
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLE = REPOSITORY / "environments/staging.example.yaml"

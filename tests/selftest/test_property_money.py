@@ -12,7 +12,7 @@ from environments.door.budget import Budget
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.outgoing import Intent, Sending
 from environments.profiles.loading import load
-from environments.profiles.profile import Limits
+from environments.profiles.model import Limits
 from environments.sandbox import Request, Response, Service, Transfer
 from spec.exchange import Exchange
 from spec.exchange import Request as SentRequest

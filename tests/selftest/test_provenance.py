@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
-from environments.profiles.profile import Header, PixKey, Transactions
+from environments.profiles.model import Header, PixKey, Transactions
 from reports import provenance
 from reports.provenance import CHECKOUT, ci_job, commit_of, profile_digest, service_version
 

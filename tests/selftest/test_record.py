@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from environments.profiles.profile import today
+from environments.profiles.model import today
 from reports.behaviour import behaviour, behaviour_of
 from reports.reading import UnreadableError
 from reports.record import MOST_BYTES, accepting, read_record, record_of, write_record

@@ -12,9 +12,9 @@ import pytest
 
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
-from environments.profiles.profile import Auth, Header, Tls, identifiers
+from environments.profiles.model import Auth, Header, Tls
 from environments.sandbox import Server
-from environments.secrets import Secrets
+from environments.secret_values import Secrets, identifiers
 from reports.curl import Resending
 from reports.evidence import EXECUTES
 from reports.show import Display

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from environments.profiles.loading import load
-from environments.secrets import Secrets
+from environments.secret_values import Secrets
 from reports.curl import Resending, shown_parts
 from reports.show import Display
 from spec.exchange import Request

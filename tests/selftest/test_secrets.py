@@ -2,8 +2,8 @@
 
 import pytest
 
-from environments.profiles.target import Target
-from environments.secrets import Secrets
+from environments.credentials import Target
+from environments.secret_values import Secrets
 from reports.show import Display
 from tests.selftest.services.one_run import CODE, Run
 from tests.selftest.services.signed import CLAIMS, Signing

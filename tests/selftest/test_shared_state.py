@@ -14,8 +14,8 @@ import requests
 
 from environments.door.outgoing import Intent, Sending
 from environments.door.run_keys import Keys
-from environments.profiles.profile import PixKey
-from environments.secrets import Secrets
+from environments.profiles.model import PixKey
+from environments.secret_values import Secrets
 from spec.exchange import Exchange, Failure, FailureKind, Response
 from tests.selftest.services.one_run import CODE, OTHER, Run
 from tests.selftest.services.racing import Meeting, with_and_without_a_lock

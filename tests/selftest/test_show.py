@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments.secrets import Secrets
+from environments.secret_values import Secrets
 from reports.show import Display
 from spec.interface import personal_fields
 from spec.names import is_name

@@ -7,7 +7,7 @@ import pytest
 
 from environments.door.run_keys import RunKey
 from environments.profiles.loading import load
-from environments.secrets import listed_secrets
+from environments.secret_values import listed_secrets
 from reports.run import Run
 from reports.verdicts import RequirementResult
 from spec.exchange import Failure, FailureKind

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from environments.profiles import target as targets
-from environments.profiles.profile import Auth, Header, Profile, ProfileError, Tls
-from environments.profiles.target import open_target, resolve, resolve_headers, resolve_passphrase
+from environments import credentials as targets
+from environments.credentials import open_target, resolve, resolve_headers, resolve_passphrase
+from environments.profiles.model import Auth, Header, Profile, ProfileError, Tls
 
 SECRET = "s3cr3t-t0ken"
 PROFILE = "environments/staging.yaml"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from environments.profiles.loading import load
-from environments.profiles.profile import KnownFailure
+from environments.profiles.model import KnownFailure
 from reports.grants import Grants
 from reports.run import Run
 from reports.verdicts import (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from environments.profiles.profile import Profile, fill
+from environments.profiles.model import Profile, fill
 from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
 from spec.json_text import JsonPath, as_bytes, leaves_of

@@ -21,7 +21,7 @@ from hypothesis.internal.constants_ast import Constants
 from schemathesis import Case as SchemaCase
 from schemathesis import GenerationMode
 
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from reports.writing import RUNS
 from spec.interface import OPENAPI
 from spec.json_text import as_bytes

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 
 from environments.door.request_texts import texts_of
-from environments.profiles.profile import PixKey
+from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, is_granted, refusal_kind
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding, holds

@@ -9,7 +9,7 @@ from functools import partial
 from environments.door.permission import synthetic
 from environments.door.preparing import prepare
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, forms
-from environments.profiles.gaps import NO_CODE, SENT_BEFORE
+from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import ABOUT_THE_REQUEST, LATER, grants_protected_result, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange, Response
 from spec.rules import ROBUSTNESS

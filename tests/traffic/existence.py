@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from environments.door.client import NOTHING
 from environments.door.permission import synthetic
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.answers import ABOUT_THE_CALLER, RefusalKind, is_granted, is_page, refusal_kind, succeeded
 from spec.exchange import VALID, Exchange
 from spec.findings import Judgement, deviates, finding, holds, inconclusive

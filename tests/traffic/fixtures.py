@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profiles.gaps import NO_DELETION
-from environments.profiles.profile import Profile
+from environments.profiles.loading import NO_DELETION
+from environments.profiles.model import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from tests.harness.judging import require_permission, supplied

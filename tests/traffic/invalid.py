@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, INVALID_CREDENTIALS, NO_HEADER
-from environments.profiles.gaps import deletes_keys
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.interface import MARK, PREPARING, READS, operations
 from spec.json_text import as_bytes
 from tests.traffic.case import (
@@ -169,7 +168,7 @@ OBSERVED: Mapping[str, frozenset[str]] = {
 def invalid_requests(operation: str, profile: Profile, *, observed: bool | None = None) -> Iterator[Case]:
     """A case for each class; those that are observed, or those that are not, where `observed` says so."""
     cases = (case for case in _cases(operation, profile) if observed in (None, _is_observed(case)))
-    return bounded(map(_with_its_own_key, cases) if observed and deletes_keys(profile) else cases, profile)
+    return bounded(map(_with_its_own_key, cases) if observed and profile.deletes_keys else cases, profile)
 
 
 def _is_observed(case: Case) -> bool:

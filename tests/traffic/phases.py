@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from environments.door.client import Client
-from environments.profiles.gaps import NO_ACCOUNT
-from environments.profiles.profile import Profile
+from environments.profiles.loading import NO_ACCOUNT
+from environments.profiles.model import Profile
 from spec.interface import operations
 from spec.reproduction import Reproduction
 from tests.harness.judging import NotExercised

@@ -11,7 +11,7 @@ from environments.door.client import Client
 from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
 from environments.door.preflight import check
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from reports.plan import Plan
 from spec.exchange import VALID, Response
 from spec.interface import PREPARING, operations

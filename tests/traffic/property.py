@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, cycle, islice
 
 from environments.door.client import Client
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.interface import READS, operations
 from spec.reproduction import Reproduction

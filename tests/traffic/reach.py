@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.interface import PREPARING, READS, operations
 from spec.message import Text, say
 from spec.requirements import requirements

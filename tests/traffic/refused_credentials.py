@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER, OTHER_SCHEMES, forms
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.message import Text, in_a_row, say
 

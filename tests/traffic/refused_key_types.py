@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from environments.door.client import NOTHING
-from environments.profiles.profile import PixKey
+from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, finding, holds, inconclusive

@@ -12,8 +12,7 @@ from typing import Any
 from environments.door.client import Client
 from environments.door.permission import synthetic
 from environments.door.run_keys import KeyState, RunKey
-from environments.profiles.gaps import deletes_keys
-from environments.profiles.profile import PixKey, Profile, fill
+from environments.profiles.model import PixKey, Profile, fill
 from spec.answers import (
     ABOUT_THE_REQUEST,
     RefusalKind,
@@ -132,7 +131,7 @@ class Registrar:
         self.listing: Listing | None = None  # the last one that could be read
         self.suspicions: list[Suspicion] = []
         self.references: dict[str, frozenset[Place]] = {}  # where accepted keys stand in the list
-        self.may_list, self.deletes = "read" in profile.allow, deletes_keys(profile)
+        self.may_list, self.deletes = "read" in profile.allow, profile.deletes_keys
         self._synthetic = _synthetic_key()
 
     # -- which keys -------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from environments.door.client import Client
 from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, forms
-from environments.profiles.gaps import NO_REGISTRATION, NOTHING_TO_REGISTER
-from environments.profiles.profile import PixKey, Profile
+from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER
+from environments.profiles.model import PixKey, Profile
 from spec.answers import registered
 from spec.exchange import VALID, Exchange
 from spec.findings import inconclusive

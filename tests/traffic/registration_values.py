@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from environments.profiles.profile import PixKey
+from environments.profiles.model import PixKey
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, registered
 from spec.exchange import Exchange

@@ -7,7 +7,7 @@ from functools import partial
 from environments.door.client import Client
 from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from spec.interface import READS, operations
 from tests.traffic.case import Case

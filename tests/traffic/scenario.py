@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Generic, TypeVar
 
 from environments.door.client import Client
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.findings import Judgement
 from spec.reproduction import Reproduction

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from environments.profiles.profile import Profile
+from environments.profiles.model import Profile
 from tests.harness.options import examples_of
 
 DEFAULT_READS = 12

@@ -11,7 +11,7 @@ from typing import Any
 
 from environments.door.client import Client
 from environments.door.preparing import prepare
-from environments.profiles.profile import PixKey, Profile
+from environments.profiles.model import PixKey, Profile
 from spec.answers import data_of, grants_protected_result, is_granted, registered, succeeded
 from spec.exchange import Exchange
 from spec.facts import Facts

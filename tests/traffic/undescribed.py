@@ -6,8 +6,8 @@ from functools import partial
 
 from environments.door.preparing import filled, prepare_one
 from environments.door.wrong_tokens import NO_HEADER
-from environments.profiles.gaps import NO_ACCOUNT
-from environments.profiles.profile import Prepare, Profile, RequestBody
+from environments.profiles.loading import NO_ACCOUNT
+from environments.profiles.model import Prepare, Profile, RequestBody
 from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import supplied

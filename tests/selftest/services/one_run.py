@@ -10,8 +10,8 @@ from environments.door.event_log import LogKey
 from environments.door.journal import Journal, Outcome
 from environments.door.wire import WireSettings
 from environments.profiles.loading import load
-from environments.profiles.profile import Limits, Profile
-from environments.secrets import Secrets
+from environments.profiles.model import Limits, Profile
+from environments.secret_values import Secrets
 from spec.exchange import VALID
 from spec.interface import operations
 from spec.requirements import requirements

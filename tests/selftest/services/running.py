@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from environments.profiles.loading import path_of
-from environments.profiles.profile import host_of
+from environments.profiles.model import host_of
 from tests.selftest.schemas import problems
 from tests.selftest.services.forking import ROOT, run_pytest
 

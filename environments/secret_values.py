@@ -7,12 +7,13 @@ the middle of a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from environments.door.tokens import parts_that_tell, personal_claims
 from environments.door.wrong_tokens import wrong_tokens
-from environments.profiles.profile import Profile, identifiers
+from environments.profiles.model import Profile
 
 TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"
 IDENTIFIER = "identifier"
@@ -82,3 +83,14 @@ def listed_secrets(profile: Profile) -> Secrets:
     """The registry with the values that a profile lists, and with the identifiers in its bodies."""
     listed = {ACCOUNT: profile.accounts, KEY: [key.key for key in profile.pix_keys], CODE: profile.transactions.codes}
     return Secrets({**listed, IDENTIFIER: dict.fromkeys(identifiers(profile.bodies))})
+
+
+def identifiers(bodies: Iterable[Any]) -> Iterator[str]:
+    """Texts in JSON values that look like an account, a key or a document: with "@", or with at least five digits."""
+    for body in bodies:
+        if isinstance(body, dict):
+            yield from identifiers(body.values())
+        elif isinstance(body, list):
+            yield from identifiers(body)
+        elif isinstance(body, str) and ("@" in body or sum(map(str.isdigit, body)) >= 5):
+            yield body

@@ -8,7 +8,7 @@ its description. What is secret or personal stays out of every ``repr``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -48,7 +48,7 @@ from spec.interface import PREPARING, operations
 
 __all__ = [
     "EMBEDDED", "ENVIRONMENTS", "FAIL", "RECORD", "Auth", "Header", "KnownFailure", "Limits", "PixKey", "Prepare",
-    "Profile", "ProfileError", "ProfileFile", "RequestBody", "Tls", "Transactions", "fill", "host_of", "identifiers",
+    "Profile", "ProfileError", "ProfileFile", "RequestBody", "Tls", "Transactions", "fill", "host_of",
     "shown", "today",
 ]  # fmt: skip
 
@@ -262,6 +262,11 @@ class Profile(ProfileFile):
         return self.base_url == EMBEDDED or (self.sandbox or "").lower() == host_of(self.base_url)
 
     @property
+    def deletes_keys(self) -> bool:
+        """True if the profile says how a key is deleted, and permits it."""
+        return "delete-keys" in self.allow and "deletePixKey" in self.requests
+
+    @property
     def record(self) -> Path:
         """The record of what was observed, beside the profile."""
         return self.path.with_name(f"{self.path.stem}{RECORD}")
@@ -284,14 +289,3 @@ def fill(template: Any, **values: str) -> Any:
 def shown(path: Path) -> str:
     """``path`` as a person at this working directory would write it."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def identifiers(bodies: Iterable[Any]) -> Iterator[str]:
-    """Texts in JSON values that look like an account, a key or a document: with "@", or with at least five digits."""
-    for body in bodies:
-        if isinstance(body, dict):
-            yield from identifiers(body.values())
-        elif isinstance(body, list):
-            yield from identifiers(body)
-        elif isinstance(body, str) and ("@" in body or sum(map(str.isdigit, body)) >= 5):
-            yield body

@@ -1,5 +1,6 @@
 """The target of a run: its address, the embedded sandbox where the profile asks for it, and its secrets, fetched from
-where they are kept.
+where they are kept. And what a process that knows secrets does not leave behind: core dumps, logs of others, variables
+for its children.
 
 No message shows a secret, or what a command printed.
 """
@@ -9,20 +10,58 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from environments.process import environment_of_children
-from environments.profiles.profile import EMBEDDED, Header, Profile, ProfileError, shown
-from environments.secrets import Secrets, listed_secrets
+from environments.profiles.model import EMBEDDED, Header, Profile, ProfileError, shown
+from environments.secret_values import Secrets, listed_secrets
 
+TRACING = (
+    "SSLKEYLOGFILE",
+    "PYTEST_DEBUG",
+    "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY",
+    "HYPOTHESIS_EXPERIMENTAL_OBSERVABILITY_NOCOVER",
+)
+"""Variables with which OpenSSL, pytest and Hypothesis write down what passes through them or decrypts it."""
+_NO_CORE = 1
+"""Bytes of a core dump: too few for a file. Linux takes 0 for no limit where a program such as systemd-coredump takes
+the dump, and 1 for none (core(5), fs/coredump.c)."""
 COMMAND_TIMEOUT = 30.0
 """Seconds that a token command may take."""
 _TOKEN = re.compile(r"(?!bearer$)[!-~]+", re.IGNORECASE)
 _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 _CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sign|token", re.IGNORECASE)
+
+
+def protect() -> None:
+    """Switch core dumps off. ProfileError, in one line, for a variable that has secrets written down."""
+    for name in filter(os.environ.get, TRACING):
+        raise ProfileError(f"{name} has tokens and codes written down; unset it")
+    if sys.platform != "win32":
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        most = _NO_CORE if hard else 0
+        resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+
+
+def environment_of_children(profile: Profile) -> Mapping[str, str]:
+    """The variables of this process without the secrets that the profile names."""
+    return {name: value for name, value in os.environ.items() if name not in _named(profile)}
+
+
+def forget_variables(profile: Profile) -> None:
+    """Take the secrets that the profile names out of the environment. They have been read."""
+    for name in _named(profile):
+        os.environ.pop(name, None)
+
+
+def _named(profile: Profile) -> set[str]:
+    named = (profile.auth.token_env, profile.tls.client_key_passphrase_env, profile.journal_key_env)
+    return {name for name in (*named, *(header.env for header in profile.headers)) if name}
 
 
 @dataclass(frozen=True)
