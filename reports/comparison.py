@@ -11,9 +11,8 @@ from typing import Any
 
 from environments.profiles.model import EMBEDDED
 from reports.formats.conformance_json import Document
-from reports.moments import moment_in_words, read_moment
 from reports.verdicts import ON_THE_SERVICE, TESTED, Entry, RunVerdict, Verdict
-from reports.wording import listed
+from reports.wording import listed, moment_in_words, read_moment
 from spec.message import Text, in_a_row, say
 
 BASES = (*ON_THE_SERVICE, RunVerdict.INCOMPLETE)

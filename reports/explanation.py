@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from reports.formats.outputs import PAGE
-from reports.moments import moment_in_words
 from reports.reading import UnreadableError, read_run
-from reports.wording import needed_for
+from reports.wording import moment_in_words, needed_for
 from spec.interface import operations
 from spec.message import Text, say
 from spec.requirements import Requirement, read_yaml

@@ -5,21 +5,26 @@ Messages and templates are translated when they are rendered; what has no transl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
+from typing import IO, Any
 
-from reports.moments import moment_in_words, read_moment
+import yaml
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal
+
+from reports.wording import moment_in_words, read_moment
 from spec.message import Text, message_of
 
 ENGLISH = "en"
 
 
 class Language:
-    """A language by its tag (RFC 5646), with the translations of a catalogue. Numbers and moments of English need none,
-    and a run in English does not need Babel."""
+    """A language by its tag (RFC 5646), with the translations of a catalogue. English needs none."""
 
     def __init__(self, tag: str, translations: NullTranslations) -> None:
         self.tag, self._locale = tag, tag.replace("-", "_")
@@ -42,8 +47,6 @@ class Language:
         """A number for people."""
         if self.tag == ENGLISH:
             return str(number)
-        from babel.numbers import format_decimal
-
         return format_decimal(number, locale=self._locale)
 
 
@@ -59,11 +62,29 @@ def language(tag: str) -> Language:
     """A known language. KeyError for another one."""
     if tag == ENGLISH:
         return Language(tag, NullTranslations())
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
-
     compiled = BytesIO()
     with catalogues()[tag].open("rb") as file:
         write_mo(compiled, read_po(file, abort_invalid=True))
     compiled.seek(0)
     return Language(tag, GNUTranslations(compiled))
+
+
+# -- texts that are no calls of `say`, for `pybabel extract` (babel.cfg) ------------------------------------------
+
+_TEXTS = ("text", "section", "untestable", "fix", "expected", "got", "says")
+"""Members of the tables that are texts."""
+Extracted = tuple[int, Any, Any, Any]
+
+
+def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
+    """The texts of requirements.yaml, findings.yaml or fixes.yaml."""
+    table = yaml.safe_load(file)
+    for entry in table.values() if isinstance(table, dict) else table:
+        texts = [entry[name] for name in _TEXTS if name in entry]
+        heading = entry.get("section", "").split(";")[0].split(",")[0]
+        yield from ((1, "", " ".join(text.split()), []) for text in [*texts, heading] if text)
+
+
+def of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
+    """The entries with the comment `by hand`."""
+    yield from ((1, "", message.id, []) for message in read_po(file) if "by hand" in message.user_comments)

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema_rs
 
 from reports.formats.conformance_json import FILE, Document
-from reports.moments import read_moment
+from reports.wording import read_moment
 
 MOST_BYTES = 50_000_000
 """A run of 100,000 exchanges has half of it."""

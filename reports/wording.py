@@ -1,9 +1,10 @@
-"""How things are listed and grouped in every report."""
+"""Wording that every report shares: lists, groups and moments."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from spec.interface import MONEY, Operation
@@ -86,3 +87,21 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
+
+
+# -- moments: always UTC, written alike everywhere ------------------------------------------------------
+
+
+def written(moment: datetime) -> str:
+    """As conformance.json has it: `2026-11-20T09:30:00Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def read_moment(text: str) -> datetime:
+    """A moment of conformance.json. ValueError for any other text."""
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def moment_in_words(text: str) -> str:
+    """A moment of conformance.json for people, in English: `2026-11-20 09:30:00 UTC`."""
+    return text.replace("T", " ").replace("Z", " UTC")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ from reports.behaviour import data_of_behaviour, in_words
 from reports.causes import findings
 from reports.evidence import MOVES_MONEY, Evidence
 from reports.headline import headline
-from reports.latency import latency
-from reports.moments import written
 from reports.notes import NoteKind
 from reports.provenance import VERSION, profile_digest, service_version
 from reports.run import Run
 from reports.verdicts import RequirementResult, counts, coverage
+from reports.wording import grouped, written
 from spec.findings import Finding
+from spec.interface import operations
 from spec.message import Text, joined
 from spec.requirements import Requirement
 
@@ -202,3 +203,24 @@ def proof_line() -> str:
         return str(json.loads(SUMMARY.read_text("utf-8"))["line"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
+
+
+SHARES = {"min_ms": 0.0, "p25_ms": 0.25, "median_ms": 0.5, "p75_ms": 0.75, "p95_ms": 0.95, "max_ms": 1.0}
+"""Shares of the answers, by the name of the time that each took at most."""
+
+
+def latency(exchanges: Iterable[Evidence]) -> dict[str, dict[str, float]]:
+    """Number of answers and times of each operation, in the order of the interface document. Refusals count, too."""
+    answered = (seen for seen in exchanges if "response" in seen)
+    by_operation = grouped(answered, lambda seen: seen["operation"])
+    times = {name: sorted(one["elapsed_ms"] for one in group) for name, group in by_operation.items()}
+    return {
+        name: {"count": len(times[name]), **{each: nearest_rank(times[name], share) for each, share in SHARES.items()}}
+        for name in operations()
+        if name in times
+    }
+
+
+def nearest_rank(times: Sequence[float], share: float) -> float:
+    """The time that this share of the times, the shortest first, took at most."""
+    return times[max(ceil(share * len(times)), 1) - 1]

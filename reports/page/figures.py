@@ -1,12 +1,13 @@
-"""The figures on the page: requirements counted by level and verdict, by section, and those that were left out."""
+"""The figures on the page: requirements by level, verdict and section, those that were left out, and latency."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import ceil, floor, log10
 from typing import Any
 
-from reports.formats.conformance_json import Document
+from reports.formats.conformance_json import SHARES, Document
 from reports.headline import counts_of, known_failures, known_in_words
 from reports.verdicts import ON_THE_SERVICE, Entry, RunVerdict, Verdict, deviation, fails
 from reports.wording import grouped
@@ -117,3 +118,47 @@ def _why(verdict: Verdict, entries: list[Entry]) -> Iterator[Text]:
         yield others[0]
         if more := len(others) - 1:
             yield say_many("{n} more reason", "{n} more reasons", n=more)
+
+
+# -- the plot of latency --------------------------------------------------------------------------------
+
+_LEAST_MS = 0.1
+
+
+def duration(milliseconds: float) -> str:
+    """`0.4 ms`, `12 ms`, `1.5 s`: two digits or three."""
+    amount, unit = (milliseconds / 1000, "s") if milliseconds >= 1000 else (milliseconds, "ms")
+    return f"{amount:.{0 if amount >= 10 else 1}f}".removesuffix(".0") + f" {unit}"
+
+
+def latency_plot(document: Document) -> dict[str, Any]:
+    """The rows of the plot, one for each operation that answered, and the ticks of its axis at powers of ten.
+
+    It is drawn in percent of its width, so that its lines and texts keep their size on every screen.
+    """
+    found: dict[str, dict[str, float]] = document["latency"]
+    powers = [log10(max(figures[name], _LEAST_MS)) for figures in found.values() for name in SHARES]
+    low = floor(min(powers, default=0))
+    high = max(low + 1, ceil(max(powers, default=1)))
+
+    def at(milliseconds: float) -> float:
+        return round(100 * (log10(max(milliseconds, _LEAST_MS)) - low) / (high - low), 2)
+
+    ticks = [10.0**power for power in range(low, high + 1)]
+    return {
+        "latency_ticks": [{"at": at(tick), "text": duration(tick), "anchor": _anchor(at(tick))} for tick in ticks],
+        "latency_rows": [
+            {
+                "operation": operation,
+                "answers": int(figures["count"]),
+                "said": {name.removesuffix("_ms"): duration(figures[name]) for name in SHARES},
+                "at": {name.removesuffix("_ms"): at(figures[name]) for name in SHARES},
+            }
+            for operation, figures in found.items()
+        ],
+    }
+
+
+def _anchor(at: float) -> str:
+    """The side of its text at which a tick stands, so that the text stays within the plot."""
+    return {0.0: "start", 100.0: "end"}.get(at, "middle")

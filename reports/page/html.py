@@ -18,8 +18,7 @@ from reports.formats.conformance_json import Document, document_of
 from reports.headline import headline, permitted, result_line, run_line
 from reports.notes import NoteKind
 from reports.page.exchange_list import exchange_list
-from reports.page.figures import by_heading, left_out, levels, tile
-from reports.page.latency_plot import latency_plot
+from reports.page.figures import by_heading, latency_plot, left_out, levels, tile
 from reports.page.marked import excerpt
 from reports.page.templating import template
 from reports.provenance import CHECKOUT

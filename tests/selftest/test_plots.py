@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.page.latency_plot import duration, latency_plot
+from reports.page.figures import duration, latency_plot
 
 FIGURES = {"count": 3, "min_ms": 2.0, "p25_ms": 3.0, "median_ms": 10.0, "p75_ms": 20.0, "p95_ms": 90.0, "max_ms": 180.0}
 SLOWER = ("median_ms", "p75_ms", "p95_ms", "max_ms")

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from environments.profiles.loading import load
-from reports.formats.conformance_json import document_of
-from reports.latency import latency
+from reports.formats.conformance_json import document_of, latency
 from reports.run import Run
 from tests.selftest.schemas import ROOT, problems
 from tests.selftest.services.running import run, write_profile

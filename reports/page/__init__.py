@@ -1,1 +1,0 @@
-"""The parts of report.html: each module gives the templates what one part of the page shows."""
