@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from environments.secret_values import Secrets
 from reports.comparison import CHANGES, compared
+from reports.earlier_runs import UnreadableError, read_run
 from reports.formats.conformance_json import Document
-from reports.reading import UnreadableError, read_run
 from reports.show import Display
 from reports.wording import one_line
 from spec.requirements import requirements

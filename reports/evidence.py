@@ -1,16 +1,28 @@
-"""Exchanges as evidence: dictionaries of what may be shown of them, with the lines that send them again."""
+"""Exchanges as evidence: dictionaries of what may be shown of them, with the line of curl that sends each again.
+
+A line is for any POSIX shell. A known value in it is a variable that must be set, never an empty text. The content of a
+personal member, and a known value in another spelling, is a variable for what was sent. Synthetic identifiers stay.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
+from urllib.parse import unquote
 
-from reports.curl import Resending, shown_parts
-from reports.show import printable
+from environments.credentials import is_secret
+from environments.profiles.model import Profile
+from reports.json_tokens import Token, is_json_like, tokens
+from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
 from spec.answers import is_refusal
-from spec.exchange import Exchange
-from spec.interface import MONEY, operations
+from spec.exchange import Exchange, Request
+from spec.interface import MARK, MONEY, operations
+from spec.names import is_name
 
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""
@@ -18,6 +30,17 @@ _CODE = re.compile(r"\$\{(CODE(?:_[0-9]+)?):\?")
 MOVES_MONEY = "# this line moves money: "
 EXECUTES = MOVES_MONEY + "it executes the transfer of {0}; the run has sent that code, set {0} to another one"
 MAY_MOVE = "# this line may move money"
+_LONGEST, _LARGEST = 4_000, 100_000
+"""Characters of a line that a body takes, and bytes of one that a shell passes on."""
+_OMITTED = frozenset(("user-agent", "accept", "accept-encoding", "content-length", "connection", "host"))
+_OF_THE_PROFILE = ("account", "key", "code", "identifier")
+"""Known values whose variable has their name, and the number of their place in the profile."""
+_SEGMENT = re.compile(r"([/?&=;#]+)")
+_SCHEME = re.compile(r"(?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: |\Z)", re.IGNORECASE)
+_REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
+"""What curl reads in an address as more than its characters."""
+_SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
+"""Long runs of one character; what is no ASCII, and one more, as a shell drops a line end at the end of an output."""
 
 
 def outline(exchange: Exchange) -> Evidence:
@@ -66,3 +89,158 @@ def _reproduced(exchange: Exchange, resending: Resending) -> Iterator[str]:
     elif permission in MONEY - {"execute"} and exchange.valid:
         yield MAY_MOVE
     yield line
+
+
+# -- requests taken apart ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A value that is not shown: what stands for it in a shell, between double quotes, and elsewhere."""
+
+    expression: str
+    shown: str = ""
+
+
+Part = str | Hidden
+Parts = list[Part]
+"""Texts as they were sent, and values that are not shown."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request in parts. `is_whole`: a line can have all of its body."""
+
+    url: Parts
+    headers: list[tuple[str, Parts]]
+    body: Parts
+    is_whole: bool
+
+
+class Resending:
+    """Takes requests apart by what is known, and says how a person sends them again."""
+
+    def __init__(self, display: Display, profile: Profile) -> None:
+        self.display = display
+        auth, tls, secret = profile.auth, profile.tls, filter(is_secret, profile.headers)
+        file, phrase = auth.token_file, tls.client_key_passphrase_env
+        token = f"$(cat {shlex.quote(str(file))})" if file else _variable(auth.token_env or "PIX_TOKEN")
+        self._named = {"token": token} | {f"header {each.name}": _variable(each.env or each.name) for each in secret}
+        files = {"cacert": tls.ca_bundle, "cert": tls.client_cert, "key": tls.client_key, "proxy": profile.proxy}
+        self._options = [f"--{option} {shlex.quote(str(value))}" for option, value in files.items() if value]
+        self._options += [f'--pass "{_variable(phrase)}"'] if phrase else []
+
+    def sent(self, request: Request) -> Sent:
+        """The request."""
+        url = [part for piece in _SEGMENT.split(request.url) for part in self._parts(piece, "path")]
+        headers = [(name, self._header(name, value)) for name, value in request.headers]
+        text, known = request.body.decode("utf-8", "surrogateescape"), self.display.known
+        if len(text) > _LARGEST or (not is_json_like(text) and (known.has(text) or PERSONAL_PAIR.search(text))):
+            return Sent(url, headers, [Hidden("", f"… ({len(request.body)}{CUT}")], is_whole=False)
+        times: Counter[str] = Counter()
+        body = [part for token in tokens(text) for part in self._token(token, times)]
+        fits = "\0" not in text and not text.endswith("\n") and len(word(body)) <= _LONGEST
+        return Sent(url, headers, body, fits)
+
+    def curl(self, request: Request) -> str:
+        """A line that sends it again, once the variables in it are set. One that cannot be whole is a comment."""
+        sent, size = self.sent(request), len(request.body)
+        names = [name.lower() for name, _ in sent.headers]
+        words = ["curl -sS -i", *self._options]
+        words += ["--globoff --path-as-is"] * bool(_REWRITTEN.search(request.url))
+        words += ["--head" if request.method == "HEAD" else f"-X {shlex.quote(request.method)}"]
+        for name, value in sent.headers:
+            if name.lower() not in _OMITTED:
+                words.append(f"-H {word([f'{name}: ', *value] if any(value) else [f'{name};'])}")
+        if size or "content-length" in names:
+            words += ["-H 'Content-Type:'"] * ("content-type" not in names)
+            words += [f"--data-raw {word(sent.body)}"] * sent.is_whole
+        line = " ".join([*words, word(sent.url)])
+        return line if sent.is_whole else f"# not the whole request, which has a body of {size} bytes: {line}"
+
+    def _value(self, placeholder: str) -> Hidden:
+        """What stands for a known value."""
+        name = placeholder.strip("<>")
+        is_listed = name.partition(" ")[0] in _OF_THE_PROFILE
+        return Hidden(self._named.get(name) or _variable(name if is_listed else f"sent {name}"), placeholder)
+
+    def _parts(self, text: str, name: str) -> Parts:
+        """A text with the known values in it; all of it is one value where one is written otherwise."""
+        known, plain = self.display.known, unquote(text)
+        whole = known.whole(text)
+        pieces = ["", whole, ""] if whole else known.split(text)
+        as_known = "".join(known.plain[piece] if at % 2 else piece for at, piece in enumerate(pieces))
+        if as_known != text or (plain != text and known.has(plain)):
+            return [_as_sent(name, text)]
+        return [self._value(piece) if at % 2 else piece for at, piece in enumerate(pieces) if piece]
+
+    def _header(self, name: str, value: str) -> Parts:
+        if name.lower() != "authorization":
+            return self._parts(value, name)
+        scheme = match[0] if (match := _SCHEME.match(value)) else ""
+        credential = value.removeprefix(scheme)
+        if not credential.strip():
+            return [value] if value else []
+        shown = self.display.known.whole(credential)
+        if shown.strip("<>") in self._named and self.display.known.plain[shown] == credential:
+            return [scheme, self._value(shown)]
+        return [scheme, Hidden(_variable("wrong token"), "<another token>")]
+
+    def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
+        """A piece of a body. A second value of a member has a variable with a number."""
+        known, content, quote = self.display.known, token.content, '"' * (token.kind == "text")
+        whole = known.whole(content)
+        if whole and token.text == f'"{known.plain[whole]}"':
+            yield from ('"', self._value(whole), '"')
+        elif token.kind in ("sign", "blank") or not (_is_masked(token) or known.has(content)):
+            yield token.text
+        else:
+            name = token.member[:40] if is_name(token.member) else "member"
+            times[name] += 1
+            value = _as_sent(f"{name} {times[name]}" if times[name] > 1 else name, token.text.strip('"'))
+            yield from (quote, value, quote)
+
+
+def _variable(name: str) -> str:
+    """A variable that must be set and not empty."""
+    return f"${{{re.sub('[^A-Z0-9]+', '_', name.upper()).strip('_')}:?}}"
+
+
+def _as_sent(name: str, text: str) -> Hidden:
+    return Hidden(_variable(f"sent {name}"), shape(text))
+
+
+def _is_masked(token: Token) -> bool:
+    """True for what a personal member holds, unless it is made up, or says nothing."""
+    if token.kind == "name" or token.text in ("true", "false", "null") or not token.is_personal:
+        return False
+    return not token.content.startswith(MARK) and shape(token.content) != token.content
+
+
+def shown_parts(parts: Iterable[Part]) -> str:
+    """The parts for people, the first 4,000 characters of them."""
+    text = printable("".join(part.shown if isinstance(part, Hidden) else part for part in parts))
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text.encode())}{CUT}"
+
+
+# -- quoting --------------------------------------------------------------------------------------------------------
+
+
+def word(parts: Iterable[Part]) -> str:
+    """One word of a line."""
+    grouped = groupby(parts, key=lambda part: f'"{part.expression}"' if isinstance(part, Hidden) else "")
+    return "".join(hidden or _quoted("".join(map(str, group))) for hidden, group in grouped) or "''"
+
+
+def _quoted(text: str) -> str:
+    """A text between single quotes, with commands that make what these cannot hold, or not in one short line."""
+    return f"'{_SPECIAL.sub(_special, text)}'"
+
+
+def _special(match: re.Match[str]) -> str:
+    piece, repeated = match[0], match["repeated"]
+    if piece == "'":
+        return "'\"'\"'"
+    octal = "".join(f"\\{byte:03o}" for byte in piece.encode("utf-8", "surrogateescape"))
+    made = f"head -c {len(piece)} /dev/zero | tr '\\000' {repeated}" if repeated else f"printf '{octal}'"
+    return f"'\"$({made})\"'"

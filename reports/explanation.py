@@ -10,9 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from reports.formats.outputs import PAGE
-from reports.reading import UnreadableError, read_run
+from reports.earlier_runs import UnreadableError, read_run
 from reports.wording import moment_in_words, needed_for
+from reports.writing import PAGE
 from spec.interface import operations
 from spec.message import Text, say
 from spec.requirements import Requirement, read_yaml

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import IntEnum, auto
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,6 @@ from environments.profiles.model import EMBEDDED, FAIL, Profile, today
 from reports.behaviour import Behaviour, Data, Drift, behaviour, facts_in_words, in_words
 from reports.evidence import Evidence
 from reports.grants import Generated, Grants
-from reports.notes import LeftKey, Note, NoteKind, Observation
 from reports.provenance import suite
 from reports.verdicts import (
     TESTED,
@@ -27,13 +27,80 @@ from reports.verdicts import (
     tested_of,
     with_known_failures,
 )
-from reports.wording import level_by_level, listed, operations_in_words
+from reports.wording import exchanges_in_words, level_by_level, missing_permission, operations_in_words
+from spec.facts import Facts
 from spec.interface import operations
 from spec.message import Text, joined, message_of, say, say_many
 from spec.requirements import Requirement, requirements
 
 NOTHING_TESTED = say("nothing was tested")
 UNWRITTEN = say("a part of the report cannot be written")
+
+
+class NoteKind(IntEnum):
+    """What a note is about, in the order in which notes are said. The first ones are alerts."""
+
+    OUTCOME_UNKNOWN = auto()
+    OBSERVED_FIRST = auto()
+    UNREACHABLE = auto()
+    SUITE_FAILED = auto()
+    NOTHING_GRANTED = auto()
+    SET_UP = auto()
+    LEFT = auto()
+    REDIRECTED = auto()
+    KNOWN_FAILURE = auto()
+    NOTHING_TESTED = auto()
+    CUT = auto()
+    GENERATED_TRAFFIC = auto()
+    IN_COMPANY = auto()
+
+
+@dataclass(frozen=True)
+class Note:
+    """One line for people."""
+
+    kind: NoteKind
+    text: Text
+
+    @property
+    def is_alert(self) -> bool:
+        """True for what the summary says before the findings."""
+        return self.kind <= NoteKind.REDIRECTED
+
+
+def outcome_unknown(whose: Text, remedy: Text) -> Note:
+    """An execution of which no answer says whether money was moved."""
+    return Note(
+        NoteKind.OUTCOME_UNKNOWN,
+        say("OUTCOME UNKNOWN of {whose}: {remedy}", whose=message_of(whose), remedy=message_of(remedy)),
+    )
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Something that the interface document does not show, as the service does it. `situation`: what was sent, always
+    the same for the same request; empty where the requirement has one alone. `first`: it is said before all others."""
+
+    id: str
+    facts: Facts
+    situation: str = ""
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class LeftKey:
+    """A key that the run registered and did not clean up. `of_the_profile`: the profile names it."""
+
+    what: str
+    why: str
+    of_the_profile: bool
+    exchanges: tuple[int, ...]
+
+    @property
+    def in_words(self) -> Text:
+        """One line."""
+        exchanges = exchanges_in_words(self.exchanges)
+        return say("{what}: {why} ({exchanges})", what=self.what, why=message_of(self.why), exchanges=exchanges)
 
 
 @dataclass
@@ -225,16 +292,3 @@ class Run:
         if self.unreachable:
             why = say("the target cannot be reached: {why}", why=message_of(self.unreachable))
         return RequirementResult(requirement.id, Verdict.NOT_EXERCISED, why)
-
-
-def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:
-    """Why the profile keeps a requirement out of scope, with what would have been sent; empty where it does not. `more`
-    is needed in allow beyond the permission of its operation, and is not there."""
-    operation = operations().get(requirement.operation or "")
-    if operation is None or operation.permission in allow:
-        return say("needs {needed} in allow", needed=listed(more)) if more else ""
-    needed = listed([operation.permission, *more])
-    return say(
-        "would have sent {method} {path}; needs {needed} in allow",
-        **{"method": operation.method, "path": operation.path, "needed": needed},
-    )

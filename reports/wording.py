@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from spec.interface import MONEY, Operation
+from spec.interface import MONEY, Operation, operations
 from spec.message import Text, in_a_row, joined, say, say_many
-from spec.requirements import LEVELS
+from spec.requirements import LEVELS, Requirement
 
 _MOST_NAMED = 3
 Item = TypeVar("Item")
@@ -61,6 +61,19 @@ def needed_for(operation: Operation) -> Text:
     return joined((say("{method} {path}: needs {permission} in allow", **parts), money))
 
 
+def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:
+    """Why the profile keeps a requirement out of scope, with what would have been sent; empty where it does not. `more`
+    is needed in allow beyond the permission of its operation, and is not there."""
+    operation = operations().get(requirement.operation or "")
+    if operation is None or operation.permission in allow:
+        return say("needs {needed} in allow", needed=listed(more)) if more else ""
+    needed = listed([operation.permission, *more])
+    return say(
+        "would have sent {method} {path}; needs {needed} in allow",
+        **{"method": operation.method, "path": operation.path, "needed": needed},
+    )
+
+
 def exchanges_in_words(numbers: Sequence[int]) -> Text:
     """The first few exchanges: `exchanges 7 and 9`."""
     return say_many("exchange {numbers}", "exchanges {numbers}", n=len(numbers), numbers=first_few(numbers))
@@ -89,7 +102,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
     return groups
 
 
-# -- moments: always UTC, written alike everywhere ------------------------------------------------------
+# -- moments: always UTC, written alike everywhere ----------------------------------------------------------------
 
 
 def written(moment: datetime) -> str:

@@ -14,9 +14,8 @@ from reports.behaviour import data_of_behaviour, in_words
 from reports.causes import findings
 from reports.evidence import MOVES_MONEY, Evidence
 from reports.headline import headline
-from reports.notes import NoteKind
 from reports.provenance import VERSION, profile_digest, service_version
-from reports.run import Run
+from reports.run import NoteKind, Run
 from reports.verdicts import RequirementResult, counts, coverage
 from reports.wording import grouped, written
 from spec.findings import Finding

@@ -1,19 +1,157 @@
-"""The exchanges on the page: which are shown whole, where they deviate, and what cites them."""
+"""The exchanges on the page: each in lines, marked where it deviates as the findings say, and the list of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from html import escape
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
 
 from reports.causes import by_requirement
 from reports.evidence import Evidence
 from reports.formats.conformance_json import Document
-from reports.page.marked import Side, marks_of, message
+from reports.json_tokens import is_json_like, tokens
 from reports.run import Run
+from reports.show import BYTE_ORDER_MARK, CUT
 from reports.verdicts import Entry, Verdict
 from reports.wording import grouped
+from spec.findings import Finding
+from spec.json_text import parts_of_pointer, pointer, read_json
+
+_AROUND, _MOST_LINES = 2, 6
+"""Of an excerpt: lines before the one that deviates, lines in all."""
+_DEEPEST = 32
+"""Levels that are indented: a body that was cut may be as deep as it is long."""
+_MARKED = 300
+"""Characters that a mark takes, and what is said of it elsewhere."""
+
+
+Place = tuple[str, str]
+"""The request or the response, and in it a header, a member of the body (a JSON pointer, `/` for all of it), or the
+first line (nothing)."""
+
+
+class Mark(NamedTuple):
+    """What a line deviates from; `missing` names what it lacks."""
+
+    requirement: Entry
+    missing: str = ""
+
+
+@dataclass
+class Line:
+    """A line: the name of a header or a member, if any, and the rest."""
+
+    text: str
+    name: str = ""
+    indent: str = ""
+    pointer: str | None = None  # to the JSON value that starts here
+    marks: list[Mark] = field(default_factory=list)
+
+    @property
+    def html(self) -> Markup:
+        """The line without its indentation. Quotes stay, which JSON is full of."""
+        name = f"<b>{escape(self.name, quote=False)}</b>" if self.name else ""
+        return Markup(name + escape(self.text, quote=False))
+
+
+class Side(NamedTuple):
+    """A request or a response: its first line and its headers; its body."""
+
+    head: list[Line]
+    body: list[Line]
+
+    @property
+    def size(self) -> int:
+        """About how many characters it takes."""
+        return sum(len(line.indent) + len(line.html) + _MARKED * len(line.marks) for line in (*self.head, *self.body))
+
+
+Marks = list[tuple[str, Entry]]
+"""Places in a request or a response, each with what deviates there."""
+
+
+def places_of(requirement: Entry, exchange: int = 0) -> list[Place]:
+    """Where an exchange shows what was found for a requirement; its findings name the exchanges that show them."""
+    found = [each for each in requirement["found"] if not each.exchanges or exchange in (0, *each.exchanges)]
+    return list(dict.fromkeys(place for each in found for place in _places(each))) or [("response", "")]
+
+
+def _places(found: Finding) -> list[Place]:
+    side, _, place = found.at.partition(" ")
+    if found.pointers:
+        return [("response", each or "/") for each in found.pointers]
+    return [(side, place)] * bool(place) + [("response", "")] * (side != "response")
+
+
+def marks_of(deviating: Iterable[Entry], side: str, exchange: int = 0) -> Marks:
+    """The marks of a request or a response."""
+    places = ((each, place) for each in deviating for place in places_of(each, exchange))
+    return [(place, each) for each, (its_side, place) in places if its_side == side]
+
+
+def message(first: str, content: Evidence, marks: Marks) -> Side:
+    """The request or the response of an exchange. Its first line is marked where it lacks a header or a body."""
+    head = [Line(first), *(Line(f": {value}", name) for name, value in content["headers"])]
+    body = _body(content["body"])
+    for place, requirement in marks:
+        if place.startswith("/"):
+            line, missing = _holding(place, body or head[:1])
+        else:
+            named = (line for line in head[1:] if line.name.lower() == place.lower())
+            line, missing = next(((line, "") for line in named), (head[0], place))
+        line.marks.append(Mark(requirement, missing))
+    return Side(head, body)
+
+
+def _body(text: str) -> list[Line]:
+    """JSON in lines, also where it was cut, its tokens as they are; any other text as it is."""
+    plain = text.removeprefix(BYTE_ORDER_MARK)
+    is_cut = is_json_like(plain) and plain.endswith(CUT)
+    if not is_cut and not read_json(plain.encode("utf-8", "replace")).readable:
+        return [Line(line) for line in text.splitlines()]
+    lines, before = list[Line](), ""
+    for token in tokens(text):
+        if token.kind == "blank":
+            continue
+        closes = token.text in ("}", "]")
+        if not lines or before == "," or closes != (before in ("{", "[")):
+            here = None if closes else pointer(*token.path[1:])
+            lines.append(Line("", indent="  " * min(len(token.path) - 1, _DEEPEST), pointer=here))
+        before = token.text
+        if token.kind == "name":
+            lines[-1].name = before
+        else:
+            lines[-1].text += ": " if before == ":" else before
+    return lines
+
+
+def _holding(wanted: str, body: list[Line]) -> tuple[Line, str]:
+    """The last line that a pointer leads to. Where it leads to nothing, the line of what should hold it, and the name
+    that is missing there; the first line where no line shows it."""
+    missing, lines = "", {line.pointer: line for line in body}
+    while wanted and wanted not in lines:
+        missing = missing or parts_of_pointer(wanted)[-1]
+        wanted = wanted.rpartition("/")[0]
+    return lines.get(wanted, body[0]), missing * (wanted in lines)
+
+
+def excerpt(exchange: Evidence, requirement: Entry) -> tuple[str, list[Line]]:
+    """The side that shows a deviation, and the header or the lines of its body that show it; else the first lines of
+    the body of the response, if there is one."""
+    side, place = places_of(requirement, exchange["number"])[0]
+    if side in exchange:
+        head, body = message("", exchange[side], [(place, requirement)])
+        start = next((max(at - _AROUND, 0) for at, line in enumerate(body) if line.marks), len(body))
+        if shown := [line for line in head[1:] if line.marks] or body[start:]:
+            return side, shown[:_MOST_LINES]
+    return "response", _body(exchange.get("response", {"body": ""})["body"])[:_MOST_LINES]
+
+
+# -- the list ------------------------------------------------------------------------------------------------------
 
 LINKED = 12
 """Exchanges of a requirement that are linked."""

@@ -120,7 +120,7 @@ def _why(verdict: Verdict, entries: list[Entry]) -> Iterator[Text]:
             yield say_many("{n} more reason", "{n} more reasons", n=more)
 
 
-# -- the plot of latency --------------------------------------------------------------------------------
+# -- the plot of latency ------------------------------------------------------------------------------------------
 
 _LEAST_MS = 0.1
 

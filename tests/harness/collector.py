@@ -7,11 +7,9 @@ from itertools import chain
 
 from environments.door.door import Door
 from environments.secret_values import Secrets
-from reports.curl import Resending
-from reports.evidence import Evidence, evidence, outline
+from reports.evidence import Evidence, Resending, evidence, outline
 from reports.grants import Grants
-from reports.notes import LeftKey
-from reports.run import Run
+from reports.run import LeftKey, Run
 from reports.show import Display
 from reports.terminal import explained
 from reports.verdicts import RequirementResult, Verdict

@@ -16,9 +16,9 @@ from environments.credentials import protect
 from environments.door.opening import journal_in_words
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
-from reports.notes import Note, NoteKind
+from reports.earlier_runs import UnreadableError
 from reports.plan import Plan, plan_lines
-from reports.reading import UnreadableError
+from reports.run import Note, NoteKind
 from reports.wording import one_line
 from tests.harness.controller import Send, open_run
 from tests.harness.explaining import Explainer, explains

@@ -16,12 +16,10 @@ from environments.credentials import forget_variables, open_target
 from environments.door.opening import open_client, open_door
 from environments.door.preflight import check
 from environments.profiles.model import Profile
-from reports.formats.outputs import PAGE
-from reports.notes import Note, NoteKind
+from reports.earlier_runs import read_record
 from reports.provenance import ci_job
-from reports.record import read_record
-from reports.run import Run
-from reports.writing import UnsafeFolderError, make_folder, run_folder
+from reports.run import Note, NoteKind, Run
+from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
 from tests.harness.collector import Collector
 from tests.harness.options import examples_of
 from tests.harness.other_runs import comparison_of, consult_record, named_run, run_before

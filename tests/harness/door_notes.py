@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from environments.door.door import Door
 from environments.door.journal import Outcome
-from reports.notes import Note, NoteKind, outcome_unknown
+from reports.run import Note, NoteKind, outcome_unknown
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, is_granted, refusal_kind
 from spec.exchange import VALID, Exchange
 from spec.message import Text, joined, say

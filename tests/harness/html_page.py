@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 from pytest_html.basereport import BaseReport
 
-from reports.formats.outputs import reason
 from reports.language import language
-from reports.page.html import page_title, requirements_from, summary_html
-from reports.page.templating import frame
+from reports.page.rendering import frame, page_title, requirements_from, summary_html
 from reports.run import Run
 from reports.show import printable
-from reports.writing import write
+from reports.writing import reason, write
 
 
 class HtmlPage:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 from _pytest.outcomes import Skipped
 
-from reports.notes import Observation
+from reports.run import Observation
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import Exchange
 from spec.facts import Facts, said

@@ -12,9 +12,8 @@ import pytest
 from environments.profiles.model import shown
 from reports.behaviour import Data, behaviour_of, drifts
 from reports.comparison import compared, follows
+from reports.earlier_runs import UnreadableError, accepting, read_run, record_of, write_record
 from reports.formats.conformance_json import Document
-from reports.reading import UnreadableError, read_run
-from reports.record import accepting, record_of, write_record
 from reports.run import Run
 from spec.message import say_many
 

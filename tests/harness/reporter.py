@@ -12,11 +12,10 @@ import pytest
 
 from reports.formats.conformance_json import Document, document_of
 from reports.formats.github import step_summary, workflow_commands
-from reports.formats.outputs import PAGE, SUMS, write_outputs, write_sums
 from reports.run import Run
 from reports.terminal import summary
 from reports.wording import first_few
-from reports.writing import no_link, point_latest
+from reports.writing import PAGE, SUMS, no_link, point_latest, write_outputs, write_sums
 from tests.harness.html_page import HtmlPage
 from tests.harness.pen import OurLine
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from environments.profiles.model import Profile, today
-from reports.run import missing_permission
 from reports.verdicts import RequirementResult, Verdict
-from reports.wording import listed
+from reports.wording import listed, missing_permission
 from spec.message import Text, changed, say
 from spec.requirements import Requirement, requirements
 from tests.harness.collector import Collector

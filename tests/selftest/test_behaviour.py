@@ -9,8 +9,7 @@ import pytest
 from environments.profiles.loading import load
 from reports.behaviour import behaviour, behaviour_of, data_of_behaviour, in_words
 from reports.formats.conformance_json import document_of
-from reports.notes import Observation
-from reports.run import Run
+from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import facts_of, renamed, said
 from spec.names import WORDS, is_name

@@ -10,9 +10,8 @@ import pytest
 from environments.door.wrong_tokens import wrong_tokens
 from environments.sandbox import Data, Key, Server, Service, Transfer
 from environments.secret_values import Secrets
-from reports.formats.outputs import OUTPUTS, PAGE, SUMS
 from reports.show import Display
-from reports.writing import RUNS
+from reports.writing import OUTPUTS, PAGE, RUNS, SUMS
 from spec.exchange import LARGE
 from tests.harness.pen import Pen
 from tests.selftest.services import echoing

@@ -14,8 +14,7 @@ from environments.sandbox import Response, Server, Service
 from reports.causes import findings
 from reports.formats.conformance_json import as_json, document_of
 from reports.headline import headline
-from reports.notes import LeftKey, Note, NoteKind, Observation, outcome_unknown
-from reports.run import Run
+from reports.run import LeftKey, Note, NoteKind, Observation, Run, outcome_unknown
 from reports.terminal import summary
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import said

@@ -6,10 +6,9 @@ import pytest
 
 from environments.profiles.loading import load
 from environments.secret_values import listed_secrets
-from reports.curl import Resending
-from reports.evidence import evidence
+from reports.evidence import Resending, evidence
 from reports.page import exchange_list
-from reports.page.marked import marks_of, message
+from reports.page.exchange_list import marks_of, message
 from reports.show import Display
 from spec.exchange import FailureKind
 from spec.findings import finding

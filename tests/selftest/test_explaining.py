@@ -13,7 +13,7 @@ from environments.profiles.loading import load
 from reports.explanation import fits, fix_for, fixes, last_run
 from reports.formats.conformance_json import FILE, as_json, document_of
 from reports.language import catalogues, language
-from reports.page.html import summary_html
+from reports.page.rendering import summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from reports.wording import moment_in_words

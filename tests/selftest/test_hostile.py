@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from junitparser import JUnitXml
 
-from reports.formats.outputs import OUTPUTS, PAGE, SUMS
+from reports.writing import OUTPUTS, PAGE, SUMS
 from tests.selftest.services import hostile
 from tests.selftest.services.running import run, write_profile
 

@@ -15,10 +15,9 @@ from environments.profiles.model import KnownFailure
 from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
 from reports.headline import headline
-from reports.notes import Note, NoteKind, Observation, outcome_unknown
 from reports.page.figures import tile
-from reports.page.html import page_title, requirements_from, summary_html
-from reports.run import Run
+from reports.page.rendering import page_title, requirements_from, summary_html
+from reports.run import Note, NoteKind, Observation, Run, outcome_unknown
 from reports.verdicts import RequirementResult, RunResult, RunVerdict, Verdict
 from spec.findings import finding
 from spec.requirements import requirements

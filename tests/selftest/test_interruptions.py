@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 from junitparser import JUnitXml
 
-from reports.formats.outputs import OUTPUTS, PAGE, SUMS
+from reports.writing import OUTPUTS, PAGE, SUMS
 from tests.harness.session import Interruption
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import ROOT, arguments, environment, run, started, write_profile

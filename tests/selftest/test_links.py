@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from reports import writing
-from reports.formats.outputs import OUTPUTS, PAGE, SUMS
-from reports.writing import make_writable, point_latest, run_folder
+from reports.writing import OUTPUTS, PAGE, SUMS, make_writable, point_latest, run_folder
 from tests.selftest.services.running import run, started, write_profile
 
 PART = ("-k", "listAccounts")

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from reports.formats import outputs
-from reports.formats.outputs import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
+from reports import writing
+from reports.writing import OUTPUTS, PAGE, SUMS, write_outputs, write_sums
 from tests.selftest.services.running import run, started, write_profile
 from tests.selftest.services.serving import Raw
 from tests.selftest.services.waiting import PausesAt, await_event
@@ -25,7 +25,7 @@ def fails(document):
 def formats(monkeypatch):
     """Three formats, of which the second one fails."""
     made = {"a.json": lambda document: "a", "b.xml": fails, "c.svg": lambda document: "c"}
-    monkeypatch.setattr(outputs, "OUTPUTS", made)
+    monkeypatch.setattr(writing, "OUTPUTS", made)
 
 
 def test_a_format_that_fails(formats, tmp_path):

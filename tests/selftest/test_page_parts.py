@@ -11,11 +11,10 @@ import pytest
 from environments.profiles.loading import load
 from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
-from reports.page import templating
+from reports.page import rendering
+from reports.page.exchange_list import excerpt
 from reports.page.figures import left_out
-from reports.page.html import summary_html
-from reports.page.marked import excerpt
-from reports.page.templating import frame
+from reports.page.rendering import frame, summary_html
 from reports.run import Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.findings import finding
@@ -157,7 +156,7 @@ class TestFirstScreen:
         said = {"ci_job": "https://ci.example/7", "service_version": [{"header": "Server", "value": "<b>1</b>"}]}
         document = document_of(run)
         document["provenance"] |= said
-        monkeypatch.setattr("reports.page.html.document_of", lambda _: document)
+        monkeypatch.setattr("reports.page.rendering.document_of", lambda _: document)
 
         page = summary_html(run)
 
@@ -198,8 +197,8 @@ def test_the_policy_permits_the_scripts_of_the_page_alone():
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     """A folder of runs, for a Python that keeps what it compiles."""
-    monkeypatch.setattr(templating, "RUNS", tmp_path)
-    monkeypatch.setattr(templating.sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(rendering, "RUNS", tmp_path)
+    monkeypatch.setattr(rendering.sys, "dont_write_bytecode", False)
     return tmp_path
 
 
@@ -211,7 +210,7 @@ def test_a_template_is_compiled_once(runs):
     """The next run reads what the first one kept."""
     kept = []
     for _ in range(2):
-        templating._environment.__wrapped__("en").get_template("report.html")
+        rendering._environment.__wrapped__("en").get_template("report.html")
         kept.append(_files(runs))
 
     assert len(kept[0]) == 1
@@ -220,15 +219,15 @@ def test_a_template_is_compiled_once(runs):
 
 def test_python_is_told_to_keep_nothing(runs, monkeypatch):
     """Nor is a template kept then."""
-    monkeypatch.setattr(templating.sys, "dont_write_bytecode", True)
-    templating._environment.__wrapped__("en").get_template("report.html")
+    monkeypatch.setattr(rendering.sys, "dont_write_bytecode", True)
+    rendering._environment.__wrapped__("en").get_template("report.html")
 
     assert _files(runs) == {}
 
 
 def test_where_nothing_can_be_kept_templates_are_compiled(runs, monkeypatch):
     """A checkout that cannot be written."""
-    monkeypatch.setattr(templating, "RUNS", runs / "no folder")
+    monkeypatch.setattr(rendering, "RUNS", runs / "no folder")
     (runs / "no folder").touch()
 
-    assert templating._environment.__wrapped__("en").get_template("report.html")
+    assert rendering._environment.__wrapped__("en").get_template("report.html")

@@ -17,10 +17,9 @@ import tests.selftest.proof.variants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from environments.sandbox import Server, Service
 from reports.formats.conformance_json import document_of
-from reports.notes import Note, NoteKind, Observation
-from reports.page.html import summary_html
-from reports.page.templating import TEMPLATES as TEMPLATES_FOLDER
-from reports.run import Run
+from reports.page.rendering import TEMPLATES as TEMPLATES_FOLDER
+from reports.page.rendering import summary_html
+from reports.run import Note, NoteKind, Observation, Run
 from reports.verdicts import RequirementResult, Verdict
 from spec.facts import said
 from spec.message import say

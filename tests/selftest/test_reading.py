@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reports import reading
+from reports import earlier_runs
 from reports.__main__ import main
 from tests.harness.other_runs import comparison_of
 from tests.selftest.services.forking import ROOT
@@ -88,7 +88,7 @@ def test_what_cannot_be_read_is_one_line_and_exit_2(content, why, file, capsys):
 
 def too_large(path):
     with path.open("wb") as sparse:
-        sparse.truncate(reading.MOST_BYTES + 1)
+        sparse.truncate(earlier_runs.MOST_BYTES + 1)
 
 
 @pytest.mark.parametrize(

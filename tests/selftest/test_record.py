@@ -8,8 +8,7 @@ import yaml
 
 from environments.profiles.model import today
 from reports.behaviour import behaviour, behaviour_of
-from reports.reading import UnreadableError
-from reports.record import MOST_BYTES, accepting, read_record, record_of, write_record
+from reports.earlier_runs import MOST_BYTES_OF_RECORD, UnreadableError, accepting, read_record, record_of, write_record
 from spec.facts import facts_of, said
 from spec.requirements import requirements
 
@@ -120,7 +119,7 @@ BAD = {
         TEXT.partition("observations:")[0] + "observations:\n" + "".join(f"  a{at}: [b]\n" for at in range(10_000)),
         "observations is not as the suite writes it",
     ),
-    "too large": ("#" * (MOST_BYTES + 1), "larger than 1 MB"),
+    "too large": ("#" * (MOST_BYTES_OF_RECORD + 1), "larger than 1 MB"),
 }
 
 

@@ -15,8 +15,7 @@ from environments.profiles.loading import load
 from environments.profiles.model import Auth, Header, Tls
 from environments.sandbox import Server
 from environments.secret_values import Secrets, identifiers
-from reports.curl import Resending
-from reports.evidence import EXECUTES
+from reports.evidence import EXECUTES, Resending
 from reports.show import Display
 from spec.exchange import Request
 from tests.harness.session import SESSION

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from environments.profiles.loading import load
 from environments.secret_values import Secrets
-from reports.curl import Resending, shown_parts
+from reports.evidence import Resending, shown_parts
 from reports.show import Display
 from spec.exchange import Request
 from tests.selftest.services.forking import ROOT

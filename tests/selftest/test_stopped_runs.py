@@ -17,7 +17,7 @@ from environments.door.opening import journal_of
 from environments.door.run_keys import name_of
 from environments.profiles.loading import load
 from environments.profiles.model import Profile
-from reports.formats.outputs import OUTPUTS, PAGE, SUMS
+from reports.writing import OUTPUTS, PAGE, SUMS
 from tests.selftest.services.running import ROOT, started, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import await_event

@@ -1,0 +1,151 @@
+"""Files of earlier runs: the conformance.json of another run, and the record `<name>.observed.yaml` beside a profile.
+
+Anybody may have written them, so they must be regular files of a limited size, and as a schema says. No message repeats
+what a file holds. The record has what was observed and accepted of an environment. It is written whole, readable and in
+one order, so that a change is a change of few lines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import yaml
+
+from environments.profiles.checked_yaml import document
+from environments.profiles.model import ProfileError, shown, today
+from reports.behaviour import Behaviour, Data, data_of_behaviour
+from reports.formats.conformance_json import FILE, Document
+from reports.provenance import VERSION
+from reports.wording import read_moment
+from reports.writing import write
+from spec.facts import updated
+from spec.requirements import requirements
+
+MOST_BYTES = 50_000_000
+"""A run of 100,000 exchanges has half of it."""
+PUBLISHED = Path(__file__).with_name("conformance.schema.json")
+"""Schema of conformance.json. The other schemas have its definitions, too."""
+COMPARABLE = Path(__file__).with_name("comparable.schema.json")
+"""Schema of what is read of the conformance.json of another run."""
+
+
+class UnreadableError(Exception):
+    """Why a file is not read: one line, without anything that the file holds."""
+
+
+def read_run(path: Path) -> Document:
+    """The conformance.json at `path`, or in that folder, as it is: nothing of it may be shown. Raises
+    UnreadableError."""
+    try:
+        document: Document = json.loads(content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES))
+        check(document, COMPARABLE)
+        read_moment(document["started"])
+    except (UnreadableError, FileNotFoundError, ValueError, RecursionError) as error:
+        why = {FileNotFoundError: "no such file", UnreadableError: error}.get(type(error), "not JSON of a run")
+        raise UnreadableError(f"{path}: {why}; expected the {FILE} of a run, or its folder") from None
+    return document
+
+
+def content_of(path: Path, most_bytes: int) -> bytes:
+    """The content of a regular file, of nothing that may block or go on for ever. Raises UnreadableError, and
+    FileNotFoundError where there is no file."""
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UnreadableError("not a file")
+            content = file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UnreadableError(str(error.strerror)) from None
+    if len(content) > most_bytes:
+        raise UnreadableError(f"larger than {most_bytes / 1_000_000:g} MB")
+    return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def check(data: Any, schema: Path) -> None:
+    """UnreadableError for what is not as the schema says, with the member in which the first error is."""
+    try:
+        _validator(schema).validate(data)  # iter_errors makes all errors first, each with the data that it is of
+    except jsonschema_rs.ValidationError as error:
+        place = next(iter(error.instance_path), None) or getattr(error.kind, "property", "") or "a member"
+        raise UnreadableError(f"{place} is not as the suite writes it") from None
+    except ValueError:  # a limit of the validator
+        raise UnreadableError("nested too deeply") from None
+
+
+@cache
+def _validator(schema: Path) -> jsonschema_rs.Draft202012Validator:
+    own, published = (json.loads(file.read_text("utf-8")) for file in (schema, PUBLISHED))
+    return jsonschema_rs.Draft202012Validator(own | {"$defs": published["$defs"] | own.get("$defs", {})})
+
+
+# -- the record ---------------------------------------------------------------------------------------------------
+
+
+FORMAT = 2
+MOST_BYTES_OF_RECORD = 1_000_000
+"""Thirty times a record of many facts. PyYAML reads some 200 kB in a second."""
+_SCHEMA = Path(__file__).with_name("record.schema.json")
+_HEAD = """\
+# What was observed of this environment where the interface document does not show it: statuses, names and types, and
+# no value of an answer. `pytest --environment={environment} --accept` writes it. Each run is compared with it, and says
+# what drifts. Keep it beside the profile.
+"""
+
+
+def record_of(environment: str, accepted: Behaviour) -> Data:
+    """The content of a record that is accepted today."""
+    return {
+        "format": FORMAT,
+        "environment": environment,
+        "accepted": today().isoformat(),
+        "suite_version": VERSION,
+        "observations": data_of_behaviour(accepted),
+    }
+
+
+def accepting(was: Behaviour, seen: Behaviour) -> Behaviour:
+    """The behaviour with what a run saw in place of what it had; what the run did not exercise stays, at each place."""
+    both = {id: (was.get(id, {}), seen.get(id, {})) for id in requirements() if id in was or id in seen}
+    return {
+        id: {each: updated(old.get(each, frozenset()), new.get(each, frozenset())) for each in sorted({*old, *new})}
+        for id, (old, new) in both.items()
+    }
+
+
+def write_record(path: Path, record: Data) -> None:
+    """Write the file. Raises OSError."""
+    text = yaml.dump(record, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
+    write(path, _HEAD.format(environment=record["environment"]) + text)
+
+
+class _Plain(yaml.SafeDumper):
+    def check_simple_key(self) -> bool:
+        """An empty text is a key like any other; PyYAML writes `? ''` otherwise."""
+        is_empty = isinstance(self.event, yaml.ScalarEvent) and not self.event.value
+        return is_empty or bool(super().check_simple_key())
+
+
+def read_record(path: Path) -> Data | None:
+    """The record at that path, as it is; None where there is none. Raises UnreadableError."""
+    try:
+        data: Any = document(content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data
+        check(data, _SCHEMA)
+    except FileNotFoundError:
+        return None
+    except (UnicodeDecodeError, ProfileError, UnreadableError) as error:
+        why = error if isinstance(error, UnreadableError) else "not YAML as --accept writes it"
+        remedy = "restore the file, or delete it and run pytest --accept"
+        raise UnreadableError(f"{shown(path)}: {why}; {remedy}") from None
+    return dict(data)
