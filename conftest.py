@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.harness.configuration import configure
-from tests.harness.explaining import SCENARIOS
+from tests.harness.configuration import SCENARIOS, configure
 from tests.harness.options import add_processes, whole_number
 from tests.traffic.phases import scenarios_of, send
 from tests.traffic.planning import planned

@@ -1,9 +1,11 @@
-"""From the command line to a run: self-tests and --help need none, --plan, --explain and others send nothing."""
+"""From the command line to a run, or to what stands in its place: --plan, --explain and --list send nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Sequence
+import sys
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,15 +18,22 @@ from environments.credentials import protect
 from environments.door.opening import journal_in_words
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
+from environments.secret_values import listed_secrets
 from reports.earlier_runs import UnreadableError
+from reports.explanation import explanation, last_run, listing
 from reports.plan import Plan, plan_lines
 from reports.run import Note, NoteKind
+from reports.show import Display
 from reports.wording import one_line
+from reports.writing import RUNS
+from spec.requirements import requirements
 from tests.harness.controller import Send, open_run
-from tests.harness.explaining import Explainer, explains
-from tests.harness.options import HELPING, SHOWING, language_of, options_given, refuse_options
-from tests.harness.selection import only_selftests, selection, take_ids
+from tests.harness.options import HELPING, PRINTING, SHOWING, language_of, options_given, refuse_options
+from tests.harness.selection import group_of, only_selftests, selection, take_ids
+from tests.harness.watcher import requirement_of
 
+SCENARIOS = pytest.StashKey[Callable[[str], Sequence[str]]]()
+"""Tells what is sent for a requirement: tests/harness does not import tests/traffic."""
 Planned = Callable[[Sequence[pytest.Item]], Plan]
 PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]], Plan]
 """Makes the plan of a run: `planned` in tests/traffic, which tests/harness does not import."""
@@ -99,3 +108,42 @@ class Planner:
             self.plan, self._profile, "; ".join(filter(None, (journal, trouble))), selection(config).text
         ):
             terminalreporter.write_line(line)
+
+
+def explains(config: pytest.Config) -> bool:
+    """True if the command line asks for --explain or --list."""
+    return not {"--explain", "--list"}.isdisjoint(options_given(config, PRINTING))
+
+
+class Explainer:
+    """`--explain` and `--list` in place of a run: without a target, a token and a report, it prints what is required, and
+    what the last run saw. UsageError, in one line, for an id that is not known."""
+
+    def __init__(self, config: pytest.Config, profile: Profile) -> None:
+        if len(asked := options_given(config, PRINTING)) > 1:
+            raise pytest.UsageError(f"{' and '.join(asked)} each print something; name one of them")
+        self._profile = profile
+        self._named = set(requirements())
+        if not config.getoption("list"):
+            self._named &= group_of(config.getoption("explain"), "--explain")
+        config.option.collectonly = False
+        config.option.verbose = -2  # pytest prints nothing of its own
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Print. A reader that closes the pipe has enough, also of what pytest ends with."""
+        with suppress(BrokenPipeError):
+            print("\n".join(self._lines(session)), flush=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+
+    def _lines(self, session: pytest.Session) -> Iterator[str]:
+        config, chosen = session.config, [one for one in requirements().values() if one.id in self._named]
+        if selection(config).narrowed:
+            selected = set(map(requirement_of, session.items))
+            chosen = [one for one in chosen if one in selected]
+        folder = Path(config.getoption("report_dir") or RUNS / self._profile.name / "latest")
+        run = last_run(folder, Display(listed_secrets(self._profile)).line)
+        if len(chosen) == 1:
+            return explanation(chosen[0], config.stash[SCENARIOS](chosen[0].id), run)
+        return listing(chosen, run)

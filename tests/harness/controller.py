@@ -1,14 +1,15 @@
-"""Opens and checks the target, has everything sent, and ends the run."""
+"""Opens and checks the target, has everything sent, with a line that says how far it is, and ends the run."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import sys
-from collections.abc import Callable, Container, Generator, Sequence
-from contextlib import nullcontext
-from functools import partial
+import threading
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -16,31 +17,34 @@ from environments.credentials import forget_variables, open_target
 from environments.door.opening import open_client, open_door
 from environments.door.preflight import check
 from environments.profiles.model import Profile
-from reports.earlier_runs import read_record
+from reports.earlier_runs import read_record, read_run
 from reports.provenance import ci_job
 from reports.run import Note, NoteKind, Run
 from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
 from tests.harness.collector import Collector
 from tests.harness.options import examples_of
-from tests.harness.other_runs import comparison_of, consult_record, named_run, run_before
 from tests.harness.pen import Pen
-from tests.harness.progress import progress
 from tests.harness.reporter import Reporter
 from tests.harness.selection import selection
 from tests.harness.session import SENT, SESSION, Interruption, Session
 from tests.harness.watcher import Watcher
 
+EVERY_S, EVERY_S_IN_PLACE = 15.0, 0.25
+_NEW_LINE = "\r\x1b[K"
+"""Carriage return, and a line without text (ECMA-48, EL)."""
 Send = Callable[[pytest.Config, Session, Sequence[pytest.Item]], object]
 """Sends all that the tests judge: tests/harness does not import tests/traffic."""
 
 
 def open_run(config: pytest.Config, profile: Profile, resend: Container[str], send: Send) -> Run:
     """Open the target and the folder of the report, and register what carries the run out. Gives its model."""
-    named, accepts = named_run(config), config.getoption("accept")
+    other = config.getoption("compare_with")
+    named = None if other is None else read_run(Path(other))
     record = read_record(profile.record)
     target = open_target(profile)
     config.add_cleanup(target.stop)
     run = _run_of(config, profile, target.base_url)
+    run.record = record
     folder = _report_folder(config, run)
     door = open_door(profile, target, resend=resend)
     config.add_cleanup(door.close)
@@ -52,10 +56,8 @@ def open_run(config: pytest.Config, profile: Profile, resend: Container[str], se
     run.ci_job = ci_job(os.environ, collector.display.foreign)
     session = config.stash[SESSION] = Session(profile, run, door, open_client(door, profile), collector)
     forget_variables(profile)
-    compare = partial(comparison_of, named=named, before=run_before(config, folder), clean=clean)
-    reporter = Reporter(
-        run, folder, clean, compare, partial(consult_record, record=record, clean=clean, accepts=accepts)
-    )
+    before = folder if config.getoption("report_dir") else folder and folder.with_name("latest")
+    reporter = Reporter(run, folder, clean, named=named, before=before, accepts=config.getoption("accept"))
     plugins = {
         "pen": pen,
         "watcher": Watcher(profile, collector),
@@ -133,3 +135,33 @@ class Controller:
 
     def _progress(self) -> str:
         return f"{self._session.door.budget.requests_sent} of at most {self._session.profile.limits.requests} requests sent"
+
+
+# -- progress -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
+    """Have a thread print the line while something else goes on that prints nothing; in the end nothing of it stays on a
+    terminal."""
+    in_place = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    stopped = threading.Event()
+
+    def show() -> None:
+        while not stopped.wait(EVERY_S_IN_PLACE if in_place else EVERY_S):
+            _print(file, f"{_NEW_LINE}{line()}" if in_place else f"{line()}\n")
+
+    thread = threading.Thread(target=show, name="pix-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+        _print(file, _NEW_LINE * in_place)
+
+
+def _print(file: TextIO, text: str) -> None:
+    with suppress(OSError):  # nobody looks any more
+        file.write(text)
+        file.flush()

@@ -1,4 +1,4 @@
-"""Gives the verdict of a run, and writes its reports."""
+"""Verdict and reports of a run, what it is compared with, and the record beside the profile, which --accept writes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,30 @@ from typing import Any
 
 import pytest
 
+from environments.profiles.model import shown
+from reports.behaviour import behaviour_of, drifts
+from reports.comparison import compared, follows
+from reports.earlier_runs import UnreadableError, accepting, read_run, record_of, write_record
 from reports.formats.conformance_json import Document, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.run import Run
 from reports.terminal import summary
 from reports.wording import first_few
 from reports.writing import PAGE, SUMS, no_link, point_latest, write_outputs, write_sums
+from spec.message import say_many
 from tests.harness.html_page import HtmlPage
 from tests.harness.pen import OurLine
 
+Clean = Callable[[str], str]
+"""Applied to what is shown of another run, of a record, and of paths."""
 _SUMMED_UP_BY_PYTEST = (0, 1, 2, 4, 5)
 """Exit statuses after which pytest asks for a summary: a target that is gone at the start and an internal error have
 none of its own."""
 
 
 class Reporter:
-    """The files go to `folder`, None for none. `compare` gives the comparison with another run, `consult_record` compares
-    with the record beside the profile, or writes it; `clean` hides known values in a path.
+    """The files go to `folder`, None for none. `named` is the run that --compare-with names, `before` the path of the run
+    before this one. With `accepts` what was observed is written to the record.
 
     The runner of GitHub takes each line that begins with `::` for a command, and a body that a service sent may stand in
     such a line: while tests run, it is told to take none.
@@ -36,12 +43,14 @@ class Reporter:
         self,
         run: Run,
         folder: Path | None,
-        clean: Callable[[str], str],
-        compare: Callable[[Document], Document | None],
-        consult_record: Callable[[Run], bool],
+        clean: Clean,
+        *,
+        named: Document | None,
+        before: Path | None,
+        accepts: bool,
     ) -> None:
         self.run, self.folder = run, folder
-        self._clean, self._compare, self._consult_record = clean, compare, consult_record
+        self._clean, self._named, self._before, self._accepts = clean, named, before, accepts
         self._document: Document = {}
         self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
@@ -64,7 +73,7 @@ class Reporter:
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
             run.errors.append("pytest ended with an internal error: its output says where")
         run.close()
-        is_recorded = self._consult_record(run)
+        is_recorded = consult_record(run, self._clean, accepts=self._accepts)
         self._conclude()
         result = yield
         self._rewrite_with(self._write_files())
@@ -90,7 +99,7 @@ class Reporter:
 
     def _conclude(self) -> None:
         document = document_of(self.run)
-        self.run.comparison = self._compare(document)
+        self.run.comparison = comparison_of(document, named=self._named, before=self._before, clean=self._clean)
         self._document = document | {"comparison": self.run.comparison}
 
     def _write_files(self) -> dict[str, str]:
@@ -123,3 +132,47 @@ class Reporter:
             why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
             self.run.unwritten = why
             self._write_files()
+
+
+def comparison_of(now: Document, *, named: Document | None, before: Path | None, clean: Clean) -> Document | None:
+    """The comparison of a run with the one that the user names, or else with the run before it; None where that is
+    missing or not comparable."""
+    try:
+        was = named or (read_run(before) if before else None)
+    except UnreadableError:
+        return None
+    return compared(was, now, clean) if was and (named or follows(was, now)) else None
+
+
+def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
+    """Compare the run with the record, or write what it observed: gives false where that could not be written. The
+    results of the run stand."""
+    was = behaviour_of(run.record["observations"], clean) if run.record else {}
+    name, why = clean(shown(run.profile.record)), _why_not(run)
+    if not accepts:
+        run.drift = drifts(was, run.behaviour)
+    elif why:
+        run.accepted = f"not accepted: {why}; {name} is not written"
+    else:
+        accepted = record_of(run.profile.name, accepting(was, run.behaviour))
+        try:
+            write_record(run.profile.record, accepted)
+        except OSError as error:
+            run.accepted = f"not accepted: {name} cannot be written: {error.strerror}"
+            return False
+        requirements = say_many("{n} requirement", "{n} requirements", n=len(accepted["observations"]))
+        run.record = accepted
+        run.accepted = f"accepted: {name} ({requirements})"
+    return True
+
+
+def _why_not(run: Run) -> str:
+    """Why nothing that the run observed is accepted; empty where it is. Without a valid token everything looks refused."""
+    reasons = {
+        "the suite failed": run.errors,
+        "the run was interrupted": run.interrupted,
+        "the target could not be reached": run.unreachable,
+        (ungranted := run.grants.lacking(run.operations)): ungranted,
+        "nothing was observed": not run.behaviour,
+    }
+    return next((str(why) for why, applies in reasons.items() if applies), "")

@@ -9,7 +9,7 @@ import pytest
 
 from reports import earlier_runs
 from reports.__main__ import main
-from tests.harness.other_runs import comparison_of
+from tests.harness.reporter import comparison_of
 from tests.selftest.services.forking import ROOT
 from tests.selftest.test_comparison import ROW, RUN, changed
 

@@ -1,5 +1,5 @@
 """A plugin of pytest: the line of progress is there often, also in a log."""
 
-from tests.harness import progress
+from tests.harness import controller
 
-progress.EVERY_S = 0.05
+controller.EVERY_S = 0.05
