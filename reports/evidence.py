@@ -21,8 +21,8 @@ from reports.json_tokens import Token, is_json_like, tokens
 from reports.show import CUT, PERSONAL_PAIR, SHOWN, Display, printable, shape
 from spec.answers import is_refusal
 from spec.exchange import Exchange, Request
+from spec.facts import is_name
 from spec.interface import MARK, MONEY, operations
-from spec.names import is_name
 
 Evidence = dict[str, Any]
 """An exchange as `outline` and `evidence` give it."""

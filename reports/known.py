@@ -13,7 +13,7 @@ from urllib.parse import quote
 from ahocorasick_rs import AhoCorasick
 
 from environments.secret_values import Known
-from spec.names import WORDS
+from spec.facts import WORDS
 
 LEAST = 4
 """A value of fewer characters is no match within a longer text: one digit is in every number."""

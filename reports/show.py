@@ -33,9 +33,9 @@ from reports.json_tokens import Token, is_json_like, tokens
 from reports.known import KnownValues
 from reports.wording import one_line
 from spec.exchange import COMMON_TYPES
+from spec.facts import WORDS, is_name, words_of
 from spec.interface import personal_fields
 from spec.json_text import folded, parts_of_pointer
-from spec.names import WORDS, is_name, words_of
 
 SHOWN = 4_000
 """Bytes of a body that are shown: what a screen or two hold."""

@@ -4,6 +4,8 @@ A fact is a place and one type that was seen there. A place is a JSON pointer (R
 array, and any member whose name may be data; `/` is the body, and the empty place the answer as a whole. Facts merge by
 union. Two sets of facts contradict each other where their types at one place have nothing in common.
 
+Members that are shown by name are those of the interface document, and those made of ordinary words.
+
 Source: interface document, Resources and their fields, last line.
 """
 
@@ -12,10 +14,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from spec.json_text import is_number
-from spec.names import is_name
+from spec.interface import openapi, operations
+from spec.json_text import folded, is_number
 
 Fact = tuple[str, str]
 Facts = frozenset[Fact]
@@ -178,3 +181,36 @@ def _type_of(value: object) -> str:
     if value is None or isinstance(value, bool):
         return NULL if value is None else "boolean"
     return OBJECT if isinstance(value, dict) else ARRAY
+
+
+# -- names of members, which may be data ---------------------------------------------------------------------------
+# A service may name a member by a person, an account or a day. The name alone decides, so that two answers of one
+# service never disagree about it.
+
+_LINES = Path(__file__).with_name("words.txt").read_text("utf-8").splitlines()
+WORDS = frozenset(word for line in _LINES if not line.startswith("#") for word in line.split())
+"""Ordinary words in English and Portuguese, which name nobody, in small letters."""
+_DOCUMENTED = frozenset(
+    name for schema in openapi()["components"]["schemas"].values() for name in schema.get("properties", ())
+).union(operation.path_parameter for operation in operations().values() if operation.path_parameter)
+"""Names of members, and of what stands in paths, in the interface document."""
+_NAME = re.compile(r"[@$_]?[A-Za-z][A-Za-z_-]{0,60}[0-9]?")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_FOLDED = frozenset(map(folded, _DOCUMENTED))
+
+
+def is_name(name: str) -> bool:
+    """True for a name of a member that is no data: a documented one in any spelling, or one made of ordinary words."""
+    if not name.isascii() or folded(name) in _FOLDED:
+        return name.isascii()
+    words = words_of(name)
+    longer = [word for word in words if len(word) > 1]
+    return bool(longer and _KNOWN.issuperset(longer) and len(words) - len(longer) < 2 and _NAME.fullmatch(name))
+
+
+def words_of(name: str) -> list[str]:
+    """The words that a name is made of, in small letters: `pixKeyType` has three."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+_KNOWN = WORDS.union(*map(words_of, _DOCUMENTED))

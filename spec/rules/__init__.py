@@ -10,12 +10,12 @@ from dataclasses import replace
 from spec.exchange import Exchange
 from spec.findings import Judgement, deviates, holds, inconclusive
 from spec.message import say
-from spec.rules import envelope, execution, fields, registration, robustness
+from spec.rules import results, robustness, success
 from spec.rules.robustness import ROBUSTNESS
 from spec.rules.table import RULES, InconclusiveError
 
 __all__ = ["ROBUSTNESS", "RULES", "judge"]
-_MODULES = (envelope, execution, fields, registration, robustness)
+_MODULES = (success, results, robustness)
 """Imported for their rules."""
 
 

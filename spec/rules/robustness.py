@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 from spec.answers import RefusalKind, refusal_kind
-from spec.exchange import Exchange, FailureKind, Response
+from spec.exchange import Exchange, FailureKind, Response, kept_beside
 from spec.findings import Finding, finding
 from spec.json_text import leaves_of, pointer
 from spec.message import Message, say
-from spec.rules.stack_traces import shows_a_trace
 from spec.rules.table import InconclusiveError, rule
 
 ROBUSTNESS = ("serverError", "stackTrace", "connection")
@@ -61,3 +63,70 @@ def _response_in(exchange: Exchange) -> Response:
 def _sent(exchange: Exchange) -> Message:
     kind = say("a valid request") if exchange.expects_success else say("an invalid request")
     return say("{request} ({method})", request=kind, method=exchange.request.method)
+
+
+# -- stack traces -------------------------------------------------------------------------------------------------
+# Each is known by its structure: words such as `exception` alone are in right messages, and in what a service echoes.
+
+_SPACE = r"[ \t\xa0]*"
+_TRACES = (
+    # Python
+    r"Traceback {1,2}\(most recent call last\)",
+    r"File [\"'][^\"'\n]{1,300}[\"'], line \d+, in ",
+    # Java and its kin: a frame, with `at` or as Tomcat shows it
+    rf"^{_SPACE}(?:at )?[\w.$/@<>-]{{1,300}}\([\w$.-]{{1,100}}\.(?:java|kt|scala|clj|groovy):\d+\)",
+    rf"^{_SPACE}at [\w.$/@<>-]{{1,300}}\((?:Native Method|Unknown Source)\)",
+    r"\bjava\.lang\.\w{1,100}(?:Exception|Error)\b",
+    # .NET
+    r"\bat [\w.$]{1,300} in .{1,300}:line \d+",
+    rf"^{_SPACE}at \w{{1,100}}(?:\.[\w`<>$+]{{1,100}}){{1,30}}(?:\[[^\]\n]{{0,200}}\])?\([^()\n]{{0,300}}\)"
+    r"(?: in .{1,300}:line \d+)?\r?$",
+    r"An unhandled exception occurred (?:while processing the request|during the execution of the current)",
+    r"Server Error in '[^'\n]{0,100}' Application",
+    # JavaScript
+    rf"^{_SPACE}at (?:.{{1,300}} )?\(?(?:file://)?[\w/.:\\@-]{{1,300}}\.[cm]?[jt]sx?:\d+:\d+\)?",
+    rf"^{_SPACE}at .{{1,300}} \((?:<anonymous>|node:[\w/.]{{1,100}}:\d+:\d+)\)",
+    # PHP
+    r"\b(?:Fatal error|Parse error|Warning|Notice|Deprecated): .{1,500} in \S{1,300}\.php(?: on line |:)\d+",
+    r"Fatal error: {1,2}Uncaught",
+    r"Stack trace:\s{0,9}#0 ",
+    r"\"file\" ?: ?\"[^\"\n]{1,300}\.php\", ?\"line\" ?: ?\d+",
+    r"\"exception_class\" ?: ?\"[\w\\]{1,300}\"",
+    r"class=\"trace trace-as-html\"",
+    # Ruby
+    r"\.rb:\d+:in [`'\u2018]",
+    r"Action Controller: Exception caught",
+    # Go, Rust, Elixir, Perl
+    r"goroutine \d+ \[running\]",
+    r"runtime error: (?:invalid memory address|index out of range|slice bounds)",
+    r"panicked at |rust_begin_unwind",
+    r"\(\w{1,100} \d+\.[\w.-]{1,50}\) lib/[\w/]{1,200}\.ex:\d+:|Plug\.Debugger",
+    r" at \S{1,300}\.p[lm] line \d+\.",
+    # Pages
+    r"Werkzeug Debugger|Whitelabel Error Page",
+    r"seeing this error because you have (?:DEBUG = True|enabled the show_exceptions)",
+)
+_TRACE = re.compile("|".join(_TRACES), re.MULTILINE)
+_LINE_BREAK = re.compile(r"<(?:br|p|li|div|pre|h[1-6])\b[^<>]{0,200}>", re.IGNORECASE)
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
+_JSON_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+@kept_beside
+def shows_a_trace(response: Response) -> bool:
+    """True if a response shows a stack trace or a debug page: as text, within JSON, or as HTML."""
+    text = response.start.decode("utf-8", "replace")
+    readings = {text, _unescaped(text)}
+    if "<" in text:
+        readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}
+    return any(_TRACE.search(reading) for reading in readings)
+
+
+def _unescaped(text: str) -> str:
+    """The text with the escapes of JSON and HTML undone."""
+    return html.unescape(_JSON_ESCAPE.sub(lambda escape: _character(escape[1]), text))
+
+
+def _character(escape: str) -> str:
+    return chr(int(escape[1:], 16)) if len(escape) == 5 else _CONTROL.get(escape, escape)

@@ -14,11 +14,11 @@ from typing import Any
 
 from spec.answers import data_of, find, is_judged_as_success
 from spec.exchange import Exchange, Response
+from spec.facts import is_name
 from spec.findings import Finding
 from spec.interface import Field, operations
 from spec.json_text import is_integer, is_number, pointer
 from spec.message import Text, message_of, say
-from spec.names import is_name
 from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]

@@ -11,8 +11,7 @@ from reports.behaviour import behaviour, behaviour_of, data_of_behaviour, in_wor
 from reports.formats.conformance_json import document_of
 from reports.run import Observation, Run
 from reports.verdicts import RequirementResult, Verdict
-from spec.facts import facts_of, renamed, said
-from spec.names import WORDS, is_name
+from spec.facts import WORDS, facts_of, is_name, renamed, said
 from spec.reproduction import Reproduction
 from spec.requirements import requirements
 from tests.harness.judging import Recording, current, observe

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spec.facts import DEEP, contradictions, facts_of, merged, renamed, text_of, updated
+from spec.facts import DEEP, WORDS, contradictions, facts_of, is_name, merged, renamed, text_of, updated
 from spec.json_text import MAX_DEPTH, read_json
-from spec.names import WORDS, is_name
 
 
 def facts(value):

@@ -13,7 +13,7 @@ CHAIN = ("spec", "environments", "reports", "tests/harness", "tests/traffic", "t
 """Each folder imports itself and those before it. `conftest.py` and the `__main__.py` files are outside: they wire."""
 SELFTESTS = "tests/selftest"
 MOST_LINES, MOST_OF_CONFTEST = 300, 100
-MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "execution", "registration", "robustness"}
+MAY_SHARE_A_NAME = {"__init__", "__main__", "conftest", "robustness"}
 """Rules, scenarios and tests of one section of the document stand in modules of one name."""
 NETWORK = {"requests", "urllib3", "http.client", "schemathesis", "hypothesis"}
 CLOCK = {"time", "datetime"}

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from environments.secret_values import Secrets
 from reports.show import Display
+from spec.facts import is_name
 from spec.interface import personal_fields
-from spec.names import is_name
 
 TOKEN, PASSWORD, PHRASE = "Can4ry.t0ken-OF_the+run/9f8e7d==", "zorkmidquuxfrobnitz", "zork-quux frobnitz"
 ACCOUNT, CODE, KEY, CPF = "ac-0001-77", "TX0001B", "qa.canary@zork-bank.example", "390.533.447-05"

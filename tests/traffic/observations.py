@@ -9,12 +9,11 @@ from typing import Any
 
 from spec.answers import RefusalKind, code_of, data_of, is_judged_as_success, refusal_kind, succeeded
 from spec.exchange import VALID, Exchange
-from spec.facts import Facts
+from spec.facts import Facts, is_name
 from spec.interface import READS, operations
 from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.message import Text, say
-from spec.names import is_name
 from spec.observed import Values, answer_of, by_situation, counts, head_of, is_refused
 from tests.traffic.scenario import Traffic
 from tests.traffic.situations import LARGE, Name, Situated

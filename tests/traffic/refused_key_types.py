@@ -13,11 +13,11 @@ from environments.door.client import NOTHING
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import Exchange
+from spec.facts import is_name
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.json_text import read_json
 from spec.key_list import UUID
 from spec.message import Message, joined, say
-from spec.names import is_name
 from spec.observed import indistinguishable
 from tests.traffic.registrar import (
     UNKNOWN_KEY,
