@@ -95,7 +95,7 @@ def _embedded(profile: Profile) -> Target:
 
     service = Service()
     secrets = _secrets(profile, service.token)
-    server = Server(service).start()
+    server = Server(service)
     return Target(server.base_url, secrets, server.stop)
 
 

@@ -22,7 +22,7 @@ a body without Content-Length          400
 a body that is not application/json   415
 well-formed, but impossible           422: undocumented key type (numeric ones too), key not in the format of
                                       its type, too little money, accounts that do not fit the transfer
-other limits                          amounts up to 10^12 reais; none on rate or number of keys
+other limits                          amounts and dates up to 10^13; none on rate or number of keys
 accountId                             ac-0001, ac-0002, ac-0003
 transactionId                         SBX-PHONE-1 and five more (seeds.sql); SBX- and 16 hexadecimal digits
 statuses and transitions              PREPARED, then DONE, by execution alone

@@ -79,10 +79,7 @@ class Ledger:
     def _all(self, kind: Callable[..., T], query: str, *values: str) -> list[T]:
         return [kind(*row) for row in self._execute(query, values)]
 
-    def account(self, account_id: str) -> Account | None:
-        return next(iter(self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)), None)
-
-    def payee(self, account_id: str) -> Account:
+    def account(self, account_id: str) -> Account:
         """An account that a key or a transfer refers to, and that therefore exists."""
         return self._all(Account, "SELECT * FROM accounts WHERE id = ?", account_id)[0]
 
@@ -115,7 +112,7 @@ class Ledger:
     def transfer(self, code: str) -> Transfer | None:
         """The transfer with this transaction code."""
         row = self._execute("SELECT * FROM transfers WHERE id = ?", [code]).fetchone()
-        return row and Transfer(row[0], row[1], self.payee(row[2]), *row[3:])
+        return row and Transfer(row[0], row[1], self.account(row[2]), *row[3:])
 
     def prepare(self, transfer: Transfer) -> None:
         """Note a transfer. No money moves."""
@@ -126,13 +123,10 @@ class Ledger:
         """Move the money, once for each call: out of the payer's account, into the payee's or to clearing."""
         self._execute("UPDATE transfers SET status = 'DONE', date = ? WHERE id = ?", [date, transfer.id])
         into = transfer.payee.id if transfer.payee.role == "OWN" else CLEARING
-        self._post(transfer.id, transfer.payer, -transfer.cents)
-        self._post(transfer.id, into, transfer.cents)
+        for account, cents in ((transfer.payer, -transfer.cents), (into, transfer.cents)):
+            query = "INSERT INTO entries (transfer, account, cents) VALUES (?, ?, ?)"
+            self._execute(query, [transfer.id, account, cents])
         return replace(transfer, date=date, status="DONE")
-
-    def _post(self, code: str, account_id: str, cents: int) -> None:
-        query = "INSERT INTO entries (transfer, account, cents) VALUES (?, ?, ?)"
-        self._execute(query, [code, account_id, cents])
 
 
 class Database:
@@ -140,19 +134,12 @@ class Database:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        self._connection.execute("PRAGMA foreign_keys = ON")
-        self._connection.executescript(f"BEGIN; {SCRIPT} COMMIT;")
+        self._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self._connection.executescript(f"PRAGMA foreign_keys = ON; {SCRIPT}")
         weakref.finalize(self, self._connection.close)
 
     @contextmanager
     def transaction(self) -> Iterator[Ledger]:
         """The ledger, alone: what is done with it is kept as a whole, or, on an exception, not at all."""
-        with self._lock:
-            self._connection.execute("BEGIN")
-            try:
-                yield Ledger(self._connection)
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+        with self._lock, self._connection:
+            yield Ledger(self._connection)

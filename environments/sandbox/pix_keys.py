@@ -16,17 +16,6 @@ from environments.sandbox.double_entry import Key, Ledger
 from environments.sandbox.protocol import Data, Refusal, Request
 from environments.sandbox.transfers import AccountOperations, text
 
-FORMATS: Mapping[str, Callable[[str], object]] = {
-    "PHONE": re.compile(r"\+[1-9][0-9]{7,14}").fullmatch,  # E.164
-    # One address of at most 77 characters, as the central bank's directory has it.
-    "EMAIL": re.compile(r"(?!.{78})[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", re.ASCII).fullmatch,
-    "RANDOM": re.compile(r"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?").fullmatch,  # empty: the service makes the key
-    # Without punctuation, with right check digits; a CNPJ has letters since July 2026.
-    "CNPJ": lambda key: re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", key) and cnpj.is_valid(key),
-    "CPF": lambda key: re.fullmatch(r"[0-9]{11}", key) and cpf.is_valid(key),
-}
-"""What the key of each type passes."""
-
 
 @dataclass(frozen=True)
 class Registration:
@@ -41,7 +30,16 @@ class Registration:
 class KeyOperations(AccountOperations):
     """Registers, deletes and lists keys."""
 
-    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], object]]] = FORMATS
+    KEY_FORMATS: ClassVar[Mapping[str, Callable[[str], object]]] = {
+        "PHONE": re.compile(r"\+[1-9][0-9]{7,14}").fullmatch,  # E.164
+        # One address of at most 77 characters, as the central bank's directory has it.
+        "EMAIL": re.compile(r"(?!.{78})[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(\.[\w-]+)+", re.ASCII).fullmatch,
+        # Empty: the service makes the key.
+        "RANDOM": re.compile(r"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?").fullmatch,
+        # Without punctuation, with right check digits; a CNPJ has letters since July 2026.
+        "CNPJ": lambda key: re.fullmatch(r"[0-9A-Z]{12}[0-9]{2}", key) and cnpj.is_valid(key),
+        "CPF": lambda key: re.fullmatch(r"[0-9]{11}", key) and cpf.is_valid(key),
+    }
     """The key types that are accepted, each with the test that its keys pass."""
 
     def register_pix_key(self, request: Request, account_id: str) -> Data:

@@ -13,10 +13,9 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import count
-from typing import ClassVar, cast
-from urllib.parse import unquote_to_bytes
+from typing import ClassVar
+from urllib.parse import unquote
 
 from environments.sandbox.double_entry import Database
 from spec.interface import operations
@@ -57,14 +56,13 @@ class Response:
     headers: Headers = ()
 
 
+@dataclass(eq=False)
 class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
     """The sandbox says no: an HTTP status, a fixed text that repeats nothing of the request, and headers."""
 
-    def __init__(self, status: int, error: str, headers: Headers = ()) -> None:
-        super().__init__(status, error)
-        self.status = status
-        self.error = error
-        self.headers = headers
+    status: int
+    error: str
+    headers: Headers = ()
 
 
 class HttpService:
@@ -115,19 +113,16 @@ class HttpService:
             allowed = ", ".join(sorted(found))
             raise Refusal(405, "The path does not have this method.", (("Allow", allowed),))
         name, segment = found[request.method]
-        return name, None if segment is None else self.decode(segment)
+        try:  # percent-encoding may hide slashes, NUL and anything else
+            return name, segment and unquote(segment, errors="strict")
+        except UnicodeDecodeError:
+            raise Refusal(400, "The path is not UTF-8.") from None
 
     def routes_of(self, path: str) -> list[tuple[str, str, str | None]]:
         """Method, operationId and undecoded path parameter of every route that has this path."""
-        found = ((method, name, _pattern(template).fullmatch(path)) for method, template, name in self.ROUTES)
+        patterns = ((method, name, re.sub(r"{\w+}", "([^/]+)", template)) for method, template, name in self.ROUTES)
+        found = ((method, name, re.fullmatch(pattern, path)) for method, name, pattern in patterns)
         return [(method, name, match[1] if match.re.groups else None) for method, name, match in found if match]
-
-    def decode(self, segment: str) -> str:
-        """A path segment without its percent-encoding, which may hide slashes, NUL and anything else."""
-        try:
-            return unquote_to_bytes(segment).decode()
-        except UnicodeDecodeError:
-            raise Refusal(400, "The path is not UTF-8.") from None
 
     def authorize(self, request: Request, operation: str) -> None:
         """Every operation requires the token."""
@@ -142,7 +137,7 @@ class HttpService:
 
     def perform(self, operation: str, request: Request, parameter: str | None) -> Data:
         """Call the method of the operation: executePix is `execute_pix`."""
-        method = cast("Callable[..., Data]", getattr(self, re.sub("([A-Z])", r"_\1", operation).lower()))
+        method: Callable[..., Data] = getattr(self, re.sub("([A-Z])", r"_\1", operation).lower())
         return method(request) if parameter is None else method(request, parameter)
 
     # Bodies of requests
@@ -152,6 +147,7 @@ class HttpService:
         self.check_content_type(request, operation)
         try:
             body = json.loads(request.body.decode())
+            json.dumps(body, ensure_ascii=False).encode()  # half of a surrogate pair, which SQLite cannot hold
         except (ValueError, RecursionError):
             raise Refusal(400, "The body is not JSON in UTF-8.") from None
         if not isinstance(body, dict):
@@ -185,9 +181,3 @@ class HttpService:
     def now(self) -> int:
         """Milliseconds since 1970."""
         return time.time_ns() // 1_000_000
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    """A path of the interface, with a group for its parameter."""
-    return re.compile(re.sub(r"{\w+}", "([^/]+)", template))

@@ -7,17 +7,16 @@ request is answered, so that the next request on the connection can follow.
 
 from __future__ import annotations
 
-import json
 import logging
+import re
 import socket
 import socketserver
 import sys
 import threading
 from contextlib import suppress
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
-from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from environments.sandbox.protocol import MAX_BODY, HttpService, Request, Response
 
@@ -30,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Serves from `start` to `stop`; a context manager. A port in use is an OSError."""
+    """Serves from now on to `stop`; a context manager. A port in use is an OSError."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -40,31 +39,26 @@ class Server(socketserver.ThreadingTCPServer):
     def __init__(self, service: HttpService, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__((host, port), _Handler)
         self.service = service
-        self.connections: set[socket.socket] = set()
-        serve = self.serve_forever
-        self._thread = threading.Thread(target=serve, args=(POLL_SECONDS,), name="pix-sandbox", daemon=True)
+        self.connections = WeakSet[socket.socket]()
+        self._thread = threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True)
+        self._thread.start()
 
     @property
     def base_url(self) -> str:
         host, port = self.server_address[:2]
         return f"http://{host!s}:{port}"
 
-    def start(self) -> Self:
-        self._thread.start()
-        return self
-
     def stop(self) -> None:
         """Stop accepting, and close what is open. Returns within about POLL_SECONDS."""
-        if self._thread.is_alive():
-            self.shutdown()
-            self._thread.join()
+        self.shutdown()
+        self._thread.join()
         self.server_close()
-        for connection in tuple(self.connections):
+        for connection in self.connections:
             with suppress(OSError):  # it is closed already
                 connection.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
-        return self.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -72,10 +66,6 @@ class Server(socketserver.ThreadingTCPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         self.connections.add(request)
         super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self.connections.discard(request)
-        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A fault of the service is worth a trace; a client may go away at any time."""
@@ -89,6 +79,9 @@ class _Handler(BaseHTTPRequestHandler):
     default_request_version = "HTTP/1.1"  # so that the refusal of garbage has a status line, too
     disable_nagle_algorithm = True  # or a response waits 40 ms for a delayed acknowledgement
     timeout = 60  # seconds without a byte, after which the connection is closed
+    server_version, sys_version = "pix-sandbox", ""
+    error_message_format = '{"code": %(code)d, "data": {"error": "%(explain)s."}}'
+    error_content_type = "application/json"
 
     def __getattr__(self, name: str) -> Any:
         """`do_GET` and all the others are one: the service knows which methods it has."""
@@ -97,42 +90,30 @@ class _Handler(BaseHTTPRequestHandler):
         raise AttributeError(name)
 
     def _answer(self) -> None:
-        try:
-            request = self._request()
-        except ValueError:
-            self.send_error(HTTPStatus.BAD_REQUEST)
+        if (body := self._body()) is None:
+            self.send_error(400)
             return
+        path, _, query = self.path.partition("?")
+        headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
         try:
+            request = Request(self.command, path, query, headers, body)
             response = self.server.service.serve(request, self.connection)
         except Exception:
             log.exception("The sandbox failed")
-            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
+            self.send_error(500)
             return
         if response is not None:
             self._send(response)
 
-    def _request(self) -> Request:
-        """The request with its body; ValueError where the message is not HTTP."""
-        body = self._body()
-        path, _, query = self.path.partition("?")
-        if not path.startswith("/"):  # such as http://host/v1/accounts
-            path = urlsplit(path).path
-        headers = {name.lower(): ",".join(self.headers.get_all(name, [])) for name in self.headers}
-        return Request(self.command, path, query, headers, body)
-
-    def _body(self) -> bytes:
-        """The body, or more than MAX_BODY bytes of it; ValueError where it has no one length, or breaks off."""
-        lengths = {value.strip() for value in self.headers.get_all("Content-Length", ["0"])}
-        length = "".join(lengths)
-        if len(lengths) > 1 or not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
-            raise ValueError("a body has one Content-Length")
+    def _body(self) -> bytes | None:
+        """The body, or more than MAX_BODY bytes of it; None where it has no one length, or breaks off."""
+        length = ",".join(self.headers.get_all("Content-Length", ["0"]))
+        if not re.fullmatch("[0-9]{1,18}", length) or "Transfer-Encoding" in self.headers:
+            return None
         size = min(int(length), DRAIN)
-        if size > MAX_BODY:
-            self.close_connection = True  # perhaps not all of it was read
+        self.close_connection |= size > MAX_BODY  # perhaps not all of it is read
         body = self.rfile.read(size)
-        if len(body) < size:
-            raise ValueError("the body breaks off")
-        return body
+        return body if len(body) == size else None
 
     def _send(self, response: Response) -> None:
         """Send a response; its length is added where no header says where it ends."""
@@ -149,19 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not bodiless and self.command != "HEAD":
             self.wfile.write(response.body)
 
-    def version_string(self) -> str:
-        """The header Server."""
-        return "pix-sandbox"
-
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is not HTTP, and close the connection. The message would repeat what was sent.
-
-        http.server answers an unknown version with 505; that is a client's mistake, too.
-        """
-        status = HTTPStatus(code if code <= HTTPStatus.INTERNAL_SERVER_ERROR else HTTPStatus.BAD_REQUEST)
-        body = {"code": status.value, "data": {"error": f"{status.phrase}: {status.description}."}}
-        self.close_connection = True
-        self._send(Response(status, json.dumps(body).encode(), (("Content-Type", "application/json"),)))
+        """Refuse what is not HTTP, and close the connection. The message would repeat what was sent."""
+        super().send_error(code)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: requests hold secrets."""

@@ -6,46 +6,33 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
-from environments.sandbox.double_entry import Account, Entry, Ledger, Transfer
+from environments.sandbox.double_entry import Account, Ledger, Transfer
 from environments.sandbox.protocol import Data, HttpService, Refusal, Request
 
-MAX_VALUE = 10**12
-"""The largest amount, in reais: far below where a float, or an integer of SQLite, loses cents."""
+MAX_NUMBER = 10**13
+"""The largest amount, in reais, and time, in milliseconds: far below where a float loses cents."""
 
 
 def text(body: Mapping[str, object], name: str, default: str | None = None) -> str:
     """A string; without a default it is required."""
     value = body.get(name, default)
-    if not isinstance(value, str) or not _is_unicode(value):
+    if not isinstance(value, str):
         raise Refusal(400, f"The field {name} holds a string.")
     return value
 
 
-def cents(body: Mapping[str, object]) -> int:
-    """A positive amount in reais with at most two decimals, as cents."""
-    value = body.get("value")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_VALUE:
-        raise Refusal(400, f"The field value holds a positive number, at most {MAX_VALUE}.")
-    amount = Decimal(str(value)) * 100
-    if amount % 1:
-        raise Refusal(400, "The field value has at most two decimals.")
-    return int(amount)
-
-
-def milliseconds(body: Mapping[str, object]) -> int:
-    """A point in time in milliseconds since 1970, as the execution result has it."""
-    value = body.get("date")
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise Refusal(400, "The field date holds milliseconds since 1970 as an integer.")
-    return value
-
-
-def _is_unicode(value: str) -> bool:
-    """JSON can escape half of a surrogate pair, which neither UTF-8 nor SQLite can hold."""
-    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+def integer(body: Mapping[str, object], name: str, factor: int = 1) -> int:
+    """A number that is an integer once it is multiplied."""
+    value = body.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_NUMBER:
+        raise Refusal(400, f"The field {name} holds a positive number, at most {MAX_NUMBER}.")
+    product = Decimal(str(value)) * factor
+    if product % 1:
+        raise Refusal(400, f"The field {name} has too many decimals.")
+    return int(product)
 
 
 class AccountOperations(HttpService):
@@ -53,7 +40,9 @@ class AccountOperations(HttpService):
 
     def list_accounts(self, request: Request) -> Data:
         with self.database.transaction() as ledger:
-            return {"accounts": [self.account_result(account) for account in ledger.own_accounts()]}
+            return {
+                "accounts": [{"id": account.id, **self.holder_result(account)} for account in ledger.own_accounts()]
+            }
 
     def get_balance(self, request: Request, account_id: str) -> Data:
         with self.database.transaction() as ledger:
@@ -62,11 +51,11 @@ class AccountOperations(HttpService):
 
     def list_entries(self, request: Request, account_id: str) -> Data:
         with self.database.transaction() as ledger:
-            account = self.own_account(ledger, account_id)
-            return {"entries": [self.entry_result(entry) for entry in ledger.entries(account.id)]}
-
-    def account_result(self, account: Account) -> Data:
-        return {"id": account.id, **self.holder_result(account)}
+            entries = ledger.entries(self.own_account(ledger, account_id).id)
+        shown = [
+            {"transactionId": each.transfer, "date": each.date, "value": self.reais(each.cents)} for each in entries
+        ]
+        return {"entries": shown}
 
     def holder_result(self, account: Account) -> Data:
         """Where an account is held and by whom, as an execution result shows its counterparty, too."""
@@ -80,16 +69,12 @@ class AccountOperations(HttpService):
             "name": account.name,
         }
 
-    def entry_result(self, entry: Entry) -> Data:
-        """What leaves the account has a negative value."""
-        return {"transactionId": entry.transfer, "date": entry.date, "value": self.reais(entry.cents)}
-
     def own_account(self, ledger: Ledger, account_id: str) -> Account:
         """The account of this service with this id."""
-        account = ledger.account(account_id)
-        if account is None or account.role != "OWN":
-            raise Refusal(404, "There is no such account.")
-        return account
+        for account in ledger.own_accounts():
+            if account.id == account_id:
+                return account
+        raise Refusal(404, "There is no such account.")
 
     def reais(self, cents: int) -> float:
         """An amount as the interface has it, a decimal number."""
@@ -102,17 +87,6 @@ class AccountOperations(HttpService):
         return f"**.{document[2:5]}.{document[5:8]}/{document[8:12]}-**"
 
 
-@dataclass(frozen=True)
-class Order:
-    """What a body asks for: from an account, to a PIX key."""
-
-    payer: str
-    key: str
-    cents: int
-    message: str
-    date: int
-
-
 class TransferOperations(AccountOperations):
     """Prepares and executes transfers."""
 
@@ -120,43 +94,43 @@ class TransferOperations(AccountOperations):
         return self.execution_result(self.confirm(transaction_id))
 
     def create_pix(self, request: Request) -> Data:
-        return self.prepare("createPix", self.pix_order(self.read_json(request, "createPix")))
+        return self.prepare("createPix", request)
 
     def transfer_external(self, request: Request) -> Data:
         """To an account at another bank."""
-        return self.prepare("transferExternal", self.transfer_order(self.read_json(request, "transferExternal")))
+        return self.prepare("transferExternal", request)
 
     def transfer_internal(self, request: Request) -> Data:
         """To another account of this service."""
-        return self.prepare("transferInternal", self.transfer_order(self.read_json(request, "transferInternal")))
+        return self.prepare("transferInternal", request)
 
     def transfer_p2p(self, request: Request) -> Data:
         """To a person, at any bank."""
-        return self.prepare("transferP2p", self.transfer_order(self.read_json(request, "transferP2p")))
+        return self.prepare("transferP2p", request)
 
     # Preparation
 
-    def pix_order(self, body: Data) -> Order:
-        """The fields account, pixKey and value, and message where there is one."""
-        message = text(body, "message", "")
-        return Order(text(body, "account"), text(body, "pixKey"), cents(body), message, self.now())
+    def order(self, operation: str, body: Data) -> dict[str, Any]:
+        """What a body asks for: from an account, to a PIX key. createPix has names of its own, and no date."""
+        is_pix = operation == "createPix"
+        return {
+            "payer": text(body, "account" if is_pix else "from"),
+            "key": text(body, "pixKey" if is_pix else "to"),
+            "cents": integer(body, "value", 100),
+            "message": text(body, "message" if is_pix else "description", ""),
+            "date": self.now() if is_pix else integer(body, "date"),
+        }
 
-    def transfer_order(self, body: Data) -> Order:
-        """The fields from, to, value and date, and description where there is one."""
-        message = text(body, "description", "")
-        return Order(text(body, "from"), text(body, "to"), cents(body), message, milliseconds(body))
-
-    def prepare(self, operation: str, order: Order) -> Data:
+    def prepare(self, operation: str, request: Request) -> Data:
         """Note a transfer to a registered key. No money moves."""
+        order = self.order(operation, self.read_json(request, operation))
         with self.database.transaction() as ledger:
-            payer = self.own_account(ledger, order.payer)
-            key = ledger.key(order.key)
+            payer, key = self.own_account(ledger, order["payer"]), ledger.key(order["key"])
             if key is None:
                 raise Refusal(404, "There is no such key.")
-            payee = ledger.payee(key.account)
+            payee = ledger.account(key.account)
             self.check_parties(operation, payer, payee)
-            details = vars(order) | {"payee": payee, "key_type": key.type, "status": "PREPARED"}
-            transfer = Transfer(id=self.new_code(), **details)
+            transfer = Transfer(self.new_code(), payee=payee, key_type=key.type, status="PREPARED", **order)
             ledger.prepare(transfer)
             return self.preparation_result(transfer)
 
@@ -191,16 +165,12 @@ class TransferOperations(AccountOperations):
     def confirm(self, code: str) -> Transfer:
         """Move the money of a prepared transfer, or refuse and move none."""
         with self.database.transaction() as ledger:
-            transfer = self.transfer(ledger, code)
+            transfer = ledger.transfer(code)
+            if transfer is None:
+                raise Refusal(404, "There is no such transaction code.")
             self.check_prepared(transfer)
             self.check_funds(ledger, transfer)
             return ledger.settle(transfer, self.now())
-
-    def transfer(self, ledger: Ledger, code: str) -> Transfer:
-        transfer = ledger.transfer(code)
-        if transfer is None:
-            raise Refusal(404, "There is no such transaction code.")
-        return transfer
 
     def check_prepared(self, transfer: Transfer) -> None:
         """A transfer is executed once."""
@@ -222,9 +192,5 @@ class TransferOperations(AccountOperations):
             "value": self.reais(transfer.cents),
             "message": transfer.message,
             "status": transfer.status,
-            "error": self.execution_error(transfer),
+            "error": None,  # an execution that fails moves no money, and is refused with an HTTP status
         }
-
-    def execution_error(self, transfer: Transfer) -> str | None:
-        """Null: an execution that fails moves no money, and is refused with an HTTP status."""
-        return None

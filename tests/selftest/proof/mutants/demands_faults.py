@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from environments.sandbox import Data, Refusal, Request, Service
-from environments.sandbox.pix_keys import FORMATS
 from spec.interface import KEY_TYPES
 from tests.selftest.proof.mutants.making_faults import DELETION, Demands, breaks, fixed, members_of
 from tests.selftest.proof.registry import broken, rows_of
@@ -182,7 +181,7 @@ class RegistersAnyKind(Service):
         return kind if isinstance(kind, str) and self.takes(kind) else super().key_type(body)
 
     def requested_key(self, body: dict[str, Any], kind: str) -> str:
-        return super().requested_key(body, kind) if kind in FORMATS else str(body.get("pixKey", ""))
+        return super().requested_key(body, kind) if kind in Service.KEY_FORMATS else str(body.get("pixKey", ""))
 
 
 ACCEPTED = {
@@ -194,7 +193,7 @@ ACCEPTED = {
     "EveryKindInCapitals": ("any type in capital letters", ("undocumented",), ("EVP",), str.isupper),
     "KindsInLowerCase": (
         "a documented type in lower-case letters", (), ("letterCase",),
-        lambda kind: kind.upper() in FORMATS and kind.islower(),
+        lambda kind: kind.upper() in Service.KEY_FORMATS and kind.islower(),
     ),
 }  # fmt: skip
 for _name, (_types, _fails, _warns, _takes) in ACCEPTED.items():

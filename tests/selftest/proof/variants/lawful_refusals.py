@@ -133,7 +133,7 @@ class UnknownPayeesGetNoSuchPath(Service):
     """A transaction for an unknown payee is refused like an unknown path; a body that is no JSON is not."""
 
     def create_pix(self, request: Request) -> Data:
-        self.pix_order(self.read_json(request, "createPix"))
+        self.order("createPix", self.read_json(request, "createPix"))
         raise Refusal(404, "There is no such path.")
 
 
