@@ -8,12 +8,15 @@ import pytest
 import tests.selftest.proof.mutants  # noqa: F401 - registers its services
 from environments.profiles.loading import load
 from spec.answers import registered
+from spec.requirements import requirements
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.services.one_run import Run
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw, served_by
-from tests.traffic.registration import register_all
+from tests.traffic.reach import reach_of
+from tests.traffic.registration import register
+from tests.traffic.scenario import Traffic
 from tests.traffic.together import Together
 
 EMAIL = "qa@example.com"
@@ -77,7 +80,7 @@ def registered_beside(name, service, tmp_path, parallel=4, **changes):
     service.service.token = token
     path = write_profile(tmp_path, service.base_url, pix_keys=[{"type": "EMAIL", "key": EMAIL}], **changes)
     a_run, profile = Run(service, tmp_path, parallel=parallel), load(str(path), folder=tmp_path)
-    return register_all(a_run.client, profile, together=Together(a_run.client))
+    return register.send(Traffic(a_run.client, profile, reach_of(requirements(), profile)))
 
 
 def is_a_page(exchange):

@@ -15,6 +15,7 @@ from environments.profiles.loading import load
 from environments.sandbox import Response, Service
 from spec.exchange import FailureKind
 from spec.reproduction import Reproduction
+from spec.requirements import requirements
 from tests.selftest.proof.trial import try_service
 from tests.selftest.services.one_run import CODE, Run, journal_in
 from tests.selftest.services.racing import HANGS_S
@@ -22,9 +23,10 @@ from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
 from tests.traffic.collecting import Findings
-from tests.traffic.reach import Reach
+from tests.traffic.reach import Reach, reach_of
 from tests.traffic.registrar import Registrar
-from tests.traffic.registration import register_all
+from tests.traffic.registration import register
+from tests.traffic.scenario import Traffic
 from tests.traffic.stateful import World
 
 OURS = ("pix-lane", "pix-interruption", "watchdog")
@@ -292,7 +294,7 @@ def test_keys_are_cleaned_up_and_none_is_registered(number, tmp_path):
         profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
         a_run = Run(service, tmp_path, parallel=4, requests=1000)
         a_run.door.keys = Keys(profile.pix_keys, account="ac-0001", is_sandbox=True, key_at=profile.key_at)
-        thread = Thread(lambda: register_all(a_run.client, profile))
+        thread = Thread(lambda: register.send(Traffic(a_run.client, profile, reach_of(requirements(), profile))))
         assert comes(service.registered)
         registered = len(posts(service))
         wind_down(a_run)

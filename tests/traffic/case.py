@@ -48,6 +48,15 @@ FORMS: Mapping[str, Form] = {
     "transferP2p": {**_TRANSFER, "description": f"{MARK}description"},
 }
 
+EXTRA_HEADERS = tuple(
+    (name, "pixconf-0001")
+    for name in (
+        "X-Request-Id", "X-Correlation-Id", "X-Idempotency-Key", "Idempotency-Key", "X-Client-Id", "X-Api-Key",
+        "X-Api-Version", "X-Channel", "X-Tenant", "X-Tenant-Id", "X-Trace-Id",
+    )
+)  # fmt: skip
+"""Headers that a service might ask for beyond the interface document."""
+
 
 @dataclass(frozen=True)
 class Case:

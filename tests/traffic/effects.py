@@ -20,8 +20,7 @@ from spec.key_list import Listing, Place
 from spec.message import joined, say
 from spec.observed import indistinguishable
 from tests.harness.judging import warn
-from tests.traffic.refused_key_types import type_sent
-from tests.traffic.registrar import Registrar, Suspicion
+from tests.traffic.registrar import Registrar, Suspicion, type_sent
 
 REFUSALS = (
     RefusalKind.CONTENT,

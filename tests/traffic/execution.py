@@ -13,8 +13,8 @@ from environments.profiles.loading import NO_CODE, SENT_BEFORE
 from spec.answers import ABOUT_THE_REQUEST, LATER, grants_protected_result, is_refusal, refusal_kind, succeeded
 from spec.exchange import Exchange, Response
 from spec.rules import ROBUSTNESS
+from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.refused_credentials import of_code, to_try
-from tests.traffic.refused_key_types import EXTRA_HEADERS
 from tests.traffic.scenario import Traffic, scenario
 
 PERHAPS_SPENT = (

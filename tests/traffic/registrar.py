@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -26,6 +26,7 @@ from spec.answers import (
 )
 from spec.exchange import Exchange
 from spec.findings import Judgement
+from spec.json_text import read_json
 from spec.key_list import Listing, Place
 from spec.message import say
 from tests.traffic.together import Together
@@ -112,6 +113,17 @@ def registration(key: PixKey, account: str) -> dict[str, Any]:
     return {"account": account, "pixKeyType": key.type, "pixKey": key.key}
 
 
+def body_sent(exchange: Exchange) -> dict[str, Any]:
+    """The body of a registration that was sent."""
+    body: dict[str, Any] = read_json(exchange.request.body).value
+    return body
+
+
+def type_sent(exchange: Exchange) -> str:
+    """The key type that a registration names."""
+    return str(body_sent(exchange)["pixKeyType"])
+
+
 @dataclass(frozen=True)
 class Suspicion:
     """A refused registration whose key two lists show, each with the places where it stands."""
@@ -170,12 +182,12 @@ class Registrar:
 
     # -- registrations and deletions --------------------------------------------------------------------------
 
-    def register(self, key: PixKey, **changes: Any) -> Exchange:
-        """Send a valid registration of the key, or one with `changes`."""
+    def register(self, key: PixKey | Mapping[str, Any], *, valid: bool = True, **sent: Any) -> Exchange:
+        """Send a registration of the key, or one with this body."""
         self.look_before_all()
-        sent = {"json": registration(key, self.account), "valid": True, **changes}
-        exchange = self.client.send("registerPixKey", self.account, **sent)
-        if sent["valid"]:
+        body = registration(key, self.account) if isinstance(key, PixKey) else key
+        exchange = self.client.send("registerPixKey", self.account, **{"json": body, "valid": valid, **sent})
+        if valid:
             self.found.answers.append(exchange)
         return exchange
 

@@ -1,38 +1,49 @@
-"""The key registrations of a run: what must be refused, and what must be accepted."""
+"""The key registrations of a run: what must be refused, and what must be accepted; and which key types are.
+
+That a documented key type is refused wrongly is certain only where another type is accepted from the same account before
+the refusal and after it. Where no registration is understood, one may need more than is documented.
+"""
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
+from typing import Any
 from uuid import uuid4
 
-from environments.door.client import Client
 from environments.door.wrong_tokens import NO_HEADER, OTHER_SCHEMES, forms
 from environments.profiles.loading import NO_REGISTRATION, NOTHING_TO_REGISTER
-from environments.profiles.model import PixKey, Profile
-from spec.answers import registered
+from environments.profiles.model import PixKey
+from spec.answers import RefusalKind, refusal_kind, registered
 from spec.exchange import VALID, Exchange
-from spec.findings import inconclusive
+from spec.facts import is_name
+from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import MARK
-from spec.message import say
+from spec.key_list import UUID
+from spec.message import Message, joined, say
+from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
+from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
 from tests.traffic.reach import Wants
 from tests.traffic.refused_credentials import of_keys, to_try
-from tests.traffic.refused_key_types import explain_refusals
 from tests.traffic.registrar import (
     UNKNOWN_KEY,
     Attempted,
     Registrar,
     Registrations,
+    body_sent,
     given,
     is_refused_outright,
+    is_understood,
     registration,
+    type_sent,
 )
 from tests.traffic.scenario import Traffic, scenario
-from tests.traffic.together import Together
 
 _REGISTER = "registerPixKey"
 NOTHING_TO_DELETE = (
@@ -47,6 +58,18 @@ SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusa
 """The requirements that registrations with a wrong token are for."""
 _BEHIND = 2
 """Wrong tokens that go right behind each registration."""
+OTHER_NAMES = {
+    "pixKey": ("key", "Key", "PixKey", "pix_key", "pixkey", "chave", "chavePix"),
+    "pixKeyType": ("type", "Type", "PixKeyType", "pix_key_type", "keyType", "kind", "tipo", "tipoChave"),
+    "account": ("accountId", "Account", "AccountId", "account_id", "accountNumber", "conta"),
+}
+"""Other names that a service might have for the fields of the body."""
+REMOVED = ("from", "to", "value", "date", "description")
+"""Fields that the change history calls removed."""
+_WAITS_S = (0.0, 0.2, 0.5)
+"""Waits before a registration is repeated whose key type is refused, as the account may be busy."""
+_MOST_NAMED = 24
+"""Words of a refusal that may name what the service asks for."""
 
 
 @scenario(
@@ -56,31 +79,16 @@ _BEHIND = 2
     otherwise=Registrations(missing=NO_REGISTRATION),
 )
 def register(traffic: Traffic) -> Registrations:
-    """Register keys and delete them, with the requests that are to be refused."""
-    to_delete = not traffic.is_about(_REGISTER)
-    return register_all(
-        traffic.client, traffic.profile, to_delete=to_delete, together=traffic.together, wants=traffic.reach.wants
-    )
-
-
-def register_all(
-    client: Client,
-    profile: Profile,
-    *,
-    to_delete: bool = False,
-    together: Together | None = None,
-    wants: Wants = lambda *_: True,
-) -> Registrations:
-    """Send everything that one run sends to the key registration; refusals first. With `to_delete` only what a deletion
-    needs: valid registrations, and why they are refused. `wants` says which requirements are selected."""
+    """Register keys and delete them; first the requests that are to be refused. Where only a deletion is asked for: valid
+    registrations, and why they are refused."""
+    client, profile = traffic.client, traffic.profile
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations(missing=NOTHING_TO_REGISTER.format(what))
-    registrar = Registrar(client, profile, together)
+    registrar = Registrar(client, profile, traffic.together)
     registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
-    keys = registrar.choose_keys()
-    _register(registrar, keys, wants, to_delete=to_delete)
-    explain_refusals(registrar, keys)
+    _register(registrar, registrar.choose_keys(), traffic.reach.wants, to_delete=not traffic.is_about(_REGISTER))
+    explain_refusals(registrar)
     registrar.clean_up()
     registrar.found.kept = deleted_and_kept(registrar)
     return registrar.found
@@ -210,16 +218,109 @@ def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
     asked for is not shown: as the profile does, with a UUID, or without pixKey."""
     found = registrar.found
     for key in (key for key in keys if key.type == "RANDOM"):
-        for value in (key.key, str(uuid4()), None):
+        body = registration(key, registrar.account)
+        without = {name: value for name, value in body.items() if name != "pixKey"}
+        for sent in (body, {**body, "pixKey": str(uuid4())}, without):
             before = registrar.look()  # first: it may show that one of unknown value is not there
             if registrar.holds_an_unknown_key():
                 found.key_types[key.type] = inconclusive(UNKNOWN_KEY)
                 return
-            body = registration(replace(key, key=value or ""), registrar.account)
-            body = body if value is not None else {name: each for name, each in body.items() if name != "pixKey"}
-            exchange = registrar.register(key, json=body)
+            exchange = registrar.register(sent)
             found.fresh.append(exchange)
-            look_for_effect(registrar, replace(key, key=value or ""), exchange, before)
+            look_for_effect(registrar, replace(key, key=sent.get("pixKey", "")), exchange, before)
             registrar.undo(exchange)
             if not is_refused_outright(exchange):
                 break
+
+
+# -- which key types are accepted -------------------------------------------------------------------------------------
+
+
+def explain_refusals(registrar: Registrar) -> None:
+    """Find out for each key type that was tried whether it is accepted."""
+    found = registrar.found
+    refused = list(filter(is_refused_outright, found.fresh))
+    if refused and not found.understood and not found.effects:
+        _seek_what_is_needed(registrar, refused[0])
+    for name in found.key_types:
+        if tried := [seen for seen in found.fresh if type_sent(seen) == name]:
+            found.key_types[name] = _explain(registrar, tried)
+
+
+def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
+    """The judgement of one key type by the registrations of it. What is refused for its type is sent again, and then one
+    of another type."""
+    found, refused, name = registrar.found, tried[-1], type_sent(tried[-1])
+    if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
+        return holds(understood[0])
+    kind, answer = refused.response and refusal_kind(refused.response), say(refused.summary)
+    remedy = say("where the account may have no such key, set not_for_this_account: [{type}]", type=name)
+    is_about_it = kind in (RefusalKind.CONTENT, RefusalKind.MEDIA_TYPE) and not found.broken
+    if is_about_it and not (name == "RANDOM" and registrar.holds_an_unknown_key()):
+        for again in _send_on_and_on(registrar, refused):
+            if is_understood(again):
+                registrar.undo(again)
+                return holds(again)
+        if controls := [] if _is_listed(registrar, refused) else _accept_another(registrar, name):
+            other = type_sent(controls[0])
+            breach = finding("key-type-refused", name=name, answer=answer, other=other, remedy=remedy)
+            return deviates(breach, refused, *controls)
+    why = say("no {type} key was registered: {answer}", type=name, answer=answer)
+    return inconclusive(joined((why, remedy)), refused)
+
+
+def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchange]:
+    for wait_s in _WAITS_S:
+        time.sleep(wait_s)
+        yield registrar.register(body_sent(refused))
+
+
+def _is_listed(registrar: Registrar, refused: Exchange) -> bool:
+    """True if any text of the list may be the key: it is refused because it is there, or waits. An account may have only
+    so many keys that a service makes."""
+    listing, key = registrar.look(), body_sent(refused).get("pixKey")
+    if listing is None or (key and listing.mentions(key)):
+        return listing is not None
+    return type_sent(refused) == "RANDOM" and any(map(UUID.fullmatch, listing.all_texts - registrar.keys.values))
+
+
+def _accept_another(registrar: Registrar, name: str) -> list[Exchange]:
+    """A registration of another type that was accepted and is undone, and the same one accepted again; else nothing."""
+    found = registrar.found
+    spelled = (*found.tried[Attempted.LOWER_CASE], *found.tried[Attempted.NUMERIC])
+    for accepted in (*found.accepted, *filter(registered, spelled)):
+        if type_sent(accepted) != name and registrar.undo(accepted):
+            control = registrar.register(body_sent(accepted), valid=accepted.valid)
+            registrar.undo(control)
+            return [accepted, control] if registered(control) else []
+    return []
+
+
+def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
+    """Where no registration is understood, send one with one difference after the other. `found.broken` says what the
+    service needs: what is accepted, while the documented registration is refused as before."""
+    for requirement, what, sent in _differences(refused):
+        accepted = registrar.register(body_sent(refused), **sent, valid=False)
+        if registered(accepted):
+            registrar.undo(accepted)
+            if all(indistinguishable(again, refused) for again in _send_on_and_on(registrar, refused)):
+                breach = finding("key-needs-more", name=type_sent(refused), what=what)
+                registrar.found.broken[requirement] = deviates(breach, refused, accepted)
+            return
+
+
+def _differences(refused: Exchange) -> Iterator[tuple[str, Message, dict[str, Any]]]:
+    """Each one difference: the requirement that it would break, a name for people, and what is sent. More is all at once:
+    the fields that were removed, the usual headers, and as field, header and query what the refusal may name."""
+    text = refused.response.body[:2000].decode("utf-8", "replace") if refused.response else ""
+    words = filter(is_name, re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text))  # no name of somebody
+    body, named = body_sent(refused), list(islice(words, _MOST_NAMED))
+    more = {
+        "json": {**dict.fromkeys((*REMOVED, *named), body["account"]), **body},
+        "headers": [*EXTRA_HEADERS, *((name, "pixconf") for name in named if name.lower().startswith("x-"))],
+        "query": "?" + "&".join(f"{name}=pixconf" for name in named),
+    }
+    yield "registerPixKey.body.sufficient", say("further fields, headers and a query"), more
+    for name, others in OTHER_NAMES.items():
+        renamed = {**body, **dict.fromkeys(others, body[name])}
+        yield f"registerPixKey.body.{name}", say("another name for {name}", name=name), {"json": renamed}

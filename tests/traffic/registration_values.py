@@ -8,11 +8,9 @@ from environments.profiles.model import PixKey
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, registered
 from spec.exchange import Exchange
-from spec.json_text import read_json
 from spec.observed import Values, answer_of, by_situation, counts, indistinguishable
 from tests.traffic.observations import format_of
-from tests.traffic.refused_key_types import type_sent
-from tests.traffic.registrar import Registrations
+from tests.traffic.registrar import Registrations, body_sent, type_sent
 
 ACCEPTED, REFUSED = "accepted", "refused"
 LIKE_COMPLETE = "answered like a complete registration"
@@ -42,7 +40,7 @@ def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Value
     types = {key.key: key.type for key in keys if key.key}
 
     def situation(seen: Exchange) -> str:
-        return f"digit {type_sent(seen)} in place of {types.get(read_json(seen.request.body).value['pixKey'], 'EMAIL')}"
+        return f"digit {type_sent(seen)} in place of {types.get(body_sent(seen)['pixKey'], 'EMAIL')}"
 
     return by_situation((situation(seen), _outcome(seen)) for seen in filter(counts, numeric))
 
@@ -76,7 +74,7 @@ def relation_values(seen: Exchange | None, complete: Exchange | None) -> Values:
 def formats_of_granted(registrations: Registrations) -> Values:
     """The formats of the keys of valid registrations that were granted. How a RANDOM key is asked for is the service's
     choice; keys of the other types are those of the profile, and other ones may be accepted as well."""
-    bodies = [read_json(seen.request.body).value for seen in registrations.accepted]
+    bodies = [body_sent(seen) for seen in registrations.accepted]
     forms = [(body["pixKeyType"], format_of(body["pixKey"]) if "pixKey" in body else "left out") for body in bodies]
     return by_situation((name, form) if name == "RANDOM" else (f"{name}, {form}", ACCEPTED) for name, form in forms)
 
