@@ -6,8 +6,7 @@ import pytest
 
 from tests.harness.configuration import SCENARIOS, configure
 from tests.harness.options import add_processes, whole_number
-from tests.traffic.phases import scenarios_of, send
-from tests.traffic.planning import planned
+from tests.traffic.phases import planned, scenarios_of, send
 
 pytest_plugins = ["tests.harness.plugin", "tests.traffic.fixtures"]
 

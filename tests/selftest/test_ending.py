@@ -22,9 +22,7 @@ from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
-from tests.traffic.collecting import Findings
 from tests.traffic.reach import Reach, reach_of
-from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
 from tests.traffic.scenario import Traffic
 from tests.traffic.stateful import World
@@ -316,9 +314,8 @@ def test_what_the_machine_registered_is_deleted(tmp_path):
         profile = load(str(write_profile(tmp_path, service.base_url)), folder=tmp_path)
         a_run = Run(service, tmp_path)
         reach = Reach(operations=PERMITTED)
-        registrar = Registrar(a_run.client, profile)
-        world = World(a_run.client, profile, registrar, Findings(a_run.door, Reproduction(), "sequences"), reach)
-        first, second = registrar.that_come_and_go()[:2]
+        world = World(a_run.client, profile, reach, Reproduction())
+        first, second = world.registrar.that_come_and_go()[:2]
         world.register(first)
         wind_down(a_run)
         world.register(second)

@@ -26,13 +26,12 @@ from reports.writing import RUNS
 from spec.interface import OPENAPI
 from spec.json_text import as_bytes
 from tests.traffic.case import Case, form_of, harmless, place_of, synthetic_text
-from tests.traffic.settings import GenerationSettings
 
 NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal", "transferP2p")
 """Operations whose schema can be broken. To search for what breaks the others takes long, and finds nothing."""
 
 
-def draw_cases(operation: str, profile: Profile, wanted: GenerationSettings) -> list[Case]:
+def draw_cases(operation: str, profile: Profile, seed: str, most: int) -> list[Case]:
     """Cases of positive data, and of negative data where the schema can be broken. The path parameter is drawn where there
     is no body. The same seed draws the same cases."""
     form, source = form_of(operation, profile), _schema().find_operation_by_id(operation)
@@ -45,10 +44,10 @@ def draw_cases(operation: str, profile: Profile, wanted: GenerationSettings) -> 
         database=None,
         deadline=None,
         derandomize=False,  # the profile that Hypothesis takes where CI is set always draws the same
-        max_examples=wanted.drawn,
+        max_examples=most,
         suppress_health_check=list(HealthCheck),
     )
-    @hypothesis.seed(wanted.derived_seed(operation))
+    @hypothesis.seed(seed)
     @hypothesis.given(st.one_of([source.as_strategy(generation_mode=mode) for mode in modes]))
     def keep(case: SchemaCase[Any]) -> None:
         cases[_case(operation, case, place)] = None

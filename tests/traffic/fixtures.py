@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from environments.profiles.loading import NO_DELETION
+from environments.profiles.loading import NO_ACCOUNT, NO_DELETION
 from environments.profiles.model import Profile
 from spec.answers import grants_protected_result
 from spec.exchange import Exchange
 from tests.harness.judging import require_permission, supplied
 from tests.harness.session import SENT
 from tests.traffic.execution import Executions, execute
-from tests.traffic.phases import RunTraffic, world_of
+from tests.traffic.phases import RunTraffic
 from tests.traffic.property import Generation
 from tests.traffic.registrar import Registrations
 from tests.traffic.registration import NOTHING_TO_DELETE, register
@@ -70,6 +70,7 @@ def generation(sent: RunTraffic) -> Generation:
 
 
 @pytest.fixture(scope="session")
-def world(sent: RunTraffic) -> World:
+def world(sent: RunTraffic) -> World | None:
     """What sequences of operations showed."""
-    return world_of(sent)
+    supplied(sent.world, NO_ACCOUNT)
+    return sent.world

@@ -1,4 +1,4 @@
-"""All that a run sends, phase after phase, before the first test judges.
+"""All that a run sends, phase after phase, before the first test judges; and the plan of it.
 
 1. Preflight: `tests/harness/controller.py`.
 2. Alone and in order: the keys, then the money, then sequences of both.
@@ -7,40 +7,46 @@
 5. Once more and alone: what deviates, or was refused beside others (`once_more.py`). Then what the answers leave open,
    and what may have changed since; the generated requests, together; and of these, once more, what deviates.
 6. Clean up.
+
+The plan is the same traffic on a wire that sends nothing and answers as the interface document says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from environments.door.client import Client
-from environments.profiles.loading import NO_ACCOUNT
+from environments.door.opening import open_planned_door
+from environments.door.outgoing import Sending
+from environments.door.preflight import check
 from environments.profiles.model import Profile
-from spec.interface import operations
+from reports.plan import Plan
+from spec.exchange import VALID, Response
+from spec.interface import PREPARING, operations
+from spec.json_text import parts_of_pointer
 from spec.reproduction import Reproduction
-from tests.harness.judging import NotExercised
+from spec.requirements import requirements
+from tests.harness.options import examples_of
 from tests.harness.selection import ids_tested, uses
 from tests.harness.session import Session
 from tests.harness.watcher import in_scope
-from tests.traffic.collecting import Findings
 from tests.traffic.execution import execute
 from tests.traffic.existence import find_out
 from tests.traffic.once_more import OnceMore
 from tests.traffic.property import Generation
-from tests.traffic.reach import Reach, reach_of
+from tests.traffic.reach import permits, reach_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
 from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, read_beside_refusals, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
-from tests.traffic.settings import GenerationSettings, settings_of
 from tests.traffic.stateful import World
 from tests.traffic.undescribed import order, read, read_again
 
-SEQUENCES = "sequences"
 IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, order)
 """The keys, then the money."""
 AT_ONCE: tuple[Scenario[Any], ...] = (read, send_invalid, ask_without_the_token)
@@ -61,28 +67,26 @@ class RunTraffic:
 def scenarios_of(requirement_id: str) -> list[str]:
     """Names of what is sent for a requirement."""
     operation, _, what = requirement_id.partition(".")
-    ids = (
-        [requirement_id]
-        if operation in operations()
-        else [requirement_id, *(f"{name}.{what}" for name in operations())]
-    )
+    ids = [requirement_id, *(f"{name}.{what}" for name in operations() if operation not in operations())]
     chosen = [one for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END) if any(map(one.is_for, ids))]
     return [one.name for one in chosen]
 
 
 def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:
     """Send everything that the tests judge. Whatever happens, no key is left that may be deleted."""
+    client, profile = session.client, session.profile
     try:
-        settings = settings_of(config, session.profile, seed=session.run.seed)
-        return send_all(session.client, session.profile, settings, items, session.collector.reproduction)
+        return _send_all(config, client, profile, session.run.seed, items, session.collector.reproduction)
     finally:
-        _clean_up(session)
+        if profile.accounts and "register-keys" in profile.allow:
+            Registrar(client, profile).clean_up()
 
 
-def send_all(
+def _send_all(
+    config: pytest.Config,
     client: Client,
     profile: Profile,
-    settings: GenerationSettings,
+    seed: int,
     items: Sequence[pytest.Item],
     reproduction: Reproduction,
 ) -> RunTraffic:
@@ -91,16 +95,16 @@ def send_all(
     traffic = Traffic(client, profile, reach_of(ids_tested(items, "traffic"), profile), reproduction)
     once_more = OnceMore(client.door, reproduction)
     surveyed = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
-    generation = Generation(client, profile, settings, reproduction, surveyed)
+    generation = Generation(client, profile, reproduction, surveyed)
     in_sequences = reach_of(ids_tested(items, "traffic", "world"), profile)
     follows = any(uses(item, "world") for item in items) and profile.accounts
-    world = _world(client, profile, in_sequences, reproduction) if follows else None
+    world = World(client, profile, in_sequences, reproduction) if follows else None
     for item in items:
         if uses(item, "generation"):
-            generation.draw(item.callspec.params["operation"])  # type: ignore[attr-defined]
+            generation.draw(item.callspec.params["operation"], seed, examples_of(config, profile, 0))  # type: ignore[attr-defined]
     traffic.send(IN_ORDER)
     if world is not None:  # last, as a transfer that is executed twice gets the room that is left
-        world.follow(settings)
+        world.follow(seed, examples_of(config, profile))
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
     once_more.send()
@@ -112,20 +116,71 @@ def send_all(
     return RunTraffic(traffic, generation, world)
 
 
-def _world(client: Client, profile: Profile, reach: Reach, reproduction: Reproduction) -> World:
-    client = client.of_part(SEQUENCES)
-    findings = Findings(client.door, reproduction, SEQUENCES)
-    return World(client, profile, Registrar(client, profile), findings, reach)
+# -- the plan ---------------------------------------------------------------------------------------------------------
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwaXhjb25mLXBsYW4iLCJleHAiOjE5OTk5OTk5OTl9.cGl4Y29uZi1wbGFuLXNpZ25hdHVyZQ"
+"""A token from which every form of wrong token can be made."""
+_OF_TYPE = {"string": "*", "integer": 1, "number": 1, "null": None}
+_SUCCESSFUL = {"status": "DONE", "Success": "true"}
+"""Documented fields that say what became of a request."""
 
 
-def _clean_up(session: Session) -> None:
-    """Leave no key that may be deleted."""
-    if session.profile.accounts and "register-keys" in session.profile.allow:
-        Registrar(session.client, session.profile).clean_up()
+def planned(config: pytest.Config, profile: Profile, resend: Container[str], items: Sequence[pytest.Item]) -> Plan:
+    """What the selected tests would send. `resend` has the codes that may be sent although an earlier run sent them."""
+    door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend)
+    client = Client(door)
+    check(client, profile)
+    seed = config.getoption("seed") or 0
+    traffic = _send_all(config, client, profile, seed, items, Reproduction(door.exchanges)).traffic
+    return Plan(
+        door.exchanges,
+        denied=_denied(items, profile),
+        executes=traffic.reach.spends_codes,
+        barred=list(door.guard.barred),
+        cut=list(door.unsent),
+        journal_trouble=door.guard.journal_trouble or door.guard.supplied_trouble,
+    )
 
 
-def world_of(sent: RunTraffic) -> World:
-    """What the sequences showed. Raises NotExercised where there is no account for them."""
-    if sent.world is None:
-        raise NotExercised(NO_ACCOUNT)
-    return sent.world
+class _Wire:
+    """Connections that send nothing. A valid request succeeds, as the interface document says; any other is refused."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._plan = profile.transactions.prepare
+        self._prepared = 0
+
+    def attempt(self, sending: Sending) -> Response:
+        """The answer to a request that is not sent."""
+        intent = sending.intent
+        if intent.credential != VALID:
+            return _answer(401, {})
+        if intent.valid or sending.executes:
+            return _answer(200, {"code": 0, "data": self._data(intent.operation)})
+        return _answer(400 if intent.operation else 404, {})
+
+    def connect(self, base_url: str) -> str:
+        """Nothing is opened."""
+        return ""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _data(self, operation: str) -> object:
+        if operation in PREPARING and self._plan:
+            self._prepared += 1
+            value: object = f"plan-{self._prepared}"
+            for part in reversed(parts_of_pointer(self._plan.code_at.removeprefix("/data"))):
+                value = {part: value}
+            return value
+        fields = operations()[operation].result
+        return {each.name: _SUCCESSFUL.get(each.name, _OF_TYPE[each.types[-1]]) for each in fields}
+
+
+def _answer(status: int, body: object) -> Response:
+    return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
+
+
+def _denied(items: Sequence[pytest.Item], profile: Profile) -> frozenset[str]:
+    """The operations that the selection is about and the profile does not permit."""
+    about = {requirements()[name].operation for name in ids_tested(items, "sent")}
+    return frozenset(name for name in about if name and not permits(profile, name))

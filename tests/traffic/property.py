@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import partial
-from itertools import chain, cycle, islice
+from itertools import cycle, islice
 
 from environments.door.client import Client
 from environments.profiles.model import Profile
@@ -17,41 +17,38 @@ from spec.reproduction import Reproduction
 from tests.traffic.case import Case, bounded
 from tests.traffic.collecting import Findings
 from tests.traffic.invalid import in_turns, invalid_requests
-from tests.traffic.settings import GenerationSettings
 from tests.traffic.together import Together
+
+DEFAULT_READS = 12
+"""Valid requests for each read. A fault in one answer of four is then missed once in 30 runs; it is a warning at most."""
+DEFAULT_DRAWN = 10
+"""Requests that Hypothesis draws for each operation. They look for faults that no listed class covers."""
 
 
 class Generation:
     """The generated traffic of a run. `observed` are the operations that the targeted tests send invalid requests to."""
 
     def __init__(
-        self,
-        client: Client,
-        profile: Profile,
-        settings: GenerationSettings,
-        reproduction: Reproduction,
-        observed: Collection[str] = (),
+        self, client: Client, profile: Profile, reproduction: Reproduction, observed: Collection[str] = ()
     ) -> None:
-        self._client, self._profile, self._settings, self._observed = client, profile, settings, observed
-        self._reproduction = reproduction
-        self._cases: dict[str, list[Case]] = {}
+        self._client, self._profile, self._reproduction, self._observed = client, profile, reproduction, observed
+        self._cases: list[Case] = []
         self._sent: list[tuple[Case, Exchange]] = []
 
-    def draw(self, operation: str) -> None:
-        """Draw the requests to an operation. CPython 3.11 fails where two threads parse Python at once (SystemError: AST
+    def draw(self, operation: str, seed: int, examples: int) -> None:
+        """Draw the requests to an operation; of each sort as many as there are `examples`, if any. CPython 3.11 fails where two threads parse Python at once (SystemError: AST
         constructor recursion depth mismatch), and Schemathesis does: so before anything is sent from several."""
         from tests.traffic.drawing import draw_cases
 
-        observed = False if operation in self._observed else None
-        self._cases[operation] = [
-            *(_valid_reads(operation, self._profile, self._settings.reads) if operation in READS else ()),
-            *invalid_requests(operation, self._profile, observed=observed),
-            *bounded(draw_cases(operation, self._profile, self._settings), self._profile),
-        ]
+        observed, profile = False if operation in self._observed else None, self._profile
+        drawn = draw_cases(operation, profile, f"{seed} {operation}", examples or DEFAULT_DRAWN)
+        if operation in READS:
+            self._cases += _valid_reads(operation, profile, examples or DEFAULT_READS)
+        self._cases += [*invalid_requests(operation, profile, observed=observed), *bounded(drawn, profile)]
 
     def send(self, together: Together) -> None:
         """Send all that was drawn."""
-        cases = in_turns(chain.from_iterable(self._cases.values()))
+        cases = in_turns(self._cases)
         sends = [partial(case.send, self._client.of_part(case.operation)) for case in cases]
         self._sent = list(zip(cases, together.send_all(sends), strict=True))
 

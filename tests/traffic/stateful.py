@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from random import Random
 from typing import Any
@@ -17,12 +17,13 @@ from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
 from spec.observed import answer_of, counts
+from spec.reproduction import Reproduction
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
 from tests.traffic.reach import Reach, may_execute_twice
 from tests.traffic.registrar import Registrar
-from tests.traffic.settings import GenerationSettings
 
+SEQUENCES = "sequences"
 STEPS = ("registerPixKey", "registerPixKey", "deletePixKey", "deletePixKey", "listPixKeys", "getBalance")
 """One of these is drawn for each step of a sequence."""
 MOVED_TWICE = "MONEY MOVED TWICE: a second execution of a code changes the balance again"
@@ -59,26 +60,23 @@ class Repeated:
         return [MOVED_TWICE if self.moves_money_twice else "does not change again"] if self.moved else []
 
 
-@dataclass
 class World:
     """Keys and money of one run, the answers to the steps, and the transfer that was executed twice."""
 
-    client: Client
-    profile: Profile
-    registrar: Registrar
-    findings: Findings
-    reach: Reach
-    registrations: dict[PixKey, Exchange] = field(default_factory=dict)
-    twice: Repeated | None = None
+    def __init__(self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction) -> None:
+        self.client, self.profile, self.reach = client.of_part(SEQUENCES), profile, reach
+        self.registrar = Registrar(self.client, profile)
+        self.findings = Findings(client.door, reproduction, SEQUENCES)
+        self.registrations: dict[PixKey, Exchange] = {}
+        self.twice: Repeated | None = None
 
-    def follow(self, settings: GenerationSettings) -> World:
+    def follow(self, seed: int, registrations: int) -> None:
         """Take the steps that a seed draws, delete what they leave, and execute one transfer twice."""
-        drawn = Random(settings.derived_seed("stateful"))
-        for _ in range(settings.registrations * len(STEPS) // STEPS.count("registerPixKey")):
+        drawn = Random(seed)
+        for _ in range(registrations * len(STEPS) // STEPS.count("registerPixKey")):
             self._take_step(drawn.choice(STEPS), drawn.random())
         self.tidy()
         self.execute_twice()
-        return self
 
     def _take_step(self, operation: str, place: float) -> None:
         """`place` is that of a key among those that can be registered and deleted again, from 0 to 1."""
