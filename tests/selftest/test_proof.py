@@ -11,13 +11,14 @@ import pytest
 import tests.selftest.proof.borderline
 import tests.selftest.proof.mutants
 import tests.selftest.proof.variants  # noqa: F401 - registers its services
+from environments.sandbox import Service
 from reports.verdicts import RequirementResult, Verdict
 from spec.rules import RULES
+from tests.selftest.proof.directly import try_in_memory, try_over_http
 from tests.selftest.proof.gate import (
     SANDBOX,
     Difference,
     by_rule,
-    in_flight,
     judge_alone,
     judge_fault,
     judge_lawful,
@@ -30,8 +31,6 @@ from tests.selftest.proof.trial import Trial, try_service
 REGISTRIES = {"mutants": MUTANTS, "variants": VARIANTS, "borderline": BORDERLINE}
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 """Whether all services are tried; by default those that show something that no other one shows."""
-IN_FLIGHT = int(os.environ.get("PIX_PARALLEL", 0)) or None
-"""How many requests may be in flight where that makes no difference; by default as the profile says."""
 NUMBERS = PARALLEL if EXHAUSTIVE else (4,)
 """How many requests may be in flight where a service is one of parallel requests."""
 BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
@@ -39,6 +38,11 @@ BREAK_RULES = {specimen.name for specimen in BREAKS.values()}
 CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, first=BREAK_RULES) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
+ONE_OF_EACH_OPERATOR = list(
+    {
+        one.operator: one for kept in REGISTRIES.values() for one in kept.specimens.values() if not one.on_the_wire
+    }.values()
+)
 
 
 def each(registry: str) -> list[object]:
@@ -49,7 +53,7 @@ def each(registry: str) -> list[object]:
 @pytest.fixture(scope="session", autouse=True)
 def _modules_are_no_garbage() -> Iterator[None]:
     """What the first run loads stays for all that follow: the collector need not look through it each time."""
-    _plain("sandbox")
+    plain("sandbox")
     gc.collect()
     gc.freeze()
     yield
@@ -79,18 +83,16 @@ def shown(request: pytest.FixtureRequest):
     return show
 
 
-def _try(specimen: Specimen, parallel: int | None = IN_FLIGHT) -> Trial:
-    return try_service(specimen.make(), *in_flight(parallel), environment=specimen.environment)
-
-
-def _plain(environment: str, parallel: int | None = IN_FLIGHT) -> Trial:
-    return plain(environment, parallel)
+def _try(specimen: Specimen, parallel: int | None = None) -> Trial:
+    if specimen.on_the_wire:
+        return try_over_http(specimen.make(), specimen.environment, parallel)
+    return try_in_memory(specimen.make(), specimen.environment)
 
 
 def differences(specimen: Specimen, judge: Callable[[Specimen, int | None, Trial], Difference]) -> list[str]:
     """What is not as declared: at each number of requests in flight, where the specimen is one of parallel requests."""
     if not specimen.parallel:
-        return judge(specimen, IN_FLIGHT, _try(specimen)).lines()
+        return judge(specimen, None, _try(specimen)).lines()
     tried = {number: _judged(specimen, number, judge) for number in NUMBERS}
     return [f"--parallel={number}: {line}" for number, difference in tried.items() for line in difference.lines()]
 
@@ -106,7 +108,7 @@ def _judged(specimen: Specimen, number: int, judge: Callable[[Specimen, int | No
 
 def _fault(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
     judge = judge_alone if specimen.parallel and parallel == 1 else judge_fault
-    return judge(specimen, trial, _plain(specimen.environment, parallel))
+    return judge(specimen, trial, plain(specimen.environment, parallel, on_the_wire=specimen.on_the_wire))
 
 
 def _lawful(specimen: Specimen, parallel: int | None, trial: Trial) -> Difference:
@@ -146,10 +148,30 @@ def test_a_borderline_service_gets_its_warnings(specimen, shown):
 
 def test_the_plain_sandbox_passes():
     """On the sandbox nothing fails or warns, and every requirement is exercised."""
-    difference = judge_lawful(SANDBOX, _plain("sandbox"))
+    difference = judge_lawful(SANDBOX, plain("sandbox"))
 
     assert not difference, difference.lines()
-    assert not _plain("sandbox").warned
+    assert not plain("sandbox").warned
+
+
+def test_the_plain_sandbox_passes_in_a_run():
+    """A run of pytest over HTTP gives the verdicts that are given in memory."""
+    run = try_service(Service())
+
+    assert {id: result.verdict for id, result in run.rows.items()} == {
+        id: result.verdict for id, result in plain("sandbox").rows.items()
+    }
+
+
+@pytest.mark.skipif(not EXHAUSTIVE, reason="one run for each operator")
+@pytest.mark.parametrize("specimen", [pytest.param(one, id=one.name) for one in ONE_OF_EACH_OPERATOR])
+def test_a_run_shows_what_memory_shows(specimen):
+    """A run of pytest over HTTP gives the verdicts that the specimen declares, for one specimen of each operator."""
+    trial = try_service(specimen.make(), environment=specimen.environment)
+    is_lawful = specimen.name in VARIANTS.specimens
+    before = plain(specimen.environment, on_the_wire=True)
+
+    assert not (judge_lawful(specimen, trial) if is_lawful else judge_fault(specimen, trial, before)).lines()
 
 
 @pytest.mark.parametrize(
@@ -160,15 +182,12 @@ def test_the_plain_sandbox_passes():
     ],
 )
 def test_the_gate_names_a_rule_that_always_holds(specimen, rules, monkeypatch):
-    """A requirement is judged by its own rule alone: if that always holds, the gate misses that requirement. The run
-    sends what the declared ones need, and no more."""
-    before = _plain(specimen.environment)
+    """A requirement is judged by its own rule alone: if that always holds, the gate misses that requirement."""
+    before = plain(specimen.environment)
     for rule in rules:
         monkeypatch.setitem(RULES, rule, lambda exchange: "")
 
-    alone = ("-k", " or ".join(sorted(specimen.fails | specimen.warns)))
-    trial = try_service(specimen.make(), *in_flight(IN_FLIGHT), *alone, environment=specimen.environment)
-    difference = judge_fault(specimen, trial, before)
+    difference = judge_fault(specimen, try_in_memory(specimen.make(), specimen.environment), before)
 
     assert difference.missing == rules, difference.lines()
 

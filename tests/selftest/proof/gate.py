@@ -7,8 +7,9 @@ from functools import cache
 from environments.sandbox import Service
 from spec.requirements import requirements
 from spec.rules import RULES
+from tests.selftest.proof.directly import try_in_memory, try_over_http
 from tests.selftest.proof.registry import Specimen
-from tests.selftest.proof.trial import Trial, try_service
+from tests.selftest.proof.trial import Trial
 
 FAILING_LEVELS = ("documented", "robustness")
 SANDBOX = Specimen("PlainSandbox", Service, "The sandbox as it is.", "none")
@@ -94,14 +95,9 @@ def _hides_something(pattern: str, specimen: Specimen, trial: Trial) -> bool:
 
 
 @cache
-def plain(environment: str, parallel: int | None = None) -> Trial:
+def plain(environment: str, parallel: int | None = None, *, on_the_wire: bool = False) -> Trial:
     """The trial of the plain sandbox in an environment, once in each process."""
-    return try_service(Service(), *in_flight(parallel), environment=environment)
-
-
-def in_flight(parallel: int | None) -> tuple[str, ...]:
-    """The option that says how many requests may be in flight; without a number the profile says so."""
-    return (f"--parallel={parallel}",) if parallel else ()
+    return try_over_http(Service(), environment, parallel) if on_the_wire else try_in_memory(Service(), environment)
 
 
 # -- the requirements and the rules are covered -------------------------------------------------------------------------

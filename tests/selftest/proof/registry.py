@@ -44,6 +44,11 @@ class Specimen:
             object.__setattr__(self, name, frozenset(getattr(self, name)))
 
     @property
+    def on_the_wire(self) -> bool:
+        """True where only sockets show it: requests at the same moment, connections, framing."""
+        return self.parallel or getattr(self.make, "ON_THE_WIRE", False)
+
+    @property
     def shows(self) -> set[object]:
         """What the proof shows with it: that each requirement can be broken, and that its operator can break
         requirements of these kinds, such as `type` or `exists`."""
@@ -115,7 +120,7 @@ def rows_of(operation: str, *rows: str) -> tuple[str, ...]:
     return tuple(f"{operation}.{row}" for row in rows)
 
 
-MUTANTS = Registry(lists="fails")
+MUTANTS = Registry(lists="fails", least=25)
 """Services that break the requirements they name, and no others; what is implied, or an example, warns."""
 VARIANTS = Registry(lists="fails", least=2)
 """Services that are lawful, and different. What they show cannot be told from a declaration: it is that nothing fails."""

@@ -26,6 +26,9 @@ _OFF = (
     "doctest", "pastebin", "stepwise", "unittest", "legacypath", "setuponly", "setupplan", "debugging",
 )  # fmt: skip
 """Plugins that a trial does not need."""
+PYTEST = ["-o", f"addopts={ADDOPTS}", "--capture=no", *(part for name in _OFF for part in ("-p", f"no:{name}"))]
+TARGETED = ("--no-report", "-m", "not property")
+"""The options of a trial."""
 
 _OF_GENERATED_TRAFFIC = frozenset({"executePix.repeated"})
 """Requirements that only the property tests answer for, which a trial leaves out."""
@@ -72,10 +75,8 @@ class _Capture:
 def run_of(*arguments: str) -> tuple[int, Run]:
     """A run of the suite in this process: its exit status and its model. Raises RuntimeError where there is none."""
     capture = _Capture()
-    options = ["-o", f"addopts={ADDOPTS}", "--capture=no"]
-    options += [part for name in _OFF for part in ("-p", f"no:{name}")]
     paths = [] if any(argument.startswith(str(CONFORMANCE)) for argument in arguments) else [str(CONFORMANCE)]
-    status = pytest.main([*options, *arguments, *paths], plugins=[capture])
+    status = pytest.main([*PYTEST, *arguments, *paths], plugins=[capture])
     if capture.run is None:
         raise RuntimeError(f"the run ended with {status!r} and no verdict")
     return int(status), capture.run
@@ -92,12 +93,21 @@ def try_target(base_url: str, token: str, *arguments: str, environment: str = "s
     os.environ |= {"PIX_SANDBOX_TOKEN": token, "PIX_TOKEN": token}
     with tempfile.TemporaryDirectory() as folder:
         profile = sandbox_at(base_url, Path(folder), environment)
-        status, run = run_of("--no-report", "-m", "not property", f"--environment={profile}", *arguments)
-    rows = {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}
+        status, run = run_of(*TARGETED, f"--environment={profile}", *arguments)
     document = document_of(run)
     if invalid := problems(document):
         raise RuntimeError(f"conformance.json is not valid: {invalid[:3]}")
     said = {"findings": tuple(document["findings"]), "notes": tuple(map(str, document["notes"]))}
     return Trial(
-        status, rows, run.requests, tuple(run.errors), left=tuple(map(str, run.not_cleaned_up_in_words)), **said
+        status,
+        results_of(run),
+        run.requests,
+        tuple(run.errors),
+        left=tuple(map(str, run.not_cleaned_up_in_words)),
+        **said,
     )
+
+
+def results_of(run: Run) -> dict[str, RequirementResult]:
+    """The result of each requirement, by its id."""
+    return {row.id: result for row, result in run.requirements() if row.id not in _OF_GENERATED_TRAFFIC}

@@ -94,6 +94,8 @@ for _name, _text, _rows, _strikes, _alter in (
 class KnowsItsConnections(Service):
     """The sandbox, which counts the requests of each connection. One thread serves a connection from first to last."""
 
+    ON_THE_WIRE = True
+
     def __init__(self) -> None:
         super().__init__()
         self.connection = threading.local()

@@ -89,7 +89,6 @@ WAYS = {
 }  # fmt: skip
 _TAKE_A_WRONG_TOKEN = (
     "IgnoresTheToken", "TakesAnyHeader", "TakesAnyBearer", "ComparesTheLengthOfTheToken", "ChecksTheFirstRequestOnly",
-    "ForgetsEveryThirdTime",
     "TakesAnyBearerAfterAGrant",
 )  # fmt: skip
 """What answers a synthetic code alike with and without the token, so that other schemes cannot be told apart."""
@@ -103,7 +102,6 @@ def _not_checked(operation: str, name: str, text: str, lets_in: Any) -> None:
         "token not checked", operation, name, text, LaxService, "token.required",
         warns=("token.scheme",) if operation == "registerPixKey" and name in _TAKE_ANOTHER_SCHEME else (),
         hides=("executePix.token.scheme",) if blurred else (), lets_in=lets_in,
-        slow=name.startswith("Forgets"),  # which of its requests is the second depends on their order
     )  # fmt: skip
 
 

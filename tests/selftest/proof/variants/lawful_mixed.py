@@ -41,6 +41,8 @@ class AnOldBankBehindSoap(Results, TakesNumericKinds):
 class AModernApi(ShowsTheRandomKey, RefusesDuplicates, Refuses):
     """Problems for refusals, 403 for a bad token, gzip, ids and rate headers, further members, RANDOM keys shown."""
 
+    ON_THE_WIRE = True
+
     def say_no(self, refusal: Refusal) -> Response:
         return problem(403 if refusal.status == 401 else refusal.status, refusal.error)
 

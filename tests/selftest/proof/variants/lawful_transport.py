@@ -33,6 +33,8 @@ CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 class CodedInTurn(Finishes, TakesTurns):
     """Answers are coded in another way each time."""
 
+    ON_THE_WIRE = True
+
     WAYS = tuple(CODINGS.values())
 
     def changed(self, request: Request, response: Response) -> Response:
@@ -54,6 +56,7 @@ def head_of(response: Response, *more: tuple[str, str]) -> bytes:
 class Framed(Service):
     """The sandbox, where `pieces` frames the body and `FRAMING` are its headers."""
 
+    ON_THE_WIRE = True
     FRAMING: tuple[tuple[str, str], ...] = (("Transfer-Encoding", "chunked"),)
 
     def serve(self, request: Request, connection: socket.socket) -> None:
@@ -80,6 +83,7 @@ lawful(
 class OverTheSocket(Service):
     """The sandbox, which writes to the socket itself; `head` is everything before the headers."""
 
+    ON_THE_WIRE = True
     HEAD = "HTTP/1.0 {status} OK\r\n"
     BETWEEN = "\r\n"
 
@@ -103,6 +107,7 @@ lawful(
 class ClosesWithoutAWord(Service):
     """The sandbox, which closes a connection after `MOST` answers, and does not say so."""
 
+    ON_THE_WIRE = True
     MOST = 1
 
     def __init__(self) -> None:
@@ -211,6 +216,8 @@ for _name, _headers in ((name, SETS[name]) for name in ALONE):
 @variant("header")
 class HeaderNamesInUpperCase(Finishes):
     """The names of headers are written in capital letters, Content-Length too."""
+
+    ON_THE_WIRE = True
 
     def changed(self, request: Request, response: Response) -> Response:
         headers = tuple((name.upper(), value) for name, value in response.headers)
