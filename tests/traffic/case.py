@@ -31,9 +31,8 @@ _AMOUNT = "value"
 _NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
 """Keys that a list may not show as they are, and a deletion may not name: empty, but for the mark, long, or with control
 characters or halves of surrogate pairs."""
-_NO_TEXT = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""What such a key may come from in a body that is no JSON: white space stands between its parts, too."""
 _TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
+Leaf = tuple[JsonPath, Any]
 Form = Mapping[str, Any]
 """The JSON object that is the body of a request."""
 _LEAST = 0.01
@@ -171,34 +170,28 @@ def bounded(cases: Iterable[Case], profile: Profile) -> Iterator[Case]:
     for case in cases:
         if profile.is_sandbox or not case.body:
             yield case
-        elif _may_be_sent(case, case.body, form_of(case.operation, profile) or {}):
+        elif _may_be_sent(case.operation, leaves := list(leaves_of(_read(case.body))), profile):
             is_key = case.operation in ("registerPixKey", "deletePixKey")
-            yield _for_nobody(case, case.body, profile) if is_key and _may_stay(case.body) else case
+            yield _for_nobody(case, case.body, profile) if is_key and _may_stay(leaves) else case
 
 
-def _may_be_sent(case: Case, body: bytes, form: Form) -> bool:
-    most = max((number for path, number in leaves_of(form) if _AMOUNT in path and _is_number(number)), default=_LEAST)
-    named = {name for path, _ in leaves_of(form) for name in path} - _NO_IDENTIFIERS - {"account"}
-    for path, number in leaves_of(_read(body)):
-        if _is_number(number) and (
-            (case.operation in PREPARING and _AMOUNT in path and not 0 < number <= most)
-            or (number != 0 and not named.isdisjoint(path))
-        ):
-            return False
-    return True
+def _may_be_sent(operation: str, leaves: Iterable[Leaf], profile: Profile) -> bool:
+    form = leaves_of(form_of(operation, profile))
+    most = max((number for path, number in form if _AMOUNT in path and _is_number(number)), default=_LEAST)
+    return all(
+        0 < number <= most if operation in PREPARING and _AMOUNT in path else not number or not _names_somebody(path)
+        for path, number in leaves
+        if _is_number(number)
+    )
 
 
-def _may_stay(body: bytes) -> bool:
-    """Whether a key in the body may be impossible to delete."""
-    value = _read(body)
-    if value is _UNREADABLE:
-        return bool(_NO_TEXT.search(body.decode("utf-8", "surrogateescape")))
-    keys = [text for path, text in leaves_of(value) if isinstance(text, str) and (not path or _is_key(path))]
-    has_no_key = isinstance(value, dict) and not keys  # a service may register an empty one for it
-    return has_no_key or any(map(_NOT_TO_BE_DELETED.fullmatch, keys))
+def _may_stay(leaves: Iterable[Leaf]) -> bool:
+    """True if a key in the body may be impossible to delete, or the body has none: a service may register an empty one."""
+    keys = [text for path, text in leaves if isinstance(text, str) and (not path or _names_somebody(path))]
+    return not keys or any(map(_NOT_TO_BE_DELETED.fullmatch, keys))
 
 
-def _is_key(path: JsonPath) -> bool:
+def _names_somebody(path: JsonPath) -> bool:
     return bool(path) and (_NO_IDENTIFIERS | {"account"}).isdisjoint(path)
 
 
@@ -211,15 +204,12 @@ def _for_nobody(case: Case, body: bytes, profile: Profile) -> Case:
     return replace(case, path_parameter=place, body=body)
 
 
-_UNREADABLE = object()
-
-
 def _read(body: bytes) -> Any:
-    """The body as a lenient reader takes it, or a value of our own where it is no JSON."""
+    """The body as a lenient reader takes it; null where it is no JSON."""
     try:
         return json.loads(body, parse_int=float)
     except (ValueError, RecursionError):
-        return _UNREADABLE
+        return None
 
 
 def _is_number(value: Any) -> bool:
