@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -85,25 +85,20 @@ class _Sender:
         self._door, self._together = traffic.client.door, traffic.together
         self._send = partial(traffic.client.send, _EXECUTE)
         self._broken_by: set[str] = set()
-        self._left_out = ""
         self.found = Executions(unknown=self._send(synthetic()))
-        self._supplied: list[str] = []
-        self._wanted = self._at_once = 0
-        if traffic.reach.spends_codes:
-            self._share_out(self._profile.limits.executions)
-        self._ordinary = len(self._supplied) + self._wanted
 
     def send_codes(self) -> None:
         """Send each code that there is room for."""
-        offered, pair = self._offered(), list[str]()
-        for place, (code, is_prepared) in enumerate(self._codes()):
+        codes, ordinary = self._codes() if self._traffic.reach.spends_codes else ([], 0)
+        offered, pair = self._offered(ordinary), list[str]()
+        for place, (code, is_prepared) in enumerate(codes):
             is_offered = place in offered and not self.found.perhaps_spent
             if is_offered and self._offer(code, offered[place]):
                 continue
-            if place >= self._ordinary and self._may_pair():
+            if place >= ordinary and self._may_pair():
                 pair.append(code)
             else:
-                self._execute(code, is_prepared, is_offered=is_offered, beside=self._is_beside(place))
+                self._execute(code, is_prepared, is_offered=is_offered, beside=self._is_beside(place, ordinary))
             if self._door.guard.keep_codes_back():
                 return
         self._execute_pair(pair)
@@ -121,46 +116,39 @@ class _Sender:
 
     # -- which codes there are, and how each is sent ----------------------------------------------------------------
 
-    def _share_out(self, limit: int) -> None:
-        """Share limits.executions out: on a sandbox first to two transfers that are executed at the same time; then to
-        the supplied codes that the journal lets this run send, then to transfers that the run prepares."""
-        profile = self._profile
-        prepare, usable = profile.transactions.prepare, self._door.guard.open(profile.transactions.codes)
-        may_pair = profile.is_sandbox and prepare and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
-        self._at_once = 2 if may_pair and limit >= _LEAST_WITH_A_PAIR else 0
-        self._supplied = usable[: limit - self._at_once]
-        asked = prepare.count if prepare else 0
-        self._wanted = min(asked, limit - self._at_once - len(self._supplied))
-        cut = {"transaction codes": (len(usable), len(self._supplied)), "transfers to prepare": (asked, self._wanted)}
-        said = [f"{all - taken} of {all} {what}" for what, (all, taken) in cut.items() if taken < all]
-        if said:
-            self._left_out = f"limits.executions ({limit}) leaves out {' and '.join(said)}"
-            self._door.unsent[self._left_out] = {_EXECUTE}
+    def _codes(self) -> tuple[list[tuple[str, bool]], int]:
+        """Each code once that there is room for, and whether the run prepared it; and the number of those that are not for
+        the same moment. On a sandbox two are, and have the first share of limits.executions; then come the supplied codes
+        that the journal lets this run send, then those of other transfers that the run prepares."""
+        profile, guard, limit = self._profile, self._door.guard, self._profile.limits.executions
+        plan, usable = profile.transactions.prepare, guard.open(profile.transactions.codes)
+        may_pair = profile.is_sandbox and plan and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
+        at_once = 2 if may_pair and limit >= _LEAST_WITH_A_PAIR else 0
+        supplied = usable[: limit - at_once]
+        asked = plan.count if plan else 0
+        wanted = min(asked, limit - at_once - len(supplied))
+        cut = {"transaction codes": (len(usable), len(supplied)), "transfers to prepare": (asked, wanted)}
+        said = " and ".join(f"{all - taken} of {all} {what}" for what, (all, taken) in cut.items() if taken < all)
+        left_out = said and f"limits.executions ({limit}) leaves out {said}"
+        self._door.unsent |= {left_out: {_EXECUTE}} if left_out else {}
+        self.found.preparations.extend(prepare(self._traffic.client, profile, min(wanted + at_once, guard.room)))
+        prepared = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
+        if not supplied and not prepared:
+            why = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
+            self.found = replace(self.found, missing=left_out or why)
+        return [*((code, False) for code in supplied), *((code, True) for code in prepared)], len(supplied) + wanted
 
-    def _codes(self) -> Iterator[tuple[str, bool]]:
-        """Each code once that there is room for, and whether the run prepared it; then why there is none."""
-        guard = self._door.guard
-        yield from ((code, False) for code in self._supplied)
-        wanted = min(self._wanted + self._at_once, guard.room)
-        self.found.preparations.extend(prepare(self._traffic.client, self._profile, wanted))
-        codes = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
-        prepared = [code for code in codes if code not in self._profile.transactions.codes]
-        yield from ((code, True) for code in prepared)
-        if not self._supplied and not prepared:
-            sent = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
-            self.found = replace(self.found, missing=self._left_out or sent)
-
-    def _offered(self) -> dict[int, tuple[str, ...]]:
+    def _offered(self, ordinary: int) -> dict[int, tuple[str, ...]]:
         """The credentials that each code is offered with, by its place."""
         if not self._wants(*_SHOWN_BY_WRONG_TOKENS):
             return {}
         names = to_try(self._profile, self._door.secrets.token())
-        places = [place for place in range(1, self._ordinary) if not self._is_beside(place)] or [0]
+        places = [place for place in range(1, ordinary) if not self._is_beside(place, ordinary)] or [0]
         spare = self._profile.limits.wrong_tokens - len(names)
         return {place: of_code(names, turn, len(places), spare) for turn, place in enumerate(places)}
 
-    def _is_beside(self, place: int) -> bool:
-        return place == 2 and place < self._ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
+    def _is_beside(self, place: int, ordinary: int) -> bool:
+        return place == 2 and place < ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
 
     def _may_pair(self) -> bool:
         """True if an execution may wait for another one, to be sent at the same time: all were confirmed so far."""
