@@ -316,11 +316,11 @@ def test_what_the_machine_registered_is_deleted(tmp_path):
         reach = Reach(operations=PERMITTED)
         world = World(a_run.client, profile, reach, Reproduction())
         first, second = world.registrar.that_come_and_go()[:2]
-        world.register(first)
+        world.registrar.register(first)
         wind_down(a_run)
-        world.register(second)
+        world.registrar.register(second)
         registered = keys_at(service) - before
-        world.tidy()
+        world.undo()
 
     assert registered == {first.key}
     assert keys_at(service) == before

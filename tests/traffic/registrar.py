@@ -173,8 +173,8 @@ class Registrar:
     def that_come_and_go(self) -> list[PixKey]:
         """The keys that can be registered again and again, and are deleted each time where keys may be deleted."""
         own = [key for key in given(self.profile.pix_keys) if self._is_permitted(key)]
-        own = [key for key in own if not self.keys.was_there_before(key.key)]
-        return [key for key in own if not self.deletes or self.keys.may_be_deleted(key.key)] or self.synthetic_keys()
+        goes = self.keys.may_be_deleted if self.deletes else lambda key: not self.keys.was_there_before(key)
+        return [key for key in own if goes(key.key)] or self.synthetic_keys()
 
     def key_of_nobody(self) -> PixKey:
         """A key for a registration that must not succeed, or need not: another one each time where keys are deleted."""
@@ -196,24 +196,23 @@ class Registrar:
         if not registered(exchange):
             return True
         key = self.keys.key_of(exchange)
-        if key is None or key.state is not KeyState.REGISTERED or not self.deletes:
-            return key is not None and not key.is_left
-        if key.type == "RANDOM" and not key.owned:
-            self._seek_value(key, exchange)
-        if key.value is None or not self.keys.may_be_deleted(key.value):
-            return False
-        return self._delete_registered(key, key.value)
+        if key and key.state is KeyState.REGISTERED and self.deletes:
+            if key.type == "RANDOM" and not key.owned:
+                self._seek_value(key, exchange)
+            self._delete_registered(key)
+        return key is not None and not key.is_left
 
     def undo_all(self, sent: Sequence[Exchange]) -> None:
         """Delete at once what was registered, at the same time."""
         self.together.send_all([partial(self.undo, exchange) for exchange in sent])
 
-    def _delete_registered(self, key: RunKey, value: str) -> bool:
-        """Delete a key of this run. A deletion of one that was registered for sure, and not deleted, is valid."""
-        valid = key.state is KeyState.REGISTERED and not key.is_deleted
-        deletion = self.delete(PixKey(key.type, value), valid=valid, account=key.account)
-        self.found.deletions += [deletion] if valid else []
-        return is_granted(deletion)
+    def _delete_registered(self, key: RunKey) -> None:
+        """Delete a key of this run, where it may. The deletion of one that was registered for sure, and not deleted, is
+        valid."""
+        if key.value is not None and self.keys.may_be_deleted(key.value):
+            valid = key.state is KeyState.REGISTERED and not key.is_deleted
+            deletion = self.delete(PixKey(key.type, key.value), valid=valid, account=key.account)
+            self.found.deletions += [deletion] if valid else []
 
     def delete(self, key: PixKey, *, valid: bool, account: str = "") -> Exchange:
         """Delete a key as the profile says, of the account that a request named; else of the profile's."""
@@ -229,8 +228,7 @@ class Registrar:
         self._learn_what_was_made()
         left = self.keys.not_cleaned_up() if self.deletes else []
         for key in left:
-            if key.value is not None and self.keys.may_be_deleted(key.value):
-                self._delete_registered(key, key.value)
+            self._delete_registered(key)
         if left:
             self.look()
 
@@ -248,15 +246,15 @@ class Registrar:
 
     def _seek_value(self, key: RunKey, exchange: Exchange) -> None:
         """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows it
-        now, and none did before. On a sandbox, or where the key is disposable, that none did is enough."""
-        told, listing = told_by(exchange), self.look()
-        if told is None:
+        now, and none did before; on a sandbox that none did is enough."""
+        member = find(data_of(exchange.response) or {}, "Key") if exchange.response else None
+        told, listing = member[1] if member else None, self.look()
+        if not isinstance(told, str) or not _WHOLE.fullmatch(told):
             self._learn_what_was_made()
             return
         is_shown = self.keys.before is not None and listing is not None and listing.shows(told)
-        is_disposable = any(each.disposable for each in self.profile.pix_keys if each.type == "RANDOM")
         is_new = not self.keys.was_there_before(told) and self.keys.is_new_since(told, exchange.number)
-        if is_new and (is_shown or is_disposable or self.profile.is_sandbox):
+        if is_new and (is_shown or self.profile.is_sandbox):
             self.keys.learn_value(key, told)
 
     def _learn_what_was_made(self) -> None:
@@ -290,10 +288,3 @@ class Registrar:
 
 def _synthetic_key() -> PixKey:
     return PixKey("EMAIL", f"{synthetic()}@example.com")
-
-
-def told_by(exchange: Exchange) -> str | None:
-    """The key that an answer names, whole."""
-    member = find(data_of(exchange.response) or {}, "Key") if exchange.response else None
-    told = member[1] if member else None
-    return told if isinstance(told, str) and _WHOLE.fullmatch(told) else None

@@ -12,7 +12,7 @@ from typing import Any
 from environments.door.client import Client
 from environments.door.preparing import prepare
 from environments.profiles.model import PixKey, Profile
-from spec.answers import data_of, grants_protected_result, is_granted, registered, succeeded
+from spec.answers import data_of, grants_protected_result, is_granted, succeeded
 from spec.exchange import Exchange
 from spec.facts import Facts
 from spec.json_text import JsonPath, leaves_of
@@ -21,7 +21,7 @@ from spec.reproduction import Reproduction
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
 from tests.traffic.reach import Reach, may_execute_twice
-from tests.traffic.registrar import Registrar
+from tests.traffic.registrar import Registrar, body_sent
 
 SEQUENCES = "sequences"
 STEPS = ("registerPixKey", "registerPixKey", "deletePixKey", "deletePixKey", "listPixKeys", "getBalance")
@@ -67,7 +67,6 @@ class World:
         self.client, self.profile, self.reach = client.of_part(SEQUENCES), profile, reach
         self.registrar = Registrar(self.client, profile)
         self.findings = Findings(client.door, reproduction, SEQUENCES)
-        self.registrations: dict[PixKey, Exchange] = {}
         self.twice: Repeated | None = None
 
     def follow(self, seed: int, registrations: int) -> None:
@@ -75,7 +74,7 @@ class World:
         drawn = Random(seed)
         for _ in range(registrations * len(STEPS) // STEPS.count("registerPixKey")):
             self._take_step(drawn.choice(STEPS), drawn.random())
-        self.tidy()
+        self.undo()
         self.execute_twice()
 
     def _take_step(self, operation: str, place: float) -> None:
@@ -85,26 +84,17 @@ class World:
             self._read(operation, self.profile.accounts[0])
         elif keys and "registerPixKey" in self.reach.operations and not self.findings.cut:
             key = keys[int(place * len(keys))]
-            self.register(key) if operation == "registerPixKey" else self.delete(key)
+            self._take(self.registrar.register(key)) if operation == "registerPixKey" else self.undo(key)
 
-    def register(self, key: PixKey) -> None:
-        """Register a key that may be registered already."""
-        exchange = self._take(self.registrar.register(key))
-        if registered(exchange) and not self.registrar.keys.was_there_before(key.key):
-            self.registrations[key] = exchange
-
-    def delete(self, key: PixKey) -> None:
-        """Delete a key, if a step registered it."""
-        before = len(self.registrar.found.deletions)
-        if key in self.registrations:
-            self.registrar.undo(self.registrations.pop(key))
-        for deletion in self.registrar.found.deletions[before:]:
+    def undo(self, *keys: PixKey) -> None:
+        """Delete these keys, or all, as far as a step registered them."""
+        found, values = self.registrar.found, {key.key for key in keys}
+        before = len(found.deletions)
+        for exchange in found.accepted:
+            if not keys or body_sent(exchange)["pixKey"] in values:
+                self.registrar.undo(exchange)
+        for deletion in found.deletions[before:]:
             self._take(deletion)
-
-    def tidy(self) -> None:
-        """Delete what is still registered."""
-        for key in list(self.registrations):
-            self.delete(key)
 
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
