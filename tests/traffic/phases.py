@@ -69,7 +69,7 @@ def scenarios_of(requirement_id: str) -> list[str]:
     operation, _, what = requirement_id.partition(".")
     ids = [requirement_id, *(f"{name}.{what}" for name in operations() if operation not in operations())]
     chosen = [one for one in (*IN_ORDER, *AT_ONCE, *SIDE_BY_SIDE, *IN_THE_END) if any(map(one.is_for, ids))]
-    return [one.name for one in chosen]
+    return [one.send.__name__.replace("_", " ") for one in chosen]
 
 
 def send(config: pytest.Config, session: Session, items: Sequence[pytest.Item]) -> RunTraffic:

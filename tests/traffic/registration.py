@@ -79,26 +79,24 @@ _MOST_NAMED = 24
     otherwise=Registrations(missing=NO_REGISTRATION),
 )
 def register(traffic: Traffic) -> Registrations:
-    """Register keys and delete them; first the requests that are to be refused. Where only a deletion is asked for: valid
-    registrations, and why they are refused."""
+    """Register keys and delete them, with the requests that are to be refused."""
     client, profile = traffic.client, traffic.profile
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations(missing=NOTHING_TO_REGISTER.format(what))
     registrar = Registrar(client, profile, traffic.together)
     registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
-    _register(registrar, registrar.choose_keys(), traffic.reach.wants, to_delete=not traffic.is_about(_REGISTER))
+    _register(registrar, registrar.choose_keys(), traffic.reach.wants)
     explain_refusals(registrar)
     registrar.clean_up()
     registrar.found.kept = deleted_and_kept(registrar)
     return registrar.found
 
 
-def _register(registrar: Registrar, keys: list[PixKey], wants: Wants, *, to_delete: bool) -> None:
+def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
     """Register each key twice: one after the other, and beside each other."""
     wrong: Iterator[str] = iter(())
-    if not to_delete:
-        _send_undocumented(registrar, keys)
+    _send_undocumented(registrar, keys)
     if wants(*SHOWN_BY_WRONG_TOKENS):
         wrong = iter(of_keys(to_try(registrar.profile, registrar.client.door.secrets.token())))
         own = keys if registrar.profile.is_sandbox else []
@@ -109,13 +107,11 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants, *, to_dele
         _send(registrar, Attempted.OTHER_SCHEME, *_of_nobody(registrar, (form.name for form in schemes)), company=True)
     registrar.look()
     new = [*given(keys), *registrar.synthetic_keys()]
-    free = [key for key in new if _register_new(registrar, key, wrong, again=to_delete)]
+    free = [key for key in new if _register_new(registrar, key, wrong)]
     if registrar.deletes and registrar.together.is_possible:
         _register_beside_each_other(registrar, free, wrong)
-    elif registrar.deletes:
-        free = [key for key in free if _register_new(registrar, key, wrong, again=True)]
     _send(registrar, Attempted.WITHOUT_A_TOKEN, *_of_nobody(registrar, wrong))
-    if registrar.deletes and not to_delete:
+    if registrar.deletes:
         _send_other_spellings(registrar)
     _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
     decide_suspicions(registrar)
@@ -174,7 +170,7 @@ def _send_other_spellings(registrar: Registrar) -> None:
 # -- what must be accepted --------------------------------------------------------------------------------------
 
 
-def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[str], *, again: bool = False) -> bool:
+def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[str]) -> bool:
     """Register the key as a new one, with wrong tokens for others right behind it, and delete it. True where it may be
     registered anew."""
     before, found = registrar.listing, registrar.found
@@ -184,12 +180,11 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[str], *, ag
     if registered(exchange):
         for each in _of_nobody(registrar, islice(wrong, _BEHIND)):
             _send(registrar, Attempted.WITHOUT_A_TOKEN, each)
-    if registered(exchange) and not again:
         listing = registrar.look()
         if listing is not None and (places := listing.places(key.key, key.type)):
             registrar.references[key.key] = places
         found.repeated.append(registrar.register(key))
-    elif not again:
+    else:
         look_for_effect(registrar, key, exchange, before)
     return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
 

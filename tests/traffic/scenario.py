@@ -39,11 +39,6 @@ class Scenario(Generic[T]):
         """True if it shows the requirement."""
         return any(fnmatchcase(requirement_id, group) for group in self.shows)
 
-    @property
-    def name(self) -> str:
-        """The name for people."""
-        return self.send.__name__.replace("_", " ")
-
 
 def scenario(
     *, shows: Sequence[str], otherwise: T, needs: str = "", alone: bool = False
