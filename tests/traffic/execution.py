@@ -95,7 +95,7 @@ class _Sender:
             is_offered = place in offered and not self.found.perhaps_spent
             if is_offered and self._offer(code, offered[place]):
                 continue
-            if place >= ordinary and self._may_pair():
+            if place >= ordinary and self.found.successes and all(map(succeeded, self.found.answers)):
                 pair.append(code)
             else:
                 self._execute(code, is_prepared, is_offered=is_offered, beside=self._is_beside(place, ordinary))
@@ -150,11 +150,6 @@ class _Sender:
     def _is_beside(self, place: int, ordinary: int) -> bool:
         return place == 2 and place < ordinary and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
 
-    def _may_pair(self) -> bool:
-        """True if an execution may wait for another one, to be sent at the same time: all were confirmed so far."""
-        found = self.found
-        return self._together.is_possible and bool(found.successes) and all(map(succeeded, found.answers))
-
     # -- with a credential that is to be refused ------------------------------------------------------------------
 
     def _offer(self, code: str, credentials: Sequence[str]) -> bool:
@@ -189,22 +184,19 @@ class _Sender:
             found.generous.append(send(json={}, headers=EXTRA_HEADERS, query="?pixconf=1"))
             return
         exchange = self._together.send_beside(send, self._other) if beside else send()
-        self._take([exchange], is_prepared)
+        found.answers.append(exchange)
+        found.prepared.update({exchange.number} if is_prepared else ())
         if is_offered:
             found.offered.add(exchange.number)
             self._door.guard.notes += [PERHAPS_SPENT.format(each.number) for each in found.perhaps_spent[:1]]
 
-    def _take(self, answers: list[Exchange], is_prepared: bool) -> None:
-        self.found.answers.extend(answers)
-        self.found.prepared.update(answer.number for answer in answers if is_prepared)
-
     def _execute_pair(self, codes: list[str]) -> None:
-        """Execute two transfers that the run prepared at the same time, on a sandbox; else one after the other."""
-        sends = [partial(self._send, code, valid=True) for code in codes]
+        """Execute two transfers that the run prepared at the same time, on a sandbox."""
         if len(codes) == 2 and self._door.guard.permit_again(*codes):
-            self._take(self._together.send_all(self._together.meeting(*sends)), True)
-        else:
-            self._take([send() for send in sends], True)
+            sends = self._together.meeting(*(partial(self._send, code, valid=True) for code in codes))
+            answers = self._together.send_all(sends)
+            self.found.answers.extend(answers)
+            self.found.prepared.update(answer.number for answer in answers)
 
     def _other(self) -> Exchange:
         """A request that an execution may meet: a read, or else a synthetic code with a wrong token."""

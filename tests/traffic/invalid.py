@@ -155,10 +155,8 @@ def _is_observed(case: Case) -> bool:
 
 
 def _with_its_own_key(case: Case) -> Case:
-    """A registration with a synthetic key that no other one has: one that is registered already may be refused for that.
+    """The case with a synthetic key that no other one has: one that is registered already may be refused for that.
     Where no key is deleted all share one, so that no more than that stays."""
-    if case.operation != _REGISTER:
-        return case
     common = as_bytes(FORMS[_REGISTER]["pixKey"])
     return replace(case, body=case.body and case.body.replace(common, as_bytes(synthetic())))
 

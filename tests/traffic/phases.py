@@ -108,7 +108,6 @@ def _send_all(
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
     once_more.send()
-    traffic.take_over()
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     once_more.send()

@@ -72,10 +72,6 @@ class Traffic:
             except StopIteration as end:
                 self._sent[one] = end.value
 
-    def take_over(self) -> None:
-        """Put the answers that stand in the place of those that were got beside other requests."""
-        self._sent = {one: self._standing(found) for one, found in self._sent.items()}
-
     def _standing(self, value: Any) -> Any:
         if isinstance(value, Exchange):
             return self.reproduction.stands.get(value.number, value)
@@ -92,8 +88,8 @@ class Traffic:
         return any(map(one.is_for, self.reach.names)) and (not one.needs or one.needs in self.profile.allow)
 
     def sent(self, one: Scenario[T]) -> T:
-        """What a scenario returned."""
-        found: T = self._sent.get(one, one.otherwise)
+        """What a scenario returned, with the answers that stand in the place of those beside other requests."""
+        found: T = self._standing(self._sent.get(one, one.otherwise))
         return found
 
     def permitted(self, operation: str) -> bool:
