@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from environments.door.backoff import UnreachableError
 from environments.door.client import Client
-from environments.door.liveness import UnreachableError
 from environments.door.opening import journal_in_words
-from environments.door.preflight import check
 from environments.profiles.loading import gaps
 from environments.profiles.model import Profile
 from spec.answers import is_granted
@@ -28,11 +27,9 @@ class Remark:
 
 def at_the_target(client: Client, profile: Profile) -> Iterator[Remark]:
     """Ask what a run asks first. Raises UnreachableError."""
-    found = check(client, profile)
-    if found.unreachable:
-        raise UnreachableError(found.unreachable)
+    if unreachable := client.preflight():
+        raise UnreachableError(unreachable)
     yield Remark("reachable", client.door.permission.base_url)
-    yield from (Remark("set-up", note, lacking=True) for note in found.notes)
     if "read" not in profile.allow:
         yield Remark("token", "not tried: add read to allow", lacking=True)
     for listed in client.door.exchanges[:1]:

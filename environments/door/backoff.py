@@ -1,4 +1,4 @@
-"""Waiting where the service asks for it, and places on the wire: one pause and one number of places for a whole run.
+"""What trouble means for the requests after it: the service asks to come back later, or does not answer.
 
 A service that says "later" (423, 403 with Retry-After, 429), or whose gateway gives up (502, 503, 504), gets nothing
 until the time that it names is over, or 1, 2 and 4 seconds. Beside other requests, that halves the number of places.
@@ -6,36 +6,36 @@ until the time that it names is over, or 1, 2 and 4 seconds. Beside other reques
 
 from __future__ import annotations
 
-import math
-import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from environments.door.ending import Ending
-from environments.door.outgoing import NotSentError, Policy, Sending
+from environments.door.outgoing import LimitError, NotSentError, Policy, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import VALID, Exchange, FailureKind, Response
 
 WAITS_S = (1.0, 2.0, 4.0)
 """Seconds before each attempt after the first, where the service names no time."""
-LONGEST_WAIT_S, WHOLE_RUN_S = 60.0, 300.0
-"""Seconds before one attempt, and seconds that a run pauses in all: a service that always says "later" must not hold it
-up for ever."""
+LONGEST_WAIT_S = 60.0
+"""Seconds before one attempt."""
 _NO_CONNECTION_S, _CONNECTS = 0.3, 2
 """A service that restarts refuses connections for a moment."""
 PUT_OFF = LATER | {RefusalKind.GATEWAY}
-IN_VAIN = "the suite waits three times for a request, and the service asked for more (set limits.rate, or parallel: 1)"
-LOCKED = (
-    "the service locks its callers out ({}), longer than the suite waits: codes were kept back, and can be used later; "
-    "set a lower limits.wrong_tokens"
+IN_VAIN = (
+    "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
+    "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
 )
+_WRONG_TOKEN = "", False
+GONE = "the target cannot be reached any more: {}"
+_MOST_TIMEOUTS = 2
+_MOST_FAILED_IN_A_ROW = 5
 
 
 class Backoff:
-    """Decides whether a request that was put off goes again. `window` is the number of places on the wire, of `most`.
-    `waited_s` is how long the run paused in all. `turn` waits for limits.rate. `unsent` gets the operations that it
-    gave up waiting for, by the reason. `harmless` executes a synthetic code; the client of the door knows how. `notes`
-    are said first."""
+    """Decides whether a request that was put off goes again. There is one pause for a whole run, and one number of
+    places on the wire, `window` of `most`. `turn` waits for limits.rate. `unsent` gets the operations that it gave up
+    waiting for, by the reason."""
 
     def __init__(
         self,
@@ -43,49 +43,33 @@ class Backoff:
         most: int,
         turn: Policy = lambda sending: None,
         unsent: dict[str, set[str]] | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.most = self.window = most
-        self.waited_s = 0.0
         self.unsent = {} if unsent is None else unsent
-        self.notes: list[str] = []
-        self.harmless: Callable[[], Exchange] | None = None
-        self._ending, self._turn, self._clock = ending, turn, clock
+        self._ending, self._turn = ending, turn
         self._on_the_wire: list[Sending] = []
-        self._want_it_empty = self._halved_after = 0
-        self._paused_until = self._slept_until = self._between_executions_s = 0.0
-        self._may_be_locked = False
+        self._want_it_empty, self._paused_until = 0, 0.0
         self._in_vain: set[tuple[str, bool]] = set()
 
-    # -- before a request leaves ------------------------------------------------------------------------------
-
     def spare_codes(self, sending: Sending) -> None:
-        """Wait before an execution, which is sent once, where the rate is limited. After a wrong token, which may lock
-        the caller out, send a harmless request first. Raises NotSentError where the service is locked."""
-        if not sending.executes:
-            return
-        if self._may_be_locked and self.harmless:
-            answer = self.harmless().response
-            if answer is not None and refusal_kind(answer) in LATER:
-                self.notes = [LOCKED.format(answer.status)]
-                raise NotSentError(*self.notes)
-            self._may_be_locked = False
-        self._pause(self._between_executions_s)
-        self.wait_out_pause()
+        """Raises LimitError for an execution after a wrong token waited in vain: the caller may be locked out."""
+        if sending.executes and _WRONG_TOKEN in self._in_vain:
+            raise LimitError(IN_VAIN)
 
     @contextmanager
     def place(self, sending: Sending) -> Iterator[None]:
-        """Wait for a place on the wire, for the end of a pause and for limits.rate; and keep the place. Raises
-        LimitError where the run is stopped."""
+        """Wait for a place on the wire, for limits.rate and for the end of a pause; and keep the place. Raises
+        LimitError where the run ends meanwhile."""
         self._ending.wait_for(self._has_room)
-        sending.beside = len(self._on_the_wire)
+        sending.window, sending.beside = self.window, len(self._on_the_wire)
         for other in self._on_the_wire:
             other.beside += 1
         self._on_the_wire.append(sending)
         try:
             self._turn(sending)
-            self.wait_out_pause()
+            while (rest := self._paused_until - self._ending.clock()) > 0:
+                self._ending.sleep(rest)
+                self._ending.refuse(sending)
             yield
         finally:
             self._on_the_wire.remove(sending)
@@ -102,90 +86,96 @@ class Backoff:
         finally:
             self._want_it_empty -= 1
 
-    def wait_out_pause(self) -> None:
-        """Wait until no pause is on."""
-        while (rest := self._paused_until - self._now()) > 0:
-            end = self._paused_until
-            self._ending.sleep(rest)
-            self._slept_until = max(self._slept_until, end)
-
-    def _now(self) -> float:
-        """A sleep lasts as long as it was asked to, whatever the clock says."""
-        return max(self._clock(), self._slept_until)
-
-    # -- after it was answered --------------------------------------------------------------------------------
-
-    def notice(self, sending: Sending) -> None:
-        """See each attempt. One that was put off or dropped beside others halves the number of places, unless it left
-        before the last time."""
-        self._may_be_locked |= sending.intent.credential != VALID
-        response = sending.exchange.response
-        put_off = response is None or refusal_kind(response) in PUT_OFF
-        if put_off and sending.beside and sending.exchange.number > self._halved_after:
-            self._halved_after = max(each.number for each in self._on_the_wire)
-            self.window = max(1, self.window // 2)
-
     def decide(self, sending: Sending) -> bool:
-        """True if a request goes again, when the pause is over: it was put off, dropped, or never left. One whose
-        outcome is unknown does not if it may have moved money, and an execution only if it never left."""
-        exchange, response = sending.exchange, sending.exchange.response
+        """True if a request goes again, when the pause is over: it was put off, dropped, or never left.
+
+        Beside others, that halves the number of places, unless it was halved since the request left.
+        """
+        response = sending.exchange.response
         if response is None:
-            return self._decide_on_failure(sending)
-        refusal = refusal_kind(response)
-        if refusal not in PUT_OFF:
-            self._in_vain.discard(_sort(exchange))
+            goes_again = self._may_be_lost_again(sending)
+        elif refusal_kind(response) in PUT_OFF:
+            goes_again = self._may_be_put_off_again(sending, response)
+        else:
             return False
-        if _sort(exchange) in self._in_vain or not self._pause_for(sending, response):
-            return False
+        if sending.beside and sending.window == self.window:
+            self.window = max(1, self.window // 2)
+        return goes_again
+
+    def _may_be_put_off_again(self, sending: Sending, response: Response) -> bool:
+        """Pause, so that a request can go again: not an execution, nor what may have moved money behind a gateway. That
+        may give up on every invalid request. After one that waited in vain none of its sort waits."""
+        exchange, named = sending.exchange, retry_after(response)
+        is_unknown = refusal_kind(response) is RefusalKind.GATEWAY
+        waits = (0.0,) if is_unknown and not exchange.valid else WAITS_S
+        sort = exchange.operation if exchange.valid else "", exchange.credential == VALID
+        goes_again = False
+        if sending.put_off >= len(waits) or (named or 0) > LONGEST_WAIT_S:
+            self._in_vain.add(sort)
+        elif sort not in self._in_vain:
+            self._pause(waits[sending.put_off] if named is None else named)
+            goes_again = sending.repeatable if is_unknown else not sending.executes
         sending.put_off += 1
-        return not sending.executes and (refusal is not RefusalKind.GATEWAY or sending.repeatable)
+        if exchange.valid and not goes_again:
+            self.unsent.setdefault(IN_VAIN, set()).add(exchange.operation)
+        return goes_again
 
-    def _pause_for(self, sending: Sending, response: Response) -> bool:
-        """Keep all threads from sending. False where the request has waited often enough, or would wait too long."""
-        waits = _waits(sending.exchange, response)
-        wait = waits[sending.put_off] if sending.put_off < len(waits) else math.inf
-        if wait > LONGEST_WAIT_S or not self._pause(wait):
-            self._in_vain.add(_sort(sending.exchange))
-            if sending.exchange.valid:
-                self.unsent.setdefault(IN_VAIN, set()).add(sending.exchange.operation)
-            return False
-        if refusal_kind(response) is RefusalKind.RATE_LIMIT and not sending.beside:
-            self._between_executions_s = max(self._between_executions_s, wait)
-        return True
-
-    def _pause(self, seconds: float) -> bool:
-        """Keep all threads from sending. What several wait for at the same time counts once. False past WHOLE_RUN_S."""
-        now = self._now()
-        added = max(0.0, now + seconds - max(now, self._paused_until))
-        if self.waited_s + added > WHOLE_RUN_S:
-            return False
-        self.waited_s += added
-        self._paused_until = max(self._paused_until, now + seconds)
-        return True
-
-    def _decide_on_failure(self, sending: Sending) -> bool:
-        """A connection that was refused is tried again, and one that was dropped, where nothing can have moved."""
+    def _may_be_lost_again(self, sending: Sending) -> bool:
+        """True for a connection that was refused, and for one that was dropped, where nothing can have moved."""
         kind = sending.exchange.failure.kind if sending.exchange.failure else None
         sending.lost += 1
         if kind is FailureKind.NO_CONNECTION:
-            return sending.lost <= _CONNECTS and self._pause(_NO_CONNECTION_S)
+            self._pause(_NO_CONNECTION_S)
+            return sending.lost <= _CONNECTS
         return kind is FailureKind.DROPPED and sending.repeatable and sending.lost == 1
 
-
-def _waits(exchange: Exchange, response: Response) -> tuple[float, ...]:
-    """Seconds before each further attempt. A gateway may give up on every invalid request, and not for a moment."""
-    if (named := retry_after(response)) is not None:
-        return (named,) * len(WAITS_S)
-    return (0.0,) if refusal_kind(response) is RefusalKind.GATEWAY and not exchange.valid else WAITS_S
-
-
-def _sort(exchange: Exchange) -> tuple[str, bool]:
-    """Requests that a service may put off alike: valid ones to one operation, all invalid ones, all wrong tokens. After
-    one that waited in vain none of its sort waits, until one is let in."""
-    return (exchange.operation if exchange.valid else ""), exchange.credential == VALID
+    def _pause(self, seconds: float) -> None:
+        """Keep all threads from sending."""
+        self._paused_until = max(self._paused_until, self._ending.clock() + seconds)
 
 
 def retry_after(response: Response) -> float | None:
     """Seconds named by Retry-After (RFC 9110 section 10.2.3); None without one, or for a date."""
     value = response.header("Retry-After").strip()
     return float(value[:9]) if value.isdecimal() else None
+
+
+class UnreachableError(NotSentError):
+    """The target cannot be reached any more. The text says why."""
+
+
+class Liveness:
+    """Ends the run when the target is gone, and leaves an operation alone that does not answer. `unreachable` says why
+    the target is gone; empty while it is there. `ask` sends a read that succeeded once more, if there was one."""
+
+    def __init__(self, ask: Callable[[], Exchange | None]) -> None:
+        self.unreachable = ""
+        self._ask = ask
+        self._timeouts: Counter[str] = Counter()
+        self._failed_in_a_row = 0
+
+    def refuse_the_dead(self, sending: Sending) -> None:
+        """Raises UnreachableError where the target is gone, LimitError where the operation has timed
+        out twice in a row."""
+        if self.unreachable:
+            raise UnreachableError(GONE.format(self.unreachable))
+        operation = sending.intent.operation
+        if self._timeouts[operation] >= _MOST_TIMEOUTS:
+            raise LimitError(f"{operation} did not answer twice, so it gets no more requests")
+
+    def notice(self, sending: Sending) -> None:
+        """Take note of an answer, or of none; a limit of the suite counts as an answer. After several of none, ask: a
+        target that still answers only drops invalid requests."""
+        failure, operation = sending.exchange.failure, sending.intent.operation
+        if failure is None or failure.kind is FailureKind.LIMIT:
+            self._failed_in_a_row = self._timeouts[operation] = 0
+            return
+        self._failed_in_a_row += 1
+        self._timeouts[operation] += failure.kind is FailureKind.TIMEOUT
+        is_gone = failure.kind in (FailureKind.NO_CONNECTION, FailureKind.TLS)
+        if not is_gone and self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
+            self._failed_in_a_row = 0
+            answer = self._ask()
+            is_gone = answer is None or answer.response is None
+        if is_gone:
+            self.unreachable = failure.message

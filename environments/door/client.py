@@ -13,9 +13,9 @@ import requests
 from environments.door.door import Door
 from environments.door.outgoing import Intent
 from environments.door.permission import synthetic
-from environments.door.wrong_tokens import authorization
-from spec.answers import is_granted
-from spec.exchange import VALID, Exchange
+from environments.door.wrong_tokens import ANOTHER, authorization
+from spec.answers import is_granted, turns_away
+from spec.exchange import VALID, Exchange, FailureKind
 from spec.interface import operations
 from spec.json_text import as_bytes
 
@@ -37,7 +37,6 @@ class Client:
         self.door = door
         self._headers, self._correlation_header = tuple(headers), correlation_header
         self._part = ""
-        door.backoff.harmless = self._harmless
         door.guard.read_again = self._read_succeeds
 
     def of_part(self, name: str) -> Client:
@@ -73,13 +72,19 @@ class Client:
         path = "/".join([*static[:-1], synthetic(), *([quote(path_parameter, safe="")] if path_parameter else [])])
         return self.door.exchange(self._request(documented.method, path, **sent), Intent(""))
 
+    def preflight(self) -> str:
+        """Send a read, or only connect where none is permitted. Gives the reason for which the target cannot be
+        reached, else nothing. A limit of the suite is none."""
+        if "read" not in self.door.permission.allow:
+            return self.door.connect()
+        listed = self.send("listAccounts", valid=True)
+        if listed.response and turns_away(listed.response):
+            self.send("listAccounts", credential=ANOTHER)  # the end of the run compares the two answers
+        return listed.failure.message if listed.failure and listed.failure.kind is not FailureKind.LIMIT else ""
+
     def _read_succeeds(self) -> bool:
         """Send a read, where one is permitted, to see whether the token of now is accepted."""
         return "read" in self.door.permission.allow and is_granted(self.send("listAccounts", valid=True))
-
-    def _harmless(self) -> Exchange:
-        """Send an execution of a synthetic code."""
-        return self.send("executePix", synthetic())
 
     def _request(
         self,

@@ -16,13 +16,12 @@ from typing import Protocol, TypeVar
 import requests
 
 from environments.credentials import Target
-from environments.door.backoff import Backoff
+from environments.door.backoff import Backoff, Liveness
 from environments.door.budget import Budget
 from environments.door.ending import CUT, STOPPED, Ending
 from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
-from environments.door.liveness import Liveness
 from environments.door.outgoing import Decision, Intent, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
@@ -87,8 +86,8 @@ class Door:
         if journal is not None:
             journal.ending = self.ending
         self.backoff = Backoff(self.ending, parallel, budget.wait_for_turn, self.unsent)
-        self.liveness = Liveness(self._ask)
         self.token_monitor = TokenMonitor(token, target.refresh, self._ask, self.backoff.clear_the_wire)
+        self.liveness = Liveness(self._ask_for_life)
         self.wire: Channel = Wire(wire, parallel, self.ending)
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
         self._before, self._for_each_attempt, self._decisions = self._policies()
@@ -100,7 +99,7 @@ class Door:
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
-            self.backoff.spare_codes,  # Before the claim: a code that is kept back, or waits, is not recorded as sent.
+            self.backoff.spare_codes,  # Before the claim: a code that is kept back is not recorded as sent.
         )
         for_each_attempt = (
             self.ending.refuse,  # Again: the run may have ended while the request waited.
@@ -189,6 +188,10 @@ class Door:
             return None
         return sending.exchange
 
+    def _ask_for_life(self) -> Exchange | None:
+        """Send the last read that succeeded once more. None where there was none, or a limit keeps it."""
+        return self._ask(self.token_monitor.witness) if self.token_monitor.witness else None
+
     def _attempt(self, sending: Sending) -> None:
         if meeting := sending.meeting:  # before a place is taken: who waits for another one keeps nobody from the wire
             with self._without_the_lock(), suppress(threading.BrokenBarrierError):
@@ -199,7 +202,6 @@ class Door:
             self.ending.refuse(sending)  # it may have ended while the request waited for its turn
             with self.budget.transfer(sending):
                 self._send_and_record(sending)
-            self.backoff.notice(sending)
 
     def _send_and_record(self, sending: Sending) -> None:
         number, started = next(self._numbers), time.time()

@@ -29,7 +29,7 @@ class Ending:
 
     def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.lock, self.is_stopped = threading.Condition(), False
-        self._duration_s, self._clock, self._until = duration_s, clock, clock() + duration_s
+        self._duration_s, self.clock, self._until = duration_s, clock, clock() + duration_s
         self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
         self._cuts_at = math.inf
 
@@ -42,7 +42,7 @@ class Ending:
 
     def stop(self) -> None:
         """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
-        self._cuts_at = min(self._cuts_at, self._clock() + _LAST_ANSWERS_S)
+        self._cuts_at = min(self._cuts_at, self.clock() + _LAST_ANSWERS_S)
         self.is_stopped = True
         self.wake()
 
@@ -102,12 +102,12 @@ class Ending:
     @property
     def cuts(self) -> bool:
         """True where no answer is waited for any more."""
-        return self._clock() >= self._cuts_at
+        return self.clock() >= self._cuts_at
 
     @property
     def _rest_s(self) -> float:
         """Seconds of limits.duration, those for cleaning up included."""
-        return self._until - self._clock()
+        return self._until - self.clock()
 
     @property
     def _left_s(self) -> float:

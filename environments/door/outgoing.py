@@ -65,6 +65,8 @@ class Sending:
     number: int = 0
     beside: int = 0
     """The other requests that were on the wire at any time of it."""
+    window: int = 0
+    """The number of places there were when it got its own."""
     is_lost: bool = False
     """It was sent, and got no answer."""
     put_off: int = 0

@@ -15,11 +15,10 @@ import pytest
 
 from environments.credentials import forget_variables, open_target
 from environments.door.opening import open_client, open_door
-from environments.door.preflight import check
 from environments.profiles.model import Profile
 from reports.earlier_runs import read_record, read_run
 from reports.provenance import ci_job
-from reports.run import Note, NoteKind, Run
+from reports.run import Run
 from reports.writing import PAGE, UnsafeFolderError, make_folder, run_folder
 from tests.harness.collector import Collector
 from tests.harness.options import examples_of
@@ -106,11 +105,9 @@ class Controller:
         if not session.items:
             return
         run, foreign = self._session.run, self._session.collector.display.foreign
-        reached = check(self._session.client, run.profile)
-        run.said += [Note(NoteKind.SET_UP, note) for note in reached.notes]
-        if reached.unreachable:
-            run.unreachable = foreign(reached.unreachable)
-            why = f"{run.base_url} cannot be reached: {reached.unreachable}; this is no verdict on the service"
+        if unreachable := self._session.client.preflight():
+            run.unreachable = foreign(unreachable)
+            why = f"{run.base_url} cannot be reached: {unreachable}; this is no verdict on the service"
             pytest.exit(foreign(why), returncode=7)
 
     @pytest.hookimpl(wrapper=True)

@@ -43,11 +43,10 @@ def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:
 def _faults_of_the_set_up(door: Door) -> Iterator[Text]:
     yield from _token_refused_an_execution(door)
     yield from door.guard.notes
-    yield from door.backoff.notes
     yield from _kept_by_journal(door)
     mine = [seen for seen in door.exchanges if seen.operation and seen.credential == VALID]
     yield from door.token_monitor.notes
-    yield from _certificate_refused(door.exchanges, said="read" in door.permission.allow)
+    yield from _certificate_refused(door.exchanges)
     if any(map(is_granted, mine)):
         yield from _codes_refused([seen for seen in mine if seen.operation == "executePix" and seen.expects_success])
 
@@ -91,10 +90,8 @@ def _kept_by_journal(door: Door) -> Iterator[Text]:
         )
 
 
-def _certificate_refused(exchanges: Sequence[Exchange], *, said: bool) -> Iterator[Text]:
-    """`said`: where the first exchange shows it, the preflight has said it in more words."""
-    refused = [_kind(seen) is RefusalKind.CERTIFICATE for seen in exchanges]
-    if any(refused) and not (refused[0] and said):
+def _certificate_refused(exchanges: Sequence[Exchange]) -> Iterator[Text]:
+    if any(_kind(seen) is RefusalKind.CERTIFICATE for seen in exchanges):
         yield "the gateway refuses the client certificate: check tls.client_cert and tls.client_key"
 
 

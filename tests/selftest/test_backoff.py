@@ -1,8 +1,6 @@
 """A service that limits its callers gets fewer requests at once, and none while it asks to wait, from any thread of a run."""
 
 from contextlib import ExitStack
-from dataclasses import replace
-from itertools import count
 from types import SimpleNamespace
 
 import pytest
@@ -32,9 +30,9 @@ def backoff(time):
 
 def backoff_of(time, most=8, **options):
     """A backoff in virtual time."""
-    ending = Ending()
+    ending = Ending(clock=time.clock)
     ending.sleep = time.sleep
-    return Backoff(ending, most, **options, clock=time.clock)
+    return Backoff(ending, most, **options)
 
 
 def request_to(operation="listAccounts", *, code=None, **intent):
@@ -50,8 +48,13 @@ def answered(backoff, sending, status, after=None):
     intent = {"valid": sending.intent.valid, "credential": sending.intent.credential}
     with backoff.place(sending):
         sending.exchange = answer(sending.intent.operation, b"{}", status=status, headers=headers, **intent)
-        backoff.notice(sending)
     return backoff.decide(sending)
+
+
+def wait_out_pause(backoff):
+    """Wait as the next request does."""
+    with backoff.place(request_to()):
+        pass
 
 
 def seconds_of(backoff, time, sending, *answers):
@@ -60,7 +63,7 @@ def seconds_of(backoff, time, sending, *answers):
     for one in answers:
         before = time.now
         again = answered(backoff, sending, *one)
-        backoff.wait_out_pause()
+        wait_out_pause(backoff)
         left.append(time.now - before if again else None)
     return left
 
@@ -96,13 +99,13 @@ def test_a_request_goes_again_when_the_service_says(status, backoff, time):
 
 
 @pytest.mark.parametrize(("status", "after"), [(403, None), (401, "1"), (500, "1"), (409, None)])
-def test_what_is_not_waited_for(status, after, backoff):
+def test_what_is_not_waited_for(status, after, backoff, time):
     """A refusal that does not say "later"."""
-    assert not answered(backoff, request_to(), status, after)
-    assert backoff.waited_s == 0
+    assert seconds_of(backoff, time, request_to(), (status, after)) == [None]
+    assert time.now == 0
 
 
-def test_what_is_put_off_to_the_end_is_not_waited_for_again_until_it_is_let_in(backoff, time):
+def test_what_is_put_off_to_the_end_is_not_waited_for_again(backoff, time):
     """An operation may be down for as long as the run lasts; others are not."""
     seconds_of(backoff, time, request_to(), *[(503,)] * 4)
     then = [
@@ -110,12 +113,10 @@ def test_what_is_put_off_to_the_end_is_not_waited_for_again_until_it_is_let_in(b
         for operation, status in (
             ("listAccounts", 503),
             ("getBalance", 503),
-            ("listAccounts", 200),
-            ("listAccounts", 503),
         )
     ]
 
-    assert then == [None, 1, None, 1]
+    assert then == [None, 1]
 
 
 def test_a_gateway_that_refuses_an_invalid_request_is_asked_once_more_at_once(backoff, time):
@@ -124,14 +125,11 @@ def test_a_gateway_that_refuses_an_invalid_request_is_asked_once_more_at_once(ba
     assert backoff.unsent == {}
 
 
-@pytest.mark.parametrize("pauses", [["61"], ["60"] * 6], ids=["at once", "in all"])
-def test_waiting_has_a_limit(pauses, backoff, time):
-    """Of a minute for one request, and of five for a run."""
-    asked = [seconds_of(backoff, time, request_to(), (429, after))[0] for after in pauses]
-
-    assert asked[-1] is None
-    assert all(asked[:-1])
-    assert backoff.unsent == {IN_VAIN: {"listAccounts"}}
+@pytest.mark.parametrize(("after", "waits"), [("60", 60), ("61", None)])
+def test_waiting_has_a_limit(after, waits, backoff, time):
+    """Of a minute for one request."""
+    assert seconds_of(backoff, time, request_to(), (429, after)) == [waits]
+    assert backoff.unsent == ({} if waits else {IN_VAIN: {"listAccounts"}})
 
 
 def test_what_may_have_moved_money_does_not_go_again(backoff):
@@ -141,7 +139,7 @@ def test_what_may_have_moved_money_does_not_go_again(backoff):
     put_off = [answered(backoff, sending, 429, "7") for sending in (execution, transfer)]
 
     assert (decided, put_off) == ([False, False], [False, True])
-    assert backoff.waited_s > 7
+    assert backoff.unsent == {IN_VAIN: {"executePix", "transferInternal"}}
 
 
 @pytest.mark.parametrize(
@@ -158,55 +156,40 @@ def test_a_request_that_never_arrived_goes_again(kind, sent, backoff):
     assert bool(backoff.decide(execution)) is is_unsent
 
 
-# -- before an execution -------------------------------------------------------------------------------------------
-
-
-def test_an_execution_waits_after_a_429(backoff, time):
-    """It is sent once: a refusal for the rate would cost its code. Nothing else waits longer than it is asked to."""
-    answered(backoff, request_to(), 429, "7")
-    backoff.wait_out_pause()
-    backoff.spare_codes(request_to())
-    read_at = time.now
-    backoff.spare_codes(request_to("executePix", code="TX-1"))
-
-    assert (read_at, time.now) == (7, 14)
-
-
 # -- how many at once ----------------------------------------------------------------------------------------------
 
 
-def on_the_wire(backoff, stack, number):
-    """A request that has a place, with this number."""
+def on_the_wire(backoff, stack):
+    """A request that has a place."""
     sending = request_to()
     stack.enter_context(backoff.place(sending))
-    sending.number = number
     return sending
 
 
 def put_off(backoff, *sent, status=429):
     """These are answered so."""
     for sending in sent:
-        sending.exchange = replace(answer("listAccounts", b"", status=status), number=sending.number)
-        backoff.notice(sending)
+        sending.exchange = answer("listAccounts", b"", status=status, headers=(("Retry-After", "0"),))
+        backoff.decide(sending)
 
 
 @pytest.mark.parametrize(("status", "window"), [*((status, 4) for status in LATER), (404, 8), (409, 8), (500, 8)])
 def test_what_is_put_off_beside_others_halves_the_window(status, window, backoff):
     """Alone, the same answer is a lock of the caller, or trouble. A refusal may be the answer to another request."""
     with ExitStack() as stack:
-        put_off(backoff, on_the_wire(backoff, stack, 1), status=status)
+        put_off(backoff, on_the_wire(backoff, stack), status=status)
         alone = backoff.window
-        put_off(backoff, on_the_wire(backoff, stack, 2), status=status)
+        put_off(backoff, on_the_wire(backoff, stack), status=status)
 
     assert (alone, backoff.window) == (8, window)
 
 
 def test_the_window_is_halved_once_a_round(backoff):
     """What was on the wire when it was halved says nothing new. One request at a time is always sent."""
-    windows, numbers = [], count(1)
+    windows = []
     for _ in range(4):
         with ExitStack() as stack:
-            put_off(backoff, *[on_the_wire(backoff, stack, next(numbers)) for _ in range(backoff.window)])
+            put_off(backoff, *[on_the_wire(backoff, stack) for _ in range(backoff.window)])
         windows.append(backoff.window)
 
     assert windows == [4, 2, 1, 1]
@@ -215,10 +198,10 @@ def test_the_window_is_halved_once_a_round(backoff):
 def test_every_request_knows_how_many_were_beside_it(backoff):
     """Those that were there when it came, and those that came while it was."""
     with ExitStack() as stack:
-        first = on_the_wire(backoff, stack, 1)
+        first = on_the_wire(backoff, stack)
         with ExitStack() as inner:
-            second = on_the_wire(backoff, inner, 2)
-        third = on_the_wire(backoff, stack, 3)
+            second = on_the_wire(backoff, inner)
+        third = on_the_wire(backoff, stack)
 
     assert (first.beside, second.beside, third.beside) == (2, 1, 1)
 
@@ -227,11 +210,11 @@ def test_every_request_knows_how_many_were_beside_it(backoff):
 
 
 def test_what_one_thread_is_told_all_threads_wait_for(time, backoff):
-    """The pause is over for all at the same time; what several threads wait for together counts once."""
+    """The pause is over for all at the same time."""
     sent = []
 
     def told(wait):
-        assert backoff._pause(wait)
+        backoff._pause(wait)
         leave()
 
     def leave():
@@ -241,18 +224,6 @@ def test_what_one_thread_is_told_all_threads_wait_for(time, backoff):
     time.run(lambda: told(3), lambda: told(5), lambda: time.sleep(1) or leave())
 
     assert sent == [5, 5, 5]
-    assert backoff.waited_s == 5
-
-
-def test_a_sleep_that_ended_lasted_as_long_as_it_was_asked_to(time):
-    """Whatever the clock says: with one that stands still, nobody waits for ever."""
-    backoff = backoff_of(time)
-    backoff._clock = lambda: 0.0
-    for _ in range(2):
-        backoff._pause(3)
-        backoff.wait_out_pause()
-
-    assert (time.now, backoff.waited_s) == (6, 6)
 
 
 @pytest.mark.parametrize("parallel", [1, 4, 16])

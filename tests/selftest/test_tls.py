@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.serialization import (
 from environments.door.wire import Wire, WireSettings
 from spec.exchange import FailureKind
 from tests.selftest.services.hostile import AcceptsAndNeverAnswers
-from tests.selftest.services.issuing import AnswersAll
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.secured import AnswersBeforeItIsAsked, Certificates, Proxy, Secured, self_signed_pem
 
@@ -156,18 +155,6 @@ def test_a_client_certificate_that_is_missing_is_named(certificates, tmp_path):
 
     assert (result.status, service.seen) == (7, [])
     assert f"): {CLIENT}; this is no verdict on the service" in result.output
-
-
-def test_a_port_that_speaks_tls_is_named(certificates, tmp_path):
-    """http:// to a port of TLS: a server hangs up, or says what it wants in plain HTTP."""
-    told = AnswersAll(400, b"<center>The plain HTTP request was sent to HTTPS port</center>")
-    with Secured(certificates) as silent, told:
-        mute = run(write_profile(tmp_path, silent.base_url.replace("https", "http")), *PART)
-        loud = run(write_profile(tmp_path, told.base_url), *PART)
-
-    assert (mute.status, loud.status) == (7, 7)
-    assert "without an answer; if this port speaks TLS, write https:// in base_url; this is no verdict" in mute.output
-    assert "cannot be reached: this port speaks TLS, and base_url says http://: write https://;" in loud.output
 
 
 def test_a_server_that_does_not_shake_hands_is_named(certificates, tmp_path):

@@ -23,7 +23,6 @@ import pytest
 from environments.door.client import Client
 from environments.door.opening import open_planned_door
 from environments.door.outgoing import Sending
-from environments.door.preflight import check
 from environments.profiles.model import Profile
 from reports.plan import Plan
 from spec.exchange import VALID, Response
@@ -128,7 +127,7 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     """What the selected tests would send. `resend` has the codes that may be sent although an earlier run sent them."""
     door = open_planned_door(profile, TOKEN, _Wire(profile), resend=resend)
     client = Client(door)
-    check(client, profile)
+    client.preflight()
     seed = config.getoption("seed") or 0
     traffic = _send_all(config, client, profile, seed, items, Reproduction(door.exchanges)).traffic
     return Plan(
