@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from environments.door.ending import Ending
-from environments.door.outgoing import LimitError, NotSentError, Policy, Sending
+from environments.door.budget import Budget
+from environments.door.outgoing import LimitError, NotSentError, Sending
 from spec.answers import LATER, RefusalKind, refusal_kind
 from spec.exchange import VALID, Exchange, FailureKind, Response
 
@@ -34,19 +34,12 @@ _MOST_FAILED_IN_A_ROW = 5
 
 class Backoff:
     """Decides whether a request that was put off goes again. There is one pause for a whole run, and one number of
-    places on the wire, `window` of `most`. `turn` waits for limits.rate. `unsent` gets the operations that it gave up
+    places on the wire, `window` of `most`. `unsent` gets the operations that it gave up
     waiting for, by the reason."""
 
-    def __init__(
-        self,
-        ending: Ending,
-        most: int,
-        turn: Policy = lambda sending: None,
-        unsent: dict[str, set[str]] | None = None,
-    ) -> None:
-        self.most = self.window = most
-        self.unsent = {} if unsent is None else unsent
-        self._ending, self._turn = ending, turn
+    def __init__(self, budget: Budget, unsent: dict[str, set[str]]) -> None:
+        self.most = self.window = budget.limits.parallel
+        self._budget, self._ending, self._unsent = budget, budget.ending, unsent
         self._on_the_wire: list[Sending] = []
         self._want_it_empty, self._paused_until = 0, 0.0
         self._in_vain: set[tuple[str, bool]] = set()
@@ -66,7 +59,7 @@ class Backoff:
             other.beside += 1
         self._on_the_wire.append(sending)
         try:
-            self._turn(sending)
+            self._budget.wait_for_turn(sending)
             while (rest := self._paused_until - self._ending.clock()) > 0:
                 self._ending.sleep(rest)
                 self._ending.refuse(sending)
@@ -117,7 +110,7 @@ class Backoff:
             goes_again = sending.repeatable if is_unknown else not sending.executes
         sending.put_off += 1
         if exchange.valid and not goes_again:
-            self.unsent.setdefault(IN_VAIN, set()).add(exchange.operation)
+            self._unsent.setdefault(IN_VAIN, set()).add(exchange.operation)
         return goes_again
 
     def _may_be_lost_again(self, sending: Sending) -> bool:

@@ -1,23 +1,130 @@
-"""What a run may send and at what rate, and which transfers it prepares and executes."""
+"""How much a run may send, at what rate and for how long, and which transfers it prepares and executes.
+
+A run ends while requests are on their way: its time is over, or it is stopped. Whatever waits, waits in `Ending`.
+"""
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from environments.door.ending import Ending
+from filelock import FileLock, Timeout
+
 from environments.door.outgoing import LimitError, NotSentError, Sending
 from environments.door.prepared_transfers import may_have_prepared
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
-from spec.exchange import VALID
+from spec.exchange import VALID, Failure, FailureKind, Response
 from spec.interface import PREPARING
 
+STOPPED = "the run was stopped"
+CUT = "{}, and no answer came in time"
+_LAST_ANSWERS_S = 1.0
+"""Time for the answers to what is on the wire when the run ends: an execution that is cut has an unknown outcome."""
+_RESERVE, _MOST_RESERVED_S = 0.1, 60.0
+"""Share of limits.duration that is kept for cleaning up, and the most seconds of it."""
 _WANT_THE_TOKEN = ("executePix", "registerPixKey")
 _CLEANING_UP = 20
 """One request of so many is kept for cleaning up."""
+
+
+class Ending:
+    """Tells whether the run still sends. When limits.duration is over but for a reserve, it cleans up and begins no
+    more. When it is stopped, it sends nothing more, who waits wakes up, and what is on the wire has a last second to be
+    answered. `lock` is the one that guards the bookkeeping of all policies: who waits gives it away.
+    """
+
+    def __init__(self, duration_s: float = math.inf, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.lock, self.is_stopped = threading.Condition(), False
+        self._duration_s, self.clock, self._until = duration_s, clock, clock() + duration_s
+        self._reserve_s = min(_RESERVE * duration_s, _MOST_RESERVED_S)
+        self._cuts_at = math.inf
+
+    @property
+    def limit(self) -> str:
+        """The reason why the run has ended before its tests; empty while it sends."""
+        if self.is_stopped:
+            return STOPPED
+        return f"limits.duration ({self._duration_s:g} s) is over" if self._rest_s <= self._reserve_s else ""
+
+    def stop(self) -> None:
+        """Send nothing any more, and wake who waits. Any thread may call it, but no signal handler."""
+        self._cuts_at = min(self._cuts_at, self.clock() + _LAST_ANSWERS_S)
+        self.is_stopped = True
+        self.wake()
+
+    def refuse(self, sending: Sending) -> None:
+        """Raises NotSentError where the run begins nothing of that kind any more."""
+        self.refuse_after_stop()
+        if sending.cleans_up and self._rest_s > 0:
+            return
+        if limit := self.limit:
+            raise LimitError(limit)
+
+    def refuse_after_stop(self) -> None:
+        """Raises LimitError where the run was stopped."""
+        if self.is_stopped:
+            raise LimitError(STOPPED)
+
+    def explain(self, result: Response | Failure) -> Response | Failure:
+        """The same; a request that was cut failed for the end of the run."""
+        late = isinstance(result, Failure) and result.kind is FailureKind.TIMEOUT
+        return Failure(FailureKind.LIMIT, CUT.format(self.limit)) if late and self.limit else result
+
+    # -- what waits -------------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Have everybody who waits look again."""
+        with self.lock:
+            self.lock.notify_all()
+
+    def wait_for(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so. Raises LimitError where the run is stopped meanwhile."""
+        with self.lock:
+            self.lock.wait_for(lambda: self.is_stopped or is_so())
+        self.refuse_after_stop()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so long, or until the run ends."""
+        with self.lock:
+            self.lock.wait_for(lambda: self.is_stopped, max(0.0, min(seconds, self._left_s)))
+
+    @contextmanager
+    def holding(self, lock: FileLock) -> Iterator[None]:
+        """Wait for a lock that processes share, and keep it. Raises LimitError where the run ends meanwhile."""
+        try:
+            lock.acquire(cancel_check=lambda: bool(self.limit))
+        except Timeout:
+            raise LimitError(self.limit) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @property
+    def longest_answer_s(self) -> float:
+        """Seconds that an answer may take which is asked for now."""
+        return self._left_s + _LAST_ANSWERS_S
+
+    @property
+    def cuts(self) -> bool:
+        """True where no answer is waited for any more."""
+        return self.clock() >= self._cuts_at
+
+    @property
+    def _rest_s(self) -> float:
+        """Seconds of limits.duration, those for cleaning up included."""
+        return self._until - self.clock()
+
+    @property
+    def _left_s(self) -> float:
+        """Seconds until nothing but cleaning up is sent, then those until its end."""
+        rest = self._rest_s
+        return rest - self._reserve_s if rest > self._reserve_s else max(0.0, rest)
 
 
 class Budget:
@@ -25,33 +132,35 @@ class Budget:
     under the lock of the door."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits, self._counts = limits, Counter[str]()
+        self.limits, self.ending = limits, Ending(limits.duration)
+        self._counts = Counter[str]()
         self._prepared = self._being_prepared = 0
-        self._turn, self.ending = 0.0, Ending()
+        self._turn = 0.0
 
     def take_request(self, sending: Sending) -> None:
         """Count one request. Raises LimitError when none is left; the last ones are for cleaning up."""
-        reserve = 0 if sending.cleans_up else self._limits.requests // _CLEANING_UP
-        self._take("requests", self._limits.requests, reserve=reserve)
+        reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP
+        self._take("requests", self.limits.requests, reserve=reserve)
 
     def take_wrong_token(self, sending: Sending) -> None:
         """Count a wrong token for one of the two operations that document the token. Raises NotSentError when none is
         left; no limit is reported, as the verdicts say which forms were tried."""
         operation, credential = sending.intent.operation, sending.intent.credential
         if operation in _WANT_THE_TOKEN and credential not in (VALID, NO_HEADER):
-            self._take("wrong_tokens", self._limits.wrong_tokens, of=operation, error=NotSentError)
+            self._take("wrong_tokens", self.limits.wrong_tokens, of=operation, error=NotSentError)
 
     def wait_for_turn(self, sending: Sending) -> None:
         """Wait until limits.rate permits the next request."""
-        if not self._limits.rate:
+        if not self.limits.rate:
             return
-        turn = max(time.monotonic(), self._turn)
-        self._turn = turn + 1 / self._limits.rate
-        self.ending.sleep(turn - time.monotonic())
+        now = self.ending.clock()
+        turn = max(now, self._turn)
+        self._turn = turn + 1 / self.limits.rate
+        self.ending.sleep(turn - now)
 
     def reserve_execution(self) -> None:
         """Take the room of one execution. Raises LimitError when none is left."""
-        self._take("executions", self._limits.executions)
+        self._take("executions", self.limits.executions)
 
     def release_execution(self) -> None:
         """Give the room of one execution back: nothing was executed."""
@@ -59,8 +168,8 @@ class Budget:
 
     def refuse_transfer(self, sending: Sending) -> None:
         """Raises LimitError for a request that may prepare a transfer, where no place is left for one."""
-        if sending.intent.operation in PREPARING and self._prepared >= self._limits.transfers:
-            raise LimitError(f"limits.transfers ({self._limits.transfers}) is reached")
+        if sending.intent.operation in PREPARING and self._prepared >= self.limits.transfers:
+            raise LimitError(f"limits.transfers ({self.limits.transfers}) is reached")
 
     @contextmanager
     def transfer(self, sending: Sending) -> Iterator[None]:
@@ -69,7 +178,7 @@ class Budget:
         if sending.intent.operation not in PREPARING:
             yield
             return
-        limit = self._limits.transfers
+        limit = self.limits.transfers
         self.ending.wait_for(lambda: self._prepared >= limit or self._prepared + self._being_prepared < limit)
         self.refuse_transfer(sending)
         self._being_prepared += 1
@@ -89,11 +198,6 @@ class Budget:
         self._counts[what + of] += 1
 
     @property
-    def requests_sent(self) -> int:
-        """Requests counted so far."""
-        return self._counts["requests"]
-
-    @property
     def executions_left(self) -> int:
         """Executions that there is room for."""
-        return max(0, self._limits.executions - self._counts["executions"])
+        return max(0, self.limits.executions - self._counts["executions"])

@@ -17,8 +17,7 @@ import requests
 
 from environments.credentials import Target
 from environments.door.backoff import Backoff, Liveness
-from environments.door.budget import Budget
-from environments.door.ending import CUT, STOPPED, Ending
+from environments.door.budget import CUT, STOPPED, Budget
 from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
@@ -73,8 +72,6 @@ class Door:
         budget: Budget,
         journal: Journal | None = None,
         keys: Keys | None = None,
-        parallel: int = 1,
-        ending: Ending | None = None,
     ) -> None:
         self.exchanges: list[Exchange] = []
         self.unsent: dict[str, set[str]] = {}
@@ -82,13 +79,13 @@ class Door:
         token = target.secrets.token
         self.guard = ExecutionGuard(budget, journal, token)
         self.permission = Permission(target.base_url, allow, target.secrets)
-        self.ending = budget.ending = ending or Ending()
+        self.ending = budget.ending
         if journal is not None:
             journal.ending = self.ending
-        self.backoff = Backoff(self.ending, parallel, budget.wait_for_turn, self.unsent)
+        self.backoff = Backoff(budget, self.unsent)
         self.token_monitor = TokenMonitor(token, target.refresh, self._ask, self.backoff.clear_the_wire)
         self.liveness = Liveness(self._ask_for_life)
-        self.wire: Channel = Wire(wire, parallel, self.ending)
+        self.wire: Channel = Wire(wire, budget.limits.parallel, self.ending)
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
         self._before, self._for_each_attempt, self._decisions = self._policies()
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from environments.door.ending import Ending
+from environments.door.budget import Ending
 from environments.door.event_log import MISSING, Event, EventLog, JournalError, LogKey, as_journal_error
 from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, grants_protected_result, refusal_kind
 from spec.exchange import Exchange, FailureKind

@@ -12,7 +12,6 @@ from environments.credentials import Target, resolve_headers, resolve_journal_ke
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Channel, Door
-from environments.door.ending import Ending
 from environments.door.event_log import JournalError, LogKey
 from environments.door.journal import Journal, ReadJournal
 from environments.door.key_record import KeyRecord
@@ -50,12 +49,11 @@ def open_planned_door(profile: Profile, token: str, connections: Channel, *, res
 def _door(
     profile: Profile, target: Target, wire: WireSettings, journal: Journal | None, record: KeyRecord | None
 ) -> Door:
-    limits = profile.limits
     return Door(
         target,
         allow=profile.allow,
         wire=wire,
-        budget=Budget(limits),
+        budget=Budget(profile.limits),
         journal=journal,
         keys=Keys(
             profile.pix_keys,
@@ -64,8 +62,6 @@ def _door(
             is_sandbox=profile.is_sandbox,
             key_at=profile.key_at,
         ),
-        parallel=limits.parallel,
-        ending=Ending(limits.duration),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from environments.door.ending import Ending
+from environments.door.budget import Ending
 
 _local = threading.local()
 KEPT_S = 3.0

@@ -21,7 +21,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from urllib3 import exceptions
 
-from environments.door.ending import Ending
+from environments.door.budget import Ending
 from environments.door.outgoing import Sending
 from environments.door.sockets import KEPT_S, Deadline, Watchdog, use_watched_pools
 from environments.profiles.model import ProfileError

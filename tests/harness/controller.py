@@ -131,7 +131,7 @@ class Controller:
         return (yield)
 
     def _progress(self) -> str:
-        return f"{self._session.door.budget.requests_sent} of at most {self._session.profile.limits.requests} requests sent"
+        return f"{len(self._session.door.exchanges)} of at most {self._session.profile.limits.requests} requests sent"
 
 
 # -- progress -------------------------------------------------------------------------------------------------------

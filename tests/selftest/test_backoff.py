@@ -1,14 +1,12 @@
 """A service that limits its callers gets fewer requests at once, and none while it asks to wait, from any thread of a run."""
 
 from contextlib import ExitStack
-from types import SimpleNamespace
 
 import pytest
 import requests
 
 from environments.door.backoff import IN_VAIN, Backoff, retry_after
-from environments.door.budget import Budget
-from environments.door.ending import Ending
+from environments.door.budget import Budget, Ending
 from environments.door.outgoing import Intent, Sending
 from environments.profiles.model import Limits
 from spec.exchange import FailureKind, Response
@@ -28,11 +26,12 @@ def backoff(time):
     return backoff_of(time)
 
 
-def backoff_of(time, most=8, **options):
+def backoff_of(time, **limits):
     """A backoff in virtual time."""
-    ending = Ending(clock=time.clock)
-    ending.sleep = time.sleep
-    return Backoff(ending, most, **options)
+    budget = Budget(Limits(**limits))
+    budget.ending = Ending(clock=time.clock)
+    budget.ending.sleep = lambda seconds: time.sleep(max(0, seconds))
+    return Backoff(budget, {})
 
 
 def request_to(operation="listAccounts", *, code=None, **intent):
@@ -89,7 +88,7 @@ def test_a_time_to_come_again_is_read_in_seconds(headers, seconds):
 def test_a_request_goes_again_three_times(status, backoff, time):
     """After 1, 2 and 4 seconds; then its answer stands, and what to set is said."""
     assert seconds_of(backoff, time, request_to(), *[(status,)] * 4) == [1, 2, 4, None]
-    assert backoff.unsent == {IN_VAIN: {"listAccounts"}}
+    assert backoff._unsent == {IN_VAIN: {"listAccounts"}}
 
 
 @pytest.mark.parametrize("status", [*LATER, 403])
@@ -122,14 +121,14 @@ def test_what_is_put_off_to_the_end_is_not_waited_for_again(backoff, time):
 def test_a_gateway_that_refuses_an_invalid_request_is_asked_once_more_at_once(backoff, time):
     """It may refuse all of them so. No operation is said to be cut short for it."""
     assert seconds_of(backoff, time, request_to(valid=False), (503,), (503,)) == [0, None]
-    assert backoff.unsent == {}
+    assert backoff._unsent == {}
 
 
 @pytest.mark.parametrize(("after", "waits"), [("60", 60), ("61", None)])
 def test_waiting_has_a_limit(after, waits, backoff, time):
     """Of a minute for one request."""
     assert seconds_of(backoff, time, request_to(), (429, after)) == [waits]
-    assert backoff.unsent == ({} if waits else {IN_VAIN: {"listAccounts"}})
+    assert backoff._unsent == ({} if waits else {IN_VAIN: {"listAccounts"}})
 
 
 def test_what_may_have_moved_money_does_not_go_again(backoff):
@@ -139,7 +138,7 @@ def test_what_may_have_moved_money_does_not_go_again(backoff):
     put_off = [answered(backoff, sending, 429, "7") for sending in (execution, transfer)]
 
     assert (decided, put_off) == ([False, False], [False, True])
-    assert backoff.unsent == {IN_VAIN: {"executePix", "transferInternal"}}
+    assert backoff._unsent == {IN_VAIN: {"executePix", "transferInternal"}}
 
 
 @pytest.mark.parametrize(
@@ -227,12 +226,9 @@ def test_what_one_thread_is_told_all_threads_wait_for(time, backoff):
 
 
 @pytest.mark.parametrize("parallel", [1, 4, 16])
-def test_limits_rate_holds_with_any_number_of_threads(parallel, time, monkeypatch):
+def test_limits_rate_holds_with_any_number_of_threads(parallel, time):
     """The profile's own limit: turns are taken one after the other."""
-    budget = Budget(Limits(requests=100, executions=0, rate=10))
-    monkeypatch.setattr("environments.door.budget.time", SimpleNamespace(monotonic=time.clock))
-    monkeypatch.setattr(budget.ending, "sleep", lambda seconds: time.sleep(max(0, seconds)))
-    backoff = backoff_of(time, parallel, turn=budget.wait_for_turn)
+    backoff = backoff_of(time, parallel=parallel, rate=10)
     sent, turns = [], iter(range(50))
 
     def send():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from environments.door.ending import CUT, STOPPED, Ending
+from environments.door.budget import CUT, STOPPED, Ending
 from environments.door.preparing import prepare
 from environments.door.run_keys import Keys, KeyState
 from environments.profiles.loading import load
@@ -177,7 +177,7 @@ def paused(a_run):
 
 @contextmanager
 def slow(a_run):
-    a_run.door.budget._limits = replace(a_run.door.budget._limits, rate=0.0001)
+    a_run.door.budget.limits = replace(a_run.door.budget.limits, rate=0.0001)
     a_run.door.budget.wait_for_turn(None)
     yield
 

@@ -37,16 +37,16 @@ class Run:
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
         journal = journal_in(folder, run=name, environment=environment, resend=resend) if outlives else None
-        budget = Budget(Limits(**{"requests": 100, **limits}))
+        budget = Budget(Limits(**{"requests": 100, "parallel": parallel, **limits}))
         proxy = service.base_url if proxied else None
         wire = WireSettings(timeout_s=60, response_bytes=100_000, proxy=proxy, verify=verify)
-        ending = CutsWhen()
-        ending.silent = getattr(service, "silent", ending.silent)
+        budget.ending = CutsWhen()
+        budget.ending.silent = getattr(service, "silent", CutsWhen.silent)
         self.secrets = Secrets({"code": (CODE, OTHER)})
         self.secrets.learn_token(token or service.service.token)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
-            budget=budget, journal=journal, parallel=parallel, ending=ending,
+            budget=budget, journal=journal,
         )  # fmt: skip
         self.client = Client(self.door, correlation_header=correlation_header)
 

@@ -3,7 +3,7 @@
 import threading
 from subprocess import Popen
 
-from environments.door.ending import Ending
+from environments.door.budget import Ending
 from tests.selftest.services.serving import Raw
 
 _LOOKS_AFTER_S = 0.1
