@@ -6,14 +6,14 @@ An operation that granted nothing was not tested.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from environments.profiles.model import Auth
-from spec.answers import LATER, RefusalKind, is_page, refusal_kind
+from spec.answers import LATER, RefusalKind, is_granted, is_page, refusal_kind
 from spec.exchange import VALID, Exchange
-from spec.interface import operations
+from spec.interface import READS, operations
 from spec.message import Text, in_a_row, joined, say, say_many
 
 _NOT_READY = LATER | {RefusalKind.GATEWAY}
@@ -102,40 +102,37 @@ class Grants:
 class Generated:
     """For each operation how many generated requests were accepted, and how the others were refused.
 
-    `harmless` are the operations for which valid requests were generated; `cut` says what was left out.
+    `cut` says what was left out.
     """
 
     accepted: Counter[str] = field(default_factory=Counter)
     refused: dict[str, Counter[str]] = field(default_factory=dict)
-    harmless: set[str] = field(default_factory=set)
     cut: list[str] = field(default_factory=list)
 
-    def take(self, operation: str, accepted: int, refused: Mapping[str, int], *, harmless: bool) -> None:
+    def take(self, operation: str, answers: Collection[Exchange]) -> None:
         """Add the answers of one test."""
-        self.accepted[operation] += accepted
-        self.refused.setdefault(operation, Counter()).update(refused)
-        if harmless:
-            self.harmless.add(operation)
+        refused = self.refused[operation] = Counter(seen.summary for seen in answers if not is_granted(seen))
+        self.accepted[operation] = len(answers) - refused.total()
 
     def data(self) -> dict[str, Any]:
         """For conformance.json."""
         return {
             "accepted": dict(self.accepted),
             "refused": {operation: dict(tally) for operation, tally in self.refused.items()},
-            "harmless": sorted(self.harmless),
+            "harmless": sorted(self.refused.keys() & READS),
             "cut": self.cut,
         }
 
     def notes(self, granted: Collection[str]) -> Iterator[Text]:
         """One line naming the operations that refused every generated request; no line if nothing was granted.
 
-        Where no valid request can be generated, it is enough that another test sent one.
+        Valid requests are generated for reads alone. For another operation it is enough that another test sent one.
         """
         refusing = [
             operation
             for operation, tally in self.refused.items()
             if tally.total() and not self.accepted[operation]
-            if operation in self.harmless or operation not in granted
+            if operation in READS or operation not in granted
         ]
         if refusing and granted:
             together = sum((self.refused[operation] for operation in refusing), Counter())

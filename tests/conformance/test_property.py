@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.interface import READS, operations
+from spec.interface import operations
 from tests.harness.judging import assert_requirements, each, supplied
 from tests.harness.session import Session
 from tests.traffic.property import Generation
@@ -16,10 +16,8 @@ pytestmark = [pytest.mark.property, pytest.mark.needs("fuzz")]
 def test_generated_requests(operation: str, generation: Generation, session: Session):
     """A valid request keeps every rule of its operation, and an invalid one breaks nothing."""
     findings, generated = generation.judge(operation), session.run.generated
-    generated.take(operation, findings.accepted, findings.refused, harmless=operation in READS)
-    generated.cut += [f"{operation} was cut after {len(findings.numbers)} requests: {findings.cut}"] * bool(
-        findings.cut
-    )
-    supplied(findings.numbers, findings.cut or "nothing to send: supply accounts")
+    generated.take(operation, [exchange for _, exchange in findings.taken])
+    generated.cut += [f"{operation} was cut after {len(findings.taken)} requests: {findings.cut}"] * bool(findings.cut)
+    supplied(findings.taken, findings.cut or "nothing to send: supply accounts")
 
     assert_requirements(findings.results(session.run.seed, session.profile.fail_on))

@@ -23,6 +23,6 @@ def test_second_execution(world: World):
 @requirement("registerPixKey.status")
 def test_shapes_hold_in_any_order(world: World, session: Session):
     """Every described answer keeps status, envelope and fields, whatever came before it."""
-    supplied(world.findings.numbers, world.findings.cut or "nothing was sent")
+    supplied(world.findings.taken, world.findings.cut or "nothing was sent")
 
     assert_requirements(world.findings.results(session.run.seed, session.profile.fail_on))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from environments.door.door import Door
 from reports.verdicts import RequirementResult, Verdict, deviation
-from spec.answers import is_granted, registered
-from spec.exchange import Exchange, Request
-from spec.findings import Finding, finding
+from spec.answers import registered
+from spec.exchange import Exchange
+from spec.findings import Finding, Judgement, deviates, finding, holds
 from spec.interface import KEY_TYPES
 from spec.json_text import read_json
 from spec.message import say
@@ -20,85 +18,65 @@ from spec.requirements import requirements
 from spec.rules import RULES
 from tests.traffic.case import Case
 
-UNDOCUMENTED_TYPE = "registerPixKey.pixKeyType.undocumented"
 Sign = tuple[str, str, Finding]
 """The requirement, the part of the request, and the deviation: what tells one finding from another."""
 
 
 @dataclass
 class Findings:
-    """Judges exchanges by the rules of their operation, softly: every finding is kept, none ends the run. `part` names
-    the part of the traffic that is judged."""
+    """Judges exchanges by the rules of their operation, softly: every finding is kept, none ends the run."""
 
-    door: Door
     reproduction: Reproduction
-    part: str
-    shown: dict[Sign, tuple[Case, Exchange]] = field(default_factory=dict)
-    times: Counter[Sign] = field(default_factory=Counter)
-    held: dict[str, list[int]] = field(default_factory=dict)
-    accepted: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    cut: str = ""
-    _taken: list[tuple[Case, Exchange]] = field(default_factory=list)
-
-    @property
-    def numbers(self) -> set[int]:
-        """The exchanges that were judged, and those that reproduced them."""
-        requests: set[Request] = {exchange.request for _, exchange in self._taken}
-        mine = (seen for seen in self.door.exchanges if seen.part == self.part)
-        return {seen.number for seen in mine if seen.request in requests}
+    taken: list[tuple[Case, Exchange]] = field(default_factory=list)
+    cut: str = ""  # why a request was not sent
 
     def take(self, case: Case, exchange: Exchange) -> None:
         """Keep an exchange to judge."""
-        if not exchange.number:
+        if exchange.number:
+            self.taken.append((case, exchange))
+        else:
             self.cut = self.cut or exchange.summary
-            return
-        self._taken.append((case, exchange))
-        self.accepted += is_granted(exchange)
-        self.refused.update([exchange.summary] * (not is_granted(exchange)))
-
-    def _judge(self, case: Case, exchange: Exchange) -> None:
-        for sign in set(self._judged(case, exchange)):
-            self.times[sign] += 1
-            if sign not in self.shown or case.size < self.shown[sign][0].size:
-                self.shown[sign] = case, exchange
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
         """A result for each requirement that an exchange could show; of what a class of requests shows, only that it shows
-        it. To be asked once."""
-        for case, exchange in self._taken:
-            self._judge(case, exchange)
-        found = [RequirementResult(id, Verdict.PASS, exchanges=tuple(numbers[:3])) for id, numbers in self.held.items()]
-        of_classes = {(requirement, one) for requirement, where, one in self.shown if where}
-        signs = [sign for sign in self.shown if sign[1] or (sign[0], sign[2]) not in of_classes]
+        it."""
+        held: dict[str, list[int]] = {}
+        shown: dict[Sign, list[tuple[Case, Exchange]]] = {}
+        for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):
+            for requirement, judgement in self._judgements(case, exchange):
+                if judgement.holds:
+                    held.setdefault(requirement, []).append(exchange.number)
+                for one in {replace(each, exchanges=()) for each in judgement.findings}:
+                    shown.setdefault((requirement, case.where, one), []).append((case, exchange))
+        of_classes = {(requirement, one) for requirement, where, one in shown if where}
         deviating: dict[str, list[Finding]] = {}
-        for sign in sorted(signs, key=lambda sign: self.shown[sign][0].size):
-            deviating.setdefault(sign[0], []).append(self._finding(sign, seed))
-        return found + [_deviating(requirement, findings, fail_on) for requirement, findings in deviating.items()]
+        for (requirement, where, one), seen in shown.items():
+            if where or (requirement, one) not in of_classes:
+                deviating.setdefault(requirement, []).append(_of_generated(one, seen, seed))
+        return [
+            *(RequirementResult(id, Verdict.PASS, exchanges=tuple(held[id][:3])) for id in held if id not in deviating),
+            *(_deviating(id, tuple(findings), fail_on) for id, findings in deviating.items()),
+        ]
 
-    def _finding(self, sign: Sign, seed: int) -> Finding:
-        (case, exchange), (_, where, one) = self.shown[sign], sign
-        shown_by = say("{where}, {what}", where=say(where), what=say(case.what)) if where else ""
-        return replace(one, exchanges=(exchange.number,), shown_by=shown_by, times=self.times[sign], seed=seed)
-
-    def _judged(self, case: Case, exchange: Exchange) -> Iterator[Sign]:
+    def _judgements(self, case: Case, exchange: Exchange) -> Iterator[tuple[str, Judgement]]:
         for requirement in _requirements(case.operation, case.valid):
-            judgement = self.reproduction.judge(requirement, exchange)
-            if judgement.holds:
-                self.held.setdefault(requirement, []).append(exchange.number)
-            elif judgement.deviates:
-                yield from ((requirement, case.where, replace(each, exchanges=())) for each in judgement.findings)
-        if _names_an_undocumented_type(case):
-            if registered(exchange):
-                yield UNDOCUMENTED_TYPE, case.where, finding("undocumented-type")
-            elif exchange.response is not None:
-                self.held.setdefault(UNDOCUMENTED_TYPE, []).append(exchange.number)
+            yield requirement, self.reproduction.judge(requirement, exchange)
+        if _names_an_undocumented_type(case) and exchange.response is not None:
+            breach = deviates(finding("undocumented-type"), exchange)
+            yield "registerPixKey.pixKeyType.undocumented", breach if registered(exchange) else holds(exchange)
 
 
-def _deviating(requirement: str, findings: list[Finding], fail_on: Collection[str]) -> RequirementResult:
+def _of_generated(one: Finding, seen: list[tuple[Case, Exchange]], seed: int) -> Finding:
+    """The finding with the first of the requests that show it."""
+    case, exchange = seen[0]
+    shown_by = say("{where}, {what}", where=say(case.where), what=say(case.what)) if case.where else ""
+    return replace(one, exchanges=(exchange.number,), shown_by=shown_by, times=len(seen), seed=seed)
+
+
+def _deviating(requirement: str, findings: tuple[Finding, ...], fail_on: Collection[str]) -> RequirementResult:
     numbers = tuple(number for each in findings for number in each.exchanges)
     verdict = deviation(requirements()[requirement].level, fail_on)
-    return RequirementResult(requirement, verdict, exchanges=numbers, findings=tuple(findings))
+    return RequirementResult(requirement, verdict, exchanges=numbers, findings=findings)
 
 
 @cache

@@ -54,7 +54,7 @@ class Generation:
 
     def judge(self, operation: str) -> Findings:
         """Judge the answers to one operation."""
-        findings = Findings(self._client.door, self._reproduction, operation)
+        findings = Findings(self._reproduction)
         for case, exchange in self._sent:
             if case.operation == operation:
                 findings.take(case, exchange)

@@ -66,7 +66,7 @@ class World:
     def __init__(self, client: Client, profile: Profile, reach: Reach, reproduction: Reproduction) -> None:
         self.client, self.profile, self.reach = client.of_part(SEQUENCES), profile, reach
         self.registrar = Registrar(self.client, profile)
-        self.findings = Findings(client.door, reproduction, SEQUENCES)
+        self.findings = Findings(reproduction)
         self.twice: Repeated | None = None
 
     def follow(self, seed: int, registrations: int) -> None:
