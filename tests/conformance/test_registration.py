@@ -62,7 +62,6 @@ def test_a_registration_is_answered_with_200(registrations):
     assert_found(no_refusal_had_an_effect(registrations.effects))
     assert_holds(*registrations.answers)
     warn_of("lost", registrations.lost)
-    warn_of("suspected", registrations.suspected)
 
 
 @pytest.mark.parametrize("requirement_id", named(*(f"registerPixKey.{what}" for what in OF_ANY_RESULT)))

@@ -92,7 +92,7 @@ def test_the_list_is_read_while_a_registration_is_granted(service, tmp_path):
     found = registered_beside("ListIsAPageBesideARegistration", service, tmp_path)
 
     assert [(seen.operation, is_a_page(seen)) for seen in found.read_beside] == [("listPixKeys", True)]
-    assert (found.lost, found.broken, found.suspected) == ([], {}, [])
+    assert (found.lost, found.broken) == ([], {})
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_trouble_that_does_not_pass_leaves_the_run_incomplete(tmp_path):
         result = run(write_profile(tmp_path, service.base_url), *WHOLE)
 
     assert result.status == 6
-    assert result.rows("not-exercised")["transferInternal.exists"].startswith("status 503; limits.transfers")
+    assert result.rows("not-exercised")["transferInternal.exists"].startswith("no valid request was granted (503 ")
 
 
 def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question(tmp_path):

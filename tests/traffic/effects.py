@@ -30,71 +30,55 @@ REFUSALS = (
     RefusalKind.NOT_FOUND,
 )
 """They say that nothing was done; a conflict, a time-out or a gateway's answer leaves that open."""
-_ENOUGH = 2
 _MOST_REFERENCES = 20
 """Keys of an earlier day that a key is compared with."""
 
 
 def look_for_effect(registrar: Registrar, key: PixKey, exchange: Exchange, before: Listing | None) -> None:
     """Read the list twice after a registration that was refused: it may show the key nevertheless."""
-    if before is None or not _may_have_an_effect(registrar, exchange, before):
+    if before is None or exchange.response is None or refusal_kind(exchange.response) not in REFUSALS:
         return
-    lists = [registrar.look()]
+    since = [seen.request.body for seen in registrar.client.door.exchanges if seen.number > before.number]
+    if since.count(exchange.request.body) > 1:  # not sent once: the first one may have registered the key
+        return
+    lists = [registrar.look(), registrar.look()]
     made = registrar.made_since(exchange.number)
     value = key.key or (made[0] if len(made) == 1 else "")
-    if not value or before.shows(value) or lists[0] is None or not lists[0].shows(value):
-        return
-    lists.append(registrar.look())
     places = tuple(each.places(value, key.type) for each in lists if each and each.shows(value))
-    if len(places) == _ENOUGH:
+    if value and not before.shows(value) and len(places) == len(lists):
         registrar.suspicions.append(Suspicion(exchange, PixKey(key.type, value), places))
-
-
-def _may_have_an_effect(registrar: Registrar, exchange: Exchange, before: Listing) -> bool:
-    """True if it was refused, and sent once since the list."""
-    if exchange.response is None or refusal_kind(exchange.response) not in REFUSALS:
-        return False
-    since = (seen for seen in registrar.client.door.exchanges if seen.number > before.number)
-    same = (seen for seen in since if seen.operation == "registerPixKey" and seen.request.body == exchange.request.body)
-    return len(list(same)) == 1
 
 
 def decide_suspicions(registrar: Registrar) -> None:
     """Decide which refusals had an effect: their keys stand like one that was accepted. Where none was, like all that
     stood there before the run."""
-    found, accepted = registrar.found, set(registrar.references.values())
     for one in registrar.suspicions:
-        is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in found.repeated)
-        if not is_a_duplicate and all(places in (accepted or _before(registrar, places)) for places in one.places):
-            found.effects.append(one.exchange)
+        is_a_duplicate = any(indistinguishable(one.exchange, repeated) for repeated in registrar.found.repeated)
+        if not is_a_duplicate and all(_stands_like_an_accepted_key(registrar, places) for places in one.places):
+            registrar.found.effects.append(one.exchange)
             if key := registrar.keys.key_of(one.exchange):
                 registrar.keys.learn_value(key, one.key.key)
-        else:
-            found.suspected.append(one.exchange)
 
 
-def _before(registrar: Registrar, places: frozenset[Place]) -> set[frozenset[Place]]:
-    """How the keys stood that were there before the run."""
+def _stands_like_an_accepted_key(registrar: Registrar, places: frozenset[Place]) -> bool:
     before = registrar.keys.before
-    return set(islice(before.places_like(places), _MOST_REFERENCES)) if before else set()
+    if registrar.references or before is None:
+        return places in registrar.references.values()
+    return places in islice(before.places_like(places), _MOST_REFERENCES)
 
 
-def look_for_lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]]) -> None:
-    """Read the list twice after registrations that were granted at the same time: it may not show all of the keys,
-    although it showed each of them when they were registered one after the other."""
-    if not all(key.key in registrar.references for _, key in accepted):
-        return
-    for _ in range(_ENOUGH if accepted else 0):
-        listing = registrar.look()
-        accepted = [(exchange, key) for exchange, key in accepted if listing and not listing.shows(key.key)]
-    registrar.found.lost = [exchange for exchange, _ in accepted]
+def lost(registrar: Registrar, accepted: list[tuple[Exchange, PixKey]]) -> list[Exchange]:
+    """Read the list twice after registrations that were granted at the same time: those whose keys it does not show,
+    although it showed them when they were registered one after the other."""
+    shown = [(exchange, key.key) for exchange, key in accepted if key.key in registrar.references]
+    lists = [registrar.look(), registrar.look()] if shown else []
+    return [exchange for exchange, key in shown if all(each and not each.shows(key) for each in lists)]
 
 
 def deleted_and_kept(registrar: Registrar) -> list[Exchange]:
     """The granted deletions whose keys the last list still shows."""
-    granted = filter(is_granted, registrar.found.deletions)
-    last = {text: seen for seen in granted for text in texts_of(seen.request.body)}
-    return [seen for text, seen in last.items() if registrar.keys.is_still_listed(text)]
+    granted, is_listed = filter(is_granted, registrar.found.deletions), registrar.keys.is_still_listed
+    return [seen for seen in granted if any(map(is_listed, texts_of(seen.request.body)))]
 
 
 def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
@@ -105,7 +89,6 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 def warn_of(code: str, seen: list[Exchange]) -> None:
     """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys that
-    were registered at the same time and are `lost`, deleted ones that are `kept`, and refused ones that are `suspected`
-    to be registered, as the list shows them."""
+    were registered at the same time and are `lost`, and deleted ones that are `kept`."""
     if seen:
         warn(replace(finding(code), alone=code != "lost"), *seen)

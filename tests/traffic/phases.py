@@ -41,10 +41,10 @@ from tests.traffic.property import Generation
 from tests.traffic.reach import permits, reach_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
-from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, read_beside_refusals, send_invalid
+from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, send_invalid
 from tests.traffic.scenario import Scenario, Traffic
 from tests.traffic.stateful import World
-from tests.traffic.undescribed import order, read, read_again
+from tests.traffic.undescribed import order, read, read_again, read_beside_refusals
 
 IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, order)
 """The keys, then the money."""

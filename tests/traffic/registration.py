@@ -28,7 +28,7 @@ from spec.message import Message, joined, say
 from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
-from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, look_for_lost
+from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, lost
 from tests.traffic.reach import Wants
 from tests.traffic.refused_credentials import of_keys, to_try
 from tests.traffic.registrar import (
@@ -203,7 +203,7 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong:
     sent = together.send_all([*sends, *reads, *tries])
     answers, others = sent[: len(keys)], sent[len(keys) :]
     found.read_beside += others[: len(reads)]
-    look_for_lost(registrar, [(seen, key) for seen, key in zip(answers, keys, strict=True) if registered(seen)])
+    found.lost = lost(registrar, [(seen, key) for seen, key in zip(answers, keys, strict=True) if registered(seen)])
     registrar.undo_all(answers)
     _keep(registrar, Attempted.WITHOUT_A_TOKEN, others[len(reads) :])
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from environments.door.client import Client
-from environments.door.permission import synthetic
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
-from spec.interface import READS, operations
 from tests.traffic.case import Case
 from tests.traffic.invalid import in_turns, invalid_requests, unauthorized
 from tests.traffic.reach import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.registrar import Registrar
 from tests.traffic.scenario import Asking, Traffic, scenario
-from tests.traffic.together import Send
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""
@@ -43,27 +40,6 @@ def ask_without_the_token(traffic: Traffic) -> Asking[dict[tuple[str, str], Exch
     named = [(name, credential) for name in about for credential in (*UNAUTHORIZED, VALID)]
     answers = yield [partial(unauthorized(*each).send, traffic.client) for each in named]
     return dict(zip(named, answers, strict=True))
-
-
-@scenario(
-    shows=["executePix.token.accepted", "registerPixKey.token.accepted"],
-    needs="read",
-    alone=True,
-    otherwise=list[Exchange](),
-)
-def read_beside_refusals(traffic: Traffic) -> list[Exchange]:
-    """Reads, each at the same moment as a request that is to be refused, in one of three ways: of two answers, each may be
-    that of the other request."""
-    client, account = traffic.client, next(iter(traffic.profile.accounts), None)
-    sends: list[Send] = []
-    for operation in filter(traffic.permitted, READS):
-        place = account if operations()[operation].path_parameter else None
-        refused = [partial(client.send, operation, place, credential=NO_HEADER)]
-        refused += [partial(client.send, operation, synthetic())] if place else []
-        refused += [partial(unauthorized("registerPixKey", VALID).send, client)] * traffic.permitted("registerPixKey")
-        for other in refused if place or not operations()[operation].path_parameter else ():
-            sends += traffic.together.meeting(partial(client.send, operation, place, valid=True), other)
-    return traffic.together.send_all(sends) if traffic.together.is_possible else []
 
 
 def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> list[Exchange]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from environments.door.permission import synthetic
 from environments.door.preparing import filled, prepare_one
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
@@ -12,9 +13,11 @@ from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import supplied
 from tests.traffic.execution import execute
+from tests.traffic.invalid import unauthorized
 from tests.traffic.reach import permits
 from tests.traffic.registration import register
 from tests.traffic.scenario import Asking, Traffic, scenario
+from tests.traffic.together import Send
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})
 """What may change the answers of reads: then each read is sent once more."""
@@ -69,6 +72,19 @@ def read_again(traffic: Traffic) -> None:
     """Each read once more, where what was sent may have changed its answer."""
     for operation in traffic.sent(read) if traffic.reach.operations & CHANGE_ACCOUNTS else ():
         _read(traffic, operation)
+
+
+@scenario(shows=["executePix.token.accepted", "registerPixKey.token.accepted"], alone=True, otherwise=None)
+def read_beside_refusals(traffic: Traffic) -> None:
+    """Each read at the same moment as a request that is to be refused, in one of three ways: of two answers, each may be
+    that of the other request."""
+    client, sends = traffic.client, list[Send]()
+    for operation in traffic.sent(read) if traffic.together.is_possible else ():
+        others = [partial(_read, traffic, operation, NO_HEADER), partial(client.send, "getBalance", synthetic())]
+        others += [partial(unauthorized("registerPixKey", VALID).send, client)] * traffic.permitted("registerPixKey")
+        for other in others:
+            sends += traffic.together.meeting(partial(_read, traffic, operation), other)
+    traffic.together.send_all(sends)
 
 
 def visit(traffic: Traffic, operation: str) -> list[Exchange]:
