@@ -19,6 +19,7 @@ from babel.numbers import format_decimal
 
 from reports.wording import moment_in_words, read_moment
 from spec.message import Text, message_of
+from spec.requirements import Requirement
 
 ENGLISH = "en"
 
@@ -81,8 +82,8 @@ def of_table(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:
     table = yaml.safe_load(file)
     for entry in table.values() if isinstance(table, dict) else table:
         texts = [entry[name] for name in _TEXTS if name in entry]
-        heading = entry.get("section", "").split(";")[0].split(",")[0]
-        yield from ((1, "", " ".join(text.split()), []) for text in [*texts, heading] if text)
+        headings = [Requirement(**entry).heading] * ("section" in entry)
+        yield from ((1, "", " ".join(text.split()), []) for text in texts + headings)
 
 
 def of_catalogue(file: IO[bytes], *_: Any, **__: Any) -> Iterator[Extracted]:

@@ -50,15 +50,6 @@ def make_folder(folder: Path) -> None:
     trial.unlink()
 
 
-def make_writable(folder: Path) -> Path | None:
-    """Make the folder where it is missing, and give it; None where it cannot be written, or others could."""
-    try:
-        make_folder(folder)
-    except (OSError, UnsafeFolderError):
-        return None
-    return folder
-
-
 def write(path: Path, text: str) -> None:
     """Write a whole file at once, readable by its owner alone. Raises OSError."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")

@@ -190,12 +190,8 @@ class Exchange:
     @property
     def summary(self) -> str:
         """Answer in a few words, without data of the service: `404 application/json`."""
-        if self.response is None:
-            return self._failed
-        return f"{self.response.status} {named_media_type(self.response.media_type)}"
-
-    @property
-    def _failed(self) -> str:
+        if self.response:
+            return f"{self.response.status} {named_media_type(self.response.media_type)}"
         if self.failure is None:
             return "not sent"
         return self.failure.message if self.failure.kind is FailureKind.LIMIT else self.failure.kind.value

@@ -76,10 +76,9 @@ class Finding:
         return templates()[self.code].get("at", "")
 
     def map(self, change: Callable[[str], str]) -> Finding:
-        """The same with each text among its parameters, and each pointer, changed."""
+        """The same with each text among its parameters changed."""
         parameters = Message("", self.parameters).map(change).values
-        shown_by, pointers = changed(self.shown_by, change), tuple(map(change, self.pointers))
-        return replace(self, parameters=parameters, pointers=pointers, shown_by=shown_by)
+        return replace(self, parameters=parameters, shown_by=changed(self.shown_by, change))
 
     def _filled(self, part: str) -> Message:
         template = templates()[self.code][part]

@@ -137,17 +137,14 @@ def _parse(text: str, marked: bool) -> JsonText:
         )
     except json.JSONDecodeError as error:
         return JsonText(error=say("{error} at character {position}", error=say(error.msg), position=error.pos))
-    except _NoValueError as error:
+    except ValueError as error:
         return JsonText(error=say("{name} is not a JSON value", name=str(error)))
     return JsonText(value=value, repeated=tuple(repeated), byte_order_mark=marked)
 
 
-class _NoValueError(Exception):
-    """A word that is no JSON value, such as NaN."""
-
-
 def _refuse(name: str) -> None:
-    raise _NoValueError(name)
+    """ValueError for a word that is no JSON value, such as NaN."""
+    raise ValueError(name)
 
 
 def _number(text: str) -> Decimal | HugeNumber:

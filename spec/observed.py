@@ -104,11 +104,6 @@ def _scheme(challenge: str) -> str:
 # -- which answers are alike -----------------------------------------------------------------------------------------
 
 
-def answered_alike(one: Exchange, other: Exchange) -> bool:
-    """True if two requests get the same answer: status, media type, facts."""
-    return answer_of(one) == answer_of(other)
-
-
 def indistinguishable(one: Exchange, other: Exchange) -> bool:
     """True if status, media type, code and body are the same, but for the path, digits and long hex numbers."""
     if one.response is None or other.response is None:

@@ -128,23 +128,18 @@ def _changes(document: Document) -> Iterator[str]:
 
 
 def workflow_commands(document: Document) -> Iterator[str]:
-    """Workflow commands: an error for each failing requirement, or for a run that no requirement explains. GitHub shows
-    the first ten of a step, and those of one cause stand beside each other: the leading requirements come first."""
+    """Workflow commands: an error for each failing cause, or for a run that no requirement explains. GitHub shows the
+    first ten of a step."""
     if is_told_by_none(document):
-        yield command("error", f"PIX conformance: {document['verdict']}", sentence(document))
-    failing = {one["id"] for one in document["requirements"] if fails(one)}
-    found = [one for one in document["findings"] if fails(one)]
-    others = [id for one in found for id in one["requirements"]]
-    for requirement_id in dict.fromkeys([*(one["cause"] for one in found), *others]):
-        if requirement_id in failing:
-            yield command(
-                "error", requirement_id, f"{requirements()[requirement_id].level}: {_statement(requirement_id)}"
-            )
+        yield error_command(f"PIX conformance: {document['verdict']}", sentence(document))
+    for finding in filter(fails, document["findings"]):
+        cause = finding["cause"]
+        yield error_command(f"{cause}{_also(finding)}", f"{finding['level']}: {_statement(cause)}")
 
 
-def command(name: str, title: str, message: str) -> str:
-    """A workflow command, escaped as the runner of GitHub reads it."""
-    return f"::{name} title={_escaped(title, ':', ',')}::{_escaped(message)}"
+def error_command(title: str, message: str) -> str:
+    """The workflow command of an error, escaped as the runner of GitHub reads it."""
+    return f"::error title={_escaped(title, ':', ',')}::{_escaped(message)}"
 
 
 def _escaped(text: str, *more: str) -> str:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BytecodeCache, Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from reports.behaviour import drift_in_words, facts_in_words, facts_of_data
@@ -33,7 +31,6 @@ from reports.run import NoteKind, Run
 from reports.show import printable
 from reports.verdicts import TESTED, Entry, RunVerdict, Verdict, fails
 from reports.wording import grouped, level_by_level
-from reports.writing import RUNS, make_writable
 from spec.facts import ANSWER
 from spec.interface import operations
 from spec.message import Message, Text, say
@@ -181,7 +178,6 @@ def _environment(language_tag: str) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=_compiled(),
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # what the extension adds
@@ -192,13 +188,6 @@ def _environment(language_tag: str) -> Environment:
     environment.filters |= {"said": filters.said, "observed": filters.observed, "command": filters.command}
     environment.filters |= {"words": spoken.text, "moment": spoken.moment, "number": spoken.number}
     return environment
-
-
-def _compiled() -> BytecodeCache | None:
-    """Keeps what Jinja compiles, which takes longer than to fill it in: unless Python is told to keep nothing, and for
-    one version of Jinja."""
-    folder = None if sys.dont_write_bytecode else make_writable(RUNS / ".templates" / version("jinja2"))
-    return FileSystemBytecodeCache(str(folder)) if folder else None
 
 
 class _Filters:

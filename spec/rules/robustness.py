@@ -31,7 +31,7 @@ def no_server_error(exchange: Exchange) -> Finding | None:
 def no_stack_trace(exchange: Exchange) -> Finding | None:
     """No response of {operation} contains a stack trace or a debug page."""
     response = _response_in(exchange)
-    if not shows_a_trace(response):
+    if not _shows_a_trace(response):
         return None
     return finding("stack-trace", *_traces(response), request=_sent(exchange))
 
@@ -50,7 +50,7 @@ def _traces(response: Response) -> list[str]:
     """JSON pointers to the texts of a body that show a trace; to the whole body where it is no JSON."""
     leaves = leaves_of(response.json.value) if response.json.readable else ()
     texts = ((path, leaf) for path, leaf in leaves if isinstance(leaf, str))
-    shown = (path for path, leaf in texts if shows_a_trace(Response(200, (), leaf.encode("utf-8", "replace"))))
+    shown = (path for path, leaf in texts if _has_a_trace(leaf))
     return [pointer(*path) for path in shown] or [""]
 
 
@@ -114,9 +114,12 @@ _CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 @kept_beside
-def shows_a_trace(response: Response) -> bool:
-    """True if a response shows a stack trace or a debug page: as text, within JSON, or as HTML."""
-    text = response.start.decode("utf-8", "replace")
+def _shows_a_trace(response: Response) -> bool:
+    return _has_a_trace(response.start.decode("utf-8", "replace"))
+
+
+def _has_a_trace(text: str) -> bool:
+    """True for a text with a stack trace, or that of a debug page: as it is, within JSON, or as HTML."""
     readings = {text, _unescaped(text)}
     if "<" in text:
         readings |= {_unescaped(_TAG.sub("", _LINE_BREAK.sub("\n", reading))) for reading in tuple(readings)}

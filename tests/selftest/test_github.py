@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports.formats.github import command, step_summary, workflow_commands
+from reports.formats.github import error_command, step_summary, workflow_commands
 from reports.verdicts import RunVerdict
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
@@ -69,24 +69,17 @@ FAILING = document("non-conformant", row(), findings=[finding(STATUS)])
 )
 def test_a_command_is_escaped(title, message, line):
     """As the runner of GitHub reads it: one line, whatever it says."""
-    assert command("error", title, message) == line
+    assert error_command(title, message) == line
 
 
-def test_each_failing_requirement_is_an_error():
-    """Those that lead come first; known failures and warnings are none."""
-    rows = [
-        row(DATA),
-        row(),
-        row("executePix.json"),
-        row("executePix.exists", known_failure="later"),
-        row("createPix.json", "warn"),
-    ]
-    found = [finding(STATUS, "executePix.json", DATA, "createPix.json")]
-    lines = list(workflow_commands(document("non-conformant", *rows, findings=found)))
+def test_each_failing_cause_is_an_error():
+    """It names the requirement that leads, and how many more there are; known failures and warnings are none."""
+    known, warning = finding("executePix.exists"), finding("createPix.json", verdict="warn")
+    found = [finding(STATUS, "executePix.json"), finding(DATA), known | {"known_failure": "later"}, warning]
+    lines = list(workflow_commands(document("non-conformant", row(), findings=found)))
 
-    assert [re.match(r"::error title=([\w.]+)::documented: ", line)[1] for line in lines] == [
-        STATUS,
-        "executePix.json",
+    assert [re.match(r"::error title=([\w. ]+)::documented: ", line)[1] for line in lines] == [
+        f"{STATUS} and 1 more",
         DATA,
     ]
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from reports import writing
-from reports.writing import OUTPUTS, PAGE, SUMS, make_writable, point_latest, run_folder
+from reports.writing import OUTPUTS, PAGE, SUMS, point_latest, run_folder
 from tests.selftest.services.running import run, started, write_profile
 
 PART = ("-k", "listAccounts")
@@ -69,13 +69,6 @@ def test_a_report_folder_that_others_can_write_is_refused(mode, service, tmp_pat
     assert result.output.strip() == (
         f"ERROR: --report-dir: {folder} can be written by others; chmod go-w it, or name another folder"
     )
-
-
-def test_a_folder_of_the_suite_that_others_can_write_is_not_used(tmp_path):
-    """Compiled templates and examples are read again: who writes there, decides what the next run does."""
-    tmp_path.chmod(0o777)
-
-    assert make_writable(tmp_path) is None
 
 
 def test_latest_is_replaced_and_not_followed(mine, monkeypatch, tmp_path):

@@ -11,7 +11,6 @@ import pytest
 from environments.profiles.loading import load
 from reports.formats import conformance_json
 from reports.formats.conformance_json import document_of
-from reports.page import rendering
 from reports.page.exchange_list import excerpt
 from reports.page.figures import left_out
 from reports.page.rendering import frame, summary_html
@@ -189,45 +188,3 @@ def test_the_policy_permits_the_scripts_of_the_page_alone():
         "default-src": 1, "img-src": 1, "style-src": 1, "script-src": 1, "sha256": 2,
     }  # fmt: skip
     assert page.count("<script>") == 2
-
-
-# -- compiled templates -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
-    """A folder of runs, for a Python that keeps what it compiles."""
-    monkeypatch.setattr(rendering, "RUNS", tmp_path)
-    monkeypatch.setattr(rendering.sys, "dont_write_bytecode", False)
-    return tmp_path
-
-
-def _files(folder):
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.cache")}
-
-
-def test_a_template_is_compiled_once(runs):
-    """The next run reads what the first one kept."""
-    kept = []
-    for _ in range(2):
-        rendering._environment.__wrapped__("en").get_template("report.html")
-        kept.append(_files(runs))
-
-    assert len(kept[0]) == 1
-    assert kept[0] == kept[1]
-
-
-def test_python_is_told_to_keep_nothing(runs, monkeypatch):
-    """Nor is a template kept then."""
-    monkeypatch.setattr(rendering.sys, "dont_write_bytecode", True)
-    rendering._environment.__wrapped__("en").get_template("report.html")
-
-    assert _files(runs) == {}
-
-
-def test_where_nothing_can_be_kept_templates_are_compiled(runs, monkeypatch):
-    """A checkout that cannot be written."""
-    monkeypatch.setattr(rendering, "RUNS", runs / "no folder")
-    (runs / "no folder").touch()
-
-    assert rendering._environment.__wrapped__("en").get_template("report.html")

@@ -17,7 +17,6 @@ from spec.interface import READS
 from spec.observed import (
     Values,
     answer_of,
-    answered_alike,
     by_situation,
     counts,
     indistinguishable,
@@ -77,7 +76,7 @@ def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> Values
     shows it."""
 
     def how(seen: Exchange) -> Facts | str:
-        if unknown is not None and seen.credential == VALID and answered_alike(seen, unknown):
+        if unknown is not None and seen.credential == VALID and answer_of(seen) == answer_of(unknown):
             return AS_UNKNOWN
         return answer_of(seen) if is_refused(seen) else NOT_REFUSED
 
@@ -169,7 +168,7 @@ def wants_the_token(without: Exchange, valid: Exchange | None = None) -> str:
         return NOT_REQUIRED
     if valid is None or not counts(valid):
         return ""
-    return REQUIRED if succeeded(valid) or not answered_alike(without, valid) else ""
+    return REQUIRED if succeeded(valid) or answer_of(without) != answer_of(valid) else ""
 
 
 def tokens_of(sent: Iterable[Exchange], traffic: Traffic) -> Values:
