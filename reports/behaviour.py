@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from reports.wording import grouped, listed, shortened
+from reports.wording import capped, grouped, listed, shortened
 from spec.facts import Facts, contradictions, merged, renamed, text_of
 from spec.facts import in_words as types_in_words
 from spec.message import Text, say_many
@@ -112,8 +112,8 @@ def drift_in_words(document: Mapping[str, Any]) -> Text:
 
 def drift_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Each place, was and is, and how many more there are."""
-    for one in document["drift"][:_MOST_LINES]:
-        where = ", ".join(filter(None, (one["id"], one["situation"], one["place"])))
-        yield f"{where}: {one['was']} → {one['is']}"
-    if len(document["drift"]) > _MOST_LINES:
-        yield f"and {len(document['drift']) - _MOST_LINES} more"
+    lines = [
+        f"{', '.join(filter(None, (one['id'], one['situation'], one['place'])))}: {one['was']} → {one['is']}"
+        for one in document["drift"]
+    ]
+    return map(str, capped(lines, _MOST_LINES))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reports.verdicts import Entry, Verdict
-from reports.wording import grouped
+from reports.wording import capped, grouped
 from spec.findings import Finding
 from spec.interface import operations
 from spec.message import Message, Text, joined, say
@@ -68,5 +68,4 @@ def _said(group: list[Entry]) -> Text:
         say("{shown_by}: {finding}", shown_by=shown_by, finding=statement) if shown_by else statement
         for statement, shown_by in statements.items()
     ]
-    more = [say("and {n} more", n=len(texts) - MOST_SAID)] if len(texts) > MOST_SAID else []
-    return joined([*texts[:MOST_SAID], *more]) or joined(one["message"] for one in group)
+    return joined(capped(texts, MOST_SAID)) or joined(one["message"] for one in group)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from environments.profiles.model import KnownFailure
-from reports.wording import grouped
+from reports.wording import capped, grouped
 from spec.findings import Finding, merged_findings
 from spec.message import Text, joined, say
 from spec.requirements import LEVELS, Requirement
@@ -82,8 +82,7 @@ class RequirementResult:
     def message(self) -> Text:
         """What was found, or why nothing was."""
         found = list(dict.fromkeys(each.in_full for each in self.findings))
-        more = [say("{n} more", n=len(found) - MOST_SAID)] if len(found) > MOST_SAID else []
-        return joined([*found[:MOST_SAID], *more]) or self.why
+        return joined(capped(found, MOST_SAID)) or self.why
 
     @property
     def fails(self) -> bool:

@@ -25,8 +25,13 @@ def listed(parts: Sequence[Text]) -> Text:
 
 def first_few(parts: Sequence[object]) -> Text:
     """`a, b, c and 2 more`."""
-    more: list[Text] = [say("{n} more", n=len(parts) - _MOST_NAMED)] if len(parts) > _MOST_NAMED else []
-    return listed([*map(str, parts[:_MOST_NAMED]), *more])
+    return listed(capped(list(map(str, parts)), _MOST_NAMED))
+
+
+def capped(texts: Sequence[Text], most: int) -> list[Text]:
+    """The first texts, and how many more there are."""
+    more = [say("{n} more", n=len(texts) - most)] if len(texts) > most else []
+    return [*texts[:most], *more]
 
 
 def operations_in_words(names: Sequence[str]) -> Text:

@@ -13,7 +13,7 @@ from reports.behaviour import drift_in_words
 from reports.formats.conformance_json import Document
 from reports.headline import permitted, result_line, sent
 from reports.verdicts import Entry, Verdict, fails, is_told_by_none
-from reports.wording import listed
+from reports.wording import capped, listed
 from spec.message import joined, say_many
 from spec.requirements import requirements
 
@@ -96,10 +96,8 @@ def _drift(document: Document) -> Iterator[str]:
     tally = Counter(one["id"] for one in document["drift"])
     yield f"### D{str(drift_in_words(document))[1:]}"
     yield ""
-    yield from (
-        f"- `{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common(_MOST_SHOWN)
-    )
-    yield from [f"- {len(tally) - _MOST_SHOWN} more"] if len(tally) > _MOST_SHOWN else []
+    lines = [f"`{id}`: {say_many('{n} place', '{n} places', n=count)}" for id, count in tally.most_common()]
+    yield from (f"- {line}" for line in capped(lines, _MOST_SHOWN))
     yield ""
 
 
