@@ -19,7 +19,6 @@ from environments.credentials import Target
 from environments.door.door import Channel, Door
 from environments.door.opening import open_client, open_door
 from environments.door.outgoing import Sending
-from environments.door.preflight import check
 from environments.profiles.loading import load
 from environments.profiles.model import EMBEDDED, Profile
 from environments.sandbox import Request, Server, Service
@@ -113,7 +112,7 @@ def _try(service: Service, base_url: str, profile: Profile, channel: Channel | N
     collector = Collector(run, secrets, door, shows=False)
     session = Session(profile, run, door, open_client(door, profile), collector)
     with _in_no_time(door, channel) if channel else closing(door):
-        run.unreachable = check(session.client, profile).unreachable
+        run.unreachable = session.client.preflight()
         sent = send(collected.config, session, collected.items)
     collected.config.stash[SESSION], collected.config.stash[SENT] = session, sent
     _judge(collected, Watcher(profile, collector), collector)
@@ -131,8 +130,8 @@ def _in_no_time(door: Door, channel: Channel) -> Iterator[None]:
         nonlocal slept_s
         slept_s += max(0.0, seconds)
 
-    door.wire, door.ending.sleep = channel, sleep
     clock = {"sleep": sleep, "monotonic": lambda: now() + slept_s, "time": lambda: today() + slept_s}
+    door.wire, door.ending.sleep, door.ending.clock = channel, sleep, clock["monotonic"]
     with mock.patch.multiple(time, **clock):
         yield
 
