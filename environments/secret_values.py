@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from environments.door.tokens import parts_that_tell, personal_claims
-from environments.door.wrong_tokens import wrong_tokens
+from environments.door.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
 from environments.profiles.model import Profile
 
 TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"

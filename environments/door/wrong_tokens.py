@@ -7,21 +7,19 @@ No wrong token belongs to a person. One token always gives the same ones, so tha
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
 import secrets
 import string
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING
 
-from environments.door.tokens import signed_token
 from spec.exchange import VALID
 from spec.interface import MARK
-from spec.key_list import UUID
 
 if TYPE_CHECKING:
     from environments.profiles.model import Profile
@@ -32,29 +30,96 @@ _LEAST = 16
 """A wrong token without so many characters of the right one does not tell it."""
 _EXPIRED, _NOT_YET = 1_000_000_000, 4_102_444_800
 """Seconds since 1970: a day of the year 2001, and the first one of 2100."""
-_HEX = re.compile("[0-9a-f]+|[0-9A-F]+")
+_HEX = re.compile("[0-9A-Fa-f-]+")
+"""A hexadecimal number, or a UUID (RFC 9562 section 4): letter case says nothing in them."""
 _TAIL = 8
 """Characters at the end of a token that are changed: few enough to stand in the signature of a signed one."""
+_NAMES_NOBODY = ("iss", "aud", "scope")
+"""Claims about who issued a token, for whom and what for."""
+_NAMES_SOMEBODY = re.compile(r".{12}|.*[0-9@\s].{4}")
+"""A short claim is a plain word, or a number of no person."""
 Make = Callable[[str], str | None]
 """Makes a wrong token from the right one; None where the form does not apply to it."""
 
 
+# -- signed tokens --------------------------------------------------------------------------------------------------
+
+
+def signed_parts(token: str) -> list[str]:
+    """Header, claims and signature of a JSON Web Token in its compact form (RFC 7519 section 3), in base64url. Nothing
+    of another text."""
+    parts = token.split(".")
+    try:
+        header, claims, _ = map(_decoded, parts)
+        is_signed = isinstance(json.loads(header), dict) and isinstance(json.loads(claims), dict)
+    except (ValueError, RecursionError):
+        return []
+    return parts if is_signed else []
+
+
+def parts_that_tell(token: str) -> tuple[str, ...]:
+    """A token, and of a signed one the parts that are a secret by themselves: its claims and its signature."""
+    return (token, *filter(None, signed_parts(token)[1:]))
+
+
+def personal_claims(token: str) -> list[str]:
+    """Claims of a signed token as written, and the texts among them that may name somebody."""
+    if not (parts := signed_parts(token)):
+        return []
+    claims = _decoded(parts[1]).decode()
+    texts = (text for name, text in json.loads(claims).items() if name not in _NAMES_NOBODY and isinstance(text, str))
+    return [claims, *filter(_NAMES_SOMEBODY.match, texts)]
+
+
+def _decoded(part: str) -> bytes:
+    return urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+def _encoded(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _with(part: str, **members: object) -> str:
+    """A header or claims, with some members replaced or added."""
+    return _encoded(json.dumps({**json.loads(_decoded(part)), **members}, separators=(",", ":")).encode())
+
+
+# -- what is made from a token --------------------------------------------------------------------------------------
+
+
+def _of_signed(change: Callable[[str, str, str], str]) -> Make:
+    """Makes something from the parts of a signed token whose signature is not short."""
+
+    def form(token: str) -> str | None:
+        parts = signed_parts(token)
+        return change(*parts) if parts and not _is_short(parts[2]) else None
+
+    return form
+
+
 def _another(token: str) -> str:
-    """A signed token with the same claims and another signature, another UUID of the same version, another text; a
-    random one where that would leave too much of the token."""
-    signed, random = signed_token(token), _random_of(token)
-    if _is_short(signed.written[2] if signed else token):
-        return _OWN
-    if signed:
-        return signed.altered(signature=_other_bytes(signed.signature, random))
-    return _alike(token, random, kept=(14, 19) if UUID.fullmatch(token) else ())
+    """A token with the same header and claims and another signature, or another text; a random one where that would
+    leave too much of the token."""
+    *kept, replaced = token.rsplit(".", 1) if signed_parts(token) else [token]
+    return _OWN if _is_short(replaced) else ".".join((*kept, _alike(replaced)))
 
 
-def _with_another_ending(token: str) -> str:
-    signed, random = signed_token(token), _random_of(token)
-    if signed:
-        return signed.altered(signature=signed.signature[:-_TAIL] + _other_bytes(signed.signature[-_TAIL:], random))
-    return token[:-_TAIL] + _alike(token[-_TAIL:], random)
+def _unsigned(algorithm: str) -> Make:
+    """Without a signature, as the header says (RFC 7515 appendix A.5)."""
+    return _of_signed(lambda header, claims, _: f"{_with(header, alg=algorithm)}.{claims}.")
+
+
+def _claiming(**changes: object) -> Make:
+    """With other claims (RFC 7519 section 4.1) and the signature as it was."""
+    return _of_signed(lambda header, claims, signature: f"{header}.{_with(claims, **changes)}.{signature}")
+
+
+@_of_signed
+def _with_another_bit(header: str, claims: str, signature: str) -> str:
+    """One bit in the middle of the signature is another, so that neither its start nor its end tells."""
+    changed = bytearray(_decoded(signature))
+    changed[len(changed) // 2] ^= 16
+    return f"{header}.{claims}.{_encoded(bytes(changed))}"
 
 
 def _cut_short(token: str) -> str:
@@ -63,48 +128,32 @@ def _cut_short(token: str) -> str:
 
 
 def _lengthened(token: str) -> str:
-    """What stands behind padding, or a single character behind whole groups of four, is left out by some who decode
-    base64, and what is no hexadecimal digit by some who decode that."""
-    text = token.rstrip("=")
-    return text + ("11" if len(text.rpartition(".")[2]) % 4 == 0 else "1")
+    """By two: some who decode base64 leave out what stands behind padding, or one character behind groups of four."""
+    return token.rstrip("=") + "11"
 
 
 def _in_another_letter_case(token: str) -> str | None:
-    """None where letter case says nothing: a UUID (RFC 9562 section 4), a hexadecimal number, no letter at all."""
-    same = token.swapcase() == token or UUID.fullmatch(token) or _HEX.fullmatch(token)
-    return None if same else token.swapcase()
+    return None if _HEX.fullmatch(token) else token.swapcase()
 
 
-def _with_another_bit(token: str) -> str | None:
-    """One bit in the middle of the signature is another, so that neither its start nor its end tells."""
-    signed = signed_token(token)
-    if signed is None or not signed.signature:
-        return None
-    changed = bytearray(signed.signature)
-    changed[len(changed) // 2] ^= 16
-    return signed.altered(signature=bytes(changed))
+def _with_another_ending(token: str) -> str:
+    return token[:-_TAIL] + _alike(token[-_TAIL:])
 
 
-def _unsigned(algorithm: str) -> Make:
-    """Without a signature, as the header says (RFC 7515 appendix A.5). None where it is short."""
-
-    def form(token: str) -> str | None:
-        signed = signed_token(token)
-        left_out = signed and not _is_short(signed.written[2])
-        return signed.altered(header={"alg": algorithm}, signature=b"") if signed and left_out else None
-
-    return form
+def _is_short(text: str) -> bool:
+    return sum(map(str.isalnum, text)) < _LEAST
 
 
-def _claiming(**claims: object) -> Make:
-    """With other claims (RFC 7519 section 4.1) and the signature as it was."""
+def _alike(text: str) -> str:
+    """A text of the same length with another letter or digit of the same sort in each place: the same one each time,
+    which cannot be guessed without the text."""
+    random, letters = Random(text), string.ascii_lowercase[: 26 if re.search("[g-zG-Z]", text) else 6]
+    sorts = (letters, letters.upper(), string.digits)
+    others = (next((sort.replace(each, "") for sort in sorts if each in sort), each) for each in text)
+    return "".join(map(random.choice, others))
 
-    def form(token: str) -> str | None:
-        signed = signed_token(token)
-        changes = {name: value for name, value in claims.items() if signed and signed.claims.get(name) != value}
-        return signed.altered(claims=changes) if signed and changes else None
 
-    return form
+# -- the table ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -198,38 +247,6 @@ def authorization(credential: str, token: str) -> str | None:
 @cache
 def wrong_tokens(token: str) -> Mapping[str, str]:
     """The wrong tokens for a right one, by the name of their form. Each differs from it in more than letter case that
-    says nothing, white space, or spare bits of base64. Where it is short there is one, which has nothing of it."""
-    if _is_short(token):
-        return {form.name: _OWN for form in FORMS if form.make is _another}
+    says nothing, white space, or spare bits of base64."""
     made = {form.name: form.make(token) for form in FORMS if form.make}
     return {name: wrong for name, wrong in made.items() if wrong and wrong != token}
-
-
-# -- letters and bytes ------------------------------------------------------------------------------------------
-
-
-def _is_short(text: str) -> bool:
-    return sum(map(str.isalnum, text)) < _LEAST
-
-
-def _random_of(token: str) -> Random:
-    """The same choices each time for a token. Without the token they cannot be guessed."""
-    return Random(hashlib.sha256(b"pix-conformance" + token.encode()).digest())
-
-
-def _alike(text: str, random: Random, kept: tuple[int, ...] = ()) -> str:
-    """A text of the same length that has another letter or digit of the same sort in each place; `kept` ones stay."""
-    letters = string.ascii_lowercase[: 26 if re.search("[g-zG-Z]", text) else 6]
-    return "".join(
-        character if at in kept else _one_of_its_sort(character, letters, random) for at, character in enumerate(text)
-    )
-
-
-def _one_of_its_sort(character: str, letters: str, random: Random) -> str:
-    sorts = (letters, letters.upper(), string.digits)
-    return next((random.choice(sort.replace(character, "")) for sort in sorts if character in sort), character)
-
-
-def _other_bytes(data: bytes, random: Random) -> bytes:
-    """As many bytes, each another one."""
-    return bytes((byte + random.randrange(1, 256)) % 256 for byte in data)

@@ -1,14 +1,21 @@
 """Wrong tokens look like the right one and belong to no one: how they are made, spelled and distributed."""
 
+import json
 import re
 from base64 import b64decode, b64encode
 from difflib import SequenceMatcher
-from uuid import UUID
 
 import pytest
 
-from environments.door.tokens import personal_claims, signed_token
-from environments.door.wrong_tokens import ANOTHER, FORMS, OTHER_SCHEMES, authorization, wrong_tokens
+from environments.door.wrong_tokens import (
+    ANOTHER,
+    FORMS,
+    OTHER_SCHEMES,
+    authorization,
+    personal_claims,
+    signed_parts,
+    wrong_tokens,
+)
 from spec.exchange import VALID
 from spec.interface import MARK
 from tests.selftest.services.signed import CLAIMS, Signing, decoded
@@ -42,17 +49,9 @@ def test_another_token_has_the_length_and_the_letters_of_the_right_one(token):
         assert another.rpartition(".")[0] == token.rpartition(".")[0]
         return
     kept = [left for left, right in zip(token, another, strict=True) if left == right]
-    assert [character for character in kept if character.isalnum()] in ([], ["4", "a"])
+    assert not [character for character in kept if character.isalnum()]
     assert [str.isdigit(each) for each in another] == [str.isdigit(each) for each in token]
     assert [str.isupper(each) for each in another] == [str.isupper(each) for each in token]
-
-
-def test_another_uuid_has_the_same_version():
-    """Version and variant stay, all else is another."""
-    another = UUID(wrong_tokens(UUID_4)[ANOTHER])
-
-    assert (another.version, another.variant) == (4, UUID(UUID_4).variant)
-    assert another != UUID(UUID_4)
 
 
 def test_a_hexadecimal_token_and_a_uuid_are_not_tried_in_another_letter_case():
@@ -125,13 +124,13 @@ def test_a_signed_token_is_wrong_in_just_what_its_name_says(name, flaws, claims)
     wrong = wrong_tokens(SIGNED)[name]
 
     assert Signing().flaws_of(wrong) == flaws
-    assert signed_token(wrong).claims == {**CLAIMS, **claims}
+    assert json.loads(decoded(signed_parts(wrong)[1])) == {**CLAIMS, **claims}
 
 
 def test_only_one_bit_of_the_signature_is_another():
     """It stands in the middle."""
     right, wrong = (
-        signed_token(token).signature
+        decoded(signed_parts(token)[2])
         for token in (SIGNED, wrong_tokens(SIGNED)["the token with another bit in its signature"])
     )
     differ = [at for at, pair in enumerate(zip(right, wrong, strict=True)) if pair[0] != pair[1]]
@@ -157,7 +156,7 @@ def test_only_one_bit_of_the_signature_is_another():
 )
 def test_what_has_no_header_and_claims_is_a_text(token):
     """Three parts are not enough: header and claims are JSON objects in base64url."""
-    assert signed_token(token) is None
+    assert signed_parts(token) == []
 
 
 @each_token
@@ -183,17 +182,9 @@ def test_a_form_that_is_not_restorable_lacks_sixteen_characters_of_the_token(tok
 
 
 @pytest.mark.parametrize("token", ["test", "qa-token-1", "15-characters..", "Tok-3n.Of_The-0"])
-def test_nothing_is_made_from_a_short_token(token):
-    """There is one wrong token, of the suite's own 128 random bits."""
-    made = set(wrong_tokens(token).values())
-
-    assert {authorization(name, token).split(" ")[-1].strip() for name in NAMES} - made <= {
-        "Bearer",
-        "cGl4Y29uZjpwaXhjb25m",
-    }
-    assert [each.removeprefix(MARK) for each in made if len(each) == len(MARK) + 32] == [
-        each.removeprefix(MARK) for each in made
-    ]
+def test_another_token_has_nothing_of_a_short_one(token):
+    """It is the suite's own, with 128 random bits."""
+    assert re.fullmatch(f"{MARK}[0-9a-f]{{32}}", wrong_tokens(token)[ANOTHER])
 
 
 @pytest.mark.parametrize("token", [f"{SIGNED.rpartition('.')[0]}.c2hvcnQ", f"{SIGNED.rpartition('.')[0]}."])
@@ -245,5 +236,5 @@ def test_the_wrong_tokens_are_dealt_to_the_keys():
 
 def test_claims_that_name_a_person_are_personal():
     """Who issued it, for whom and what for is none of a person's."""
-    assert personal_claims(SIGNED)[1:] == (CLAIMS["sub"],)
-    assert personal_claims(TEXT) == ()
+    assert personal_claims(SIGNED)[1:] == [CLAIMS["sub"]]
+    assert personal_claims(TEXT) == []
