@@ -1,18 +1,22 @@
-"""What a request may reach: decided on its final path, by operation and never by method (design, Money)."""
+"""What a request names: whether it may reach that is decided on its final path, by operation and never by method."""
 
 from __future__ import annotations
 
+import json
+import re
 import secrets
 from collections.abc import Set
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import requests
 
 from environments.door.outgoing import Sending
 from environments.door.wrong_tokens import RESTORABLE
 from environments.secret_values import Secrets
-from spec.interface import MARK, operations, operations_reached, path_parameters_reached
+from spec.interface import KEY_TYPES, MARK, operations, operations_reached, path_parameters_reached
+from spec.json_text import leaves_of
 
 _EXECUTION = "executePix"
 
@@ -49,7 +53,10 @@ class Permission:
             raise ForbiddenError(f"{request.method} needs {', '.join(sorted(missing))} in allow")
         if not reached and MARK not in unquote(path):
             raise ForbiddenError("an undocumented path that is not synthetic")
-        if _EXECUTION in reached and not _is_execution_of(path, codes) and not _is_synthetic(path):
+        before, _, last = path.rpartition("/")
+        is_known = unquote(last) in codes and f"{before}/{{transactionId}}" == operations()[_EXECUTION].path
+        is_synthetic = all(MARK in code for code in path_parameters_reached(_EXECUTION, path))  # however it is read
+        if _EXECUTION in reached and not is_known and not is_synthetic:
             raise ForbiddenError("a transaction code that is neither known nor synthetic")
 
     def path(self, request: requests.PreparedRequest) -> str:
@@ -63,12 +70,38 @@ class Permission:
         return next((segment for segment in segments if segment in codes), None)
 
 
-def _is_execution_of(path: str, codes: Set[str]) -> bool:
-    """Whether this is the documented path with a code that was supplied or prepared."""
-    before, _, last = path.rpartition("/")
-    return f"{before}/{{transactionId}}" == operations()[_EXECUTION].path and unquote(last) in codes
+# -- what a body names ----------------------------------------------------------------------------------------------
 
 
-def _is_synthetic(path: str) -> bool:
-    """Whether the code is a synthetic identifier, however a server reads the path."""
-    return all(MARK in code for code in path_parameters_reached(_EXECUTION, path))
+def texts_of(body: bytes) -> list[str]:
+    """Every text and number of a body, in JSON or in a form."""
+    return _texts(_read(body))
+
+
+def key_sent(body: bytes) -> tuple[str | None, str]:
+    """The key and the type in the body of a registration, a number as the text that it is. None where the service has
+    to make the key."""
+    value = _read(body)
+    members = value if isinstance(value, dict) else {}
+    key, key_type = (next(iter(_texts(members.get(name))), "") for name in ("pixKey", "pixKeyType"))
+    is_made = not key and (key_type == "RANDOM" or key_type not in KEY_TYPES)
+    return None if is_made else key, key_type
+
+
+def names(text: str, key: str) -> bool:
+    """True if the text names the key, and not a longer one that it is a part of."""
+    return re.search(rf"(?<![0-9A-Za-z]){re.escape(key)}(?![0-9A-Za-z])", text) is not None
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return parse_qs(body.decode("utf-8", "replace"))
+
+
+def _texts(value: Any) -> list[str]:
+    try:
+        return [str(leaf) for _, leaf in leaves_of(value) if not isinstance(leaf, dict | list | bool | None)]
+    except RecursionError:  # nobody reads as deep a body
+        return []

@@ -12,7 +12,7 @@ from enum import Enum
 from environments.door import key_record
 from environments.door.key_record import KeyRecord
 from environments.door.outgoing import Sending
-from environments.door.request_texts import key_sent, names, texts_of
+from environments.door.permission import key_sent, names, texts_of
 from environments.profiles.model import PixKey
 from environments.secret_values import ordinal
 from spec.answers import RefusalKind, is_granted, may_be_registered, refusal_kind, registered

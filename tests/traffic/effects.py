@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from environments.door.request_texts import texts_of
+from environments.door.permission import texts_of
 from environments.profiles.model import PixKey
 from spec.answers import RefusalKind, is_granted, refusal_kind
 from spec.exchange import Exchange
