@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from filelock import FileLock, Timeout
 
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from environments.door.prepared_transfers import may_have_prepared
+from environments.door.preparing import may_have_prepared
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
 from spec.exchange import VALID, Failure, FailureKind, Response

@@ -9,7 +9,7 @@ from environments.door.budget import Budget
 from environments.door.event_log import JournalError, as_journal_error
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical, outcome_of
 from environments.door.outgoing import NotSentError, Sending
-from environments.door.prepared_transfers import Prepared
+from environments.door.preparing import Prepared
 from spec.answers import refuses_the_token
 from spec.exchange import Exchange
 

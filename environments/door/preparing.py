@@ -1,32 +1,89 @@
-"""Transfers that the run prepares for itself, as transactions.prepare says, and the code in each answer."""
+"""Transfers that the run prepares for itself, as transactions.prepare says: the code in each answer, and which of them
+were not executed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from environments.door.client import Client
 from environments.door.journal import canonical
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
-from spec.answers import is_granted, refuses_the_token
-from spec.exchange import Exchange
+from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, is_granted, refusal_kind, refuses_the_token
+from spec.exchange import Exchange, FailureKind
 from spec.facts import facts_of, text_of
-from spec.json_text import parts_of_pointer
+from spec.interface import PREPARING
+from spec.json_text import leaves_of, pointer
 from spec.requirements import requirements
 
-_LONGEST_CODE = 200
-_CODE = re.compile(rf"[!-~]{{1,{_LONGEST_CODE}}}")
+if TYPE_CHECKING:
+    from environments.door.client import Client
+
+_CODE = re.compile("[!-~]{1,200}")
 _LONGEST_FACTS = 300
 """Characters that say what an answer holds where it has no code."""
+_NOT_SENT = "its code was not sent"
+_UNKNOWN = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
+"""Answers that do not refuse, and those after which a transfer may be there all the same."""
+
+
+@dataclass
+class Prepared:
+    """Codes of the transfers that the run prepared to execute them, by the number of the exchange that gave each: ""
+    where it gave none that may be sent."""
+
+    codes: dict[int, str] = field(default_factory=dict)
+    _outcomes: dict[str | None, str] = field(default_factory=lambda: {"": "transactions.prepare.code_at is wrong"})
+    """By code why it was not executed: "" where it was, or may have been."""
+
+    def settle(self, code: str, outcome: str) -> None:
+        """Remember the outcome of an execution: a reason, or "" where it was executed. That is never taken back."""
+        if self._outcomes.get(code) != "":
+            self._outcomes[code] = outcome
+
+    def has(self, code: str) -> bool:
+        """True if the run prepared the code."""
+        return code in self.codes.values()
+
+    def codes_of(self, exchanges: Iterable[Exchange]) -> list[str]:
+        """The codes in these answers that may be sent."""
+        return [code for exchange in exchanges if (code := self.codes.get(exchange.number))]
+
+    def not_executed(self, sent: Iterable[Exchange]) -> Iterator[str]:
+        """One line for each transfer with a body of the profile that was prepared and not executed, and one for all
+        others, whose accounts are synthetic. `sent` is all that may have prepared one."""
+        prepared = [seen for seen in sent if seen.operation in PREPARING and may_have_prepared(seen)]
+        for exchange in prepared:
+            why = self._outcomes.get(self.codes.get(exchange.number), _NOT_SENT)
+            if exchange.valid and why:
+                yield _line_of(exchange, why)
+        if synthetic := [seen.number for seen in prepared if not seen.valid]:
+            yield f"transfers of synthetic accounts: {len(synthetic)} (the first one is exchange {synthetic[0]})"
+
+
+def _line_of(exchange: Exchange, why: str) -> str:
+    operation, number = exchange.operation, exchange.number
+    if is_granted(exchange):
+        return f"a transfer that {operation} prepared (exchange {number}): not executed: {why}"
+    return f"a transfer that {operation} may have prepared (exchange {number}): {exchange.summary}"
+
+
+def may_have_prepared(exchange: Exchange) -> bool:
+    """True if a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
+    if exchange.response is not None:
+        status = exchange.response.status
+        return refusal_kind(exchange.response) in _UNKNOWN or status in NO_ANSWER_OF_THE_SERVICE
+    kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
+    return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
     """Prepare transfers, at most `wanted`; no more where the token is refused, or the code is not at `code_at`."""
-    plan, guard = profile.transactions.prepare, client.door.guard
+    plan, prepared = profile.transactions.prepare, client.door.guard.prepared
     sent: list[Exchange] = []
-    while plan and len(sent) < wanted and not guard.prepared.without_a_code:
+    while plan and len(sent) < wanted and not prepared.has(""):
         sent.append(prepare_one(client, profile, plan))
         answer = sent[-1].response
         if answer is not None and refuses_the_token(answer):
@@ -35,69 +92,46 @@ def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:
 
 
 def prepare_one(client: Client, profile: Profile, plan: Prepare) -> Exchange:
-    """Prepare one transfer, alone: what is sent meanwhile prepares this one. The guard of the door remembers it, also
-    where the run is stopped before the answer."""
-    before = len(client.door.exchanges)
-    try:
-        return client.send(plan.operation, json=filled(plan.json, profile), valid=True)
-    finally:
-        for exchange in client.door.exchanges[before:]:
-            if exchange.operation == plan.operation:
-                _remember(client, exchange, plan, profile.transactions.codes)
+    """Prepare one transfer. Where its answer has no code that may be sent, a note says why."""
+    door, exchange = client.door, client.send(plan.operation, json=filled(plan.json, profile), valid=True)
+    if is_granted(exchange):
+        code = _code_in(exchange, plan.code_at)
+        if note := _trouble_with(code, exchange, plan, door.secrets, profile.transactions.codes):
+            door.guard.notes.append(note)
+        door.secrets.learn(CODE, "" if note else code)
+        door.guard.prepared.codes[exchange.number] = "" if note else code
+    return exchange
 
 
-def _remember(client: Client, exchange: Exchange, plan: Prepare, supplied: Iterable[str]) -> None:
-    code, guard = code_in(exchange, plan.code_at), client.door.guard
-    if code is not None and (why := _unusable(code, client.door.secrets, supplied)):
-        guard.notes.append(
-            f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it {why}; check "
-            "transactions.prepare.code_at"
+def _code_in(exchange: Exchange, at: str) -> str:
+    """The text or number at a JSON pointer of the answer, or the empty string."""
+    leaves = leaves_of(exchange.response.json.value) if exchange.response else ()
+    found = (leaf for path, leaf in leaves if pointer(*path) == at)
+    return next((str(leaf) for leaf in found if not isinstance(leaf, dict | list | bool | None)), "")
+
+
+def _trouble_with(code: str, exchange: Exchange, plan: Prepare, secrets: Secrets, supplied: Iterable[str]) -> str:
+    """A note about a code that may not be sent; empty for any other."""
+    if not code:
+        facts = text_of(facts_of(exchange.response and exchange.response.json.value))[:_LONGEST_FACTS]
+        return (
+            f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
+            f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
+            "executed"
         )
-        code = None
-    else:
-        guard.notes += _without_a_code(exchange, plan)
-    client.door.secrets.learn(CODE, code or "")
-    guard.prepared.add(exchange, code)
-
-
-def _unusable(code: str, secrets: Secrets, supplied: Iterable[str]) -> str:
-    """Why a prepared code is never put into an address; empty where it may be."""
-    if not _CODE.fullmatch(code):
-        return f"is not 1 to {_LONGEST_CODE} printable ASCII characters without blanks"
-    if code in (".", "..") or code in requirements():
-        return "has a meaning of its own in an address or a report"
-    known = {one.value.casefold() for one in secrets.known if one.secret and one.value}
-    if code.casefold() in known or secrets.token().casefold() in code.casefold():
-        return "holds a secret of the run"
-    return "is one of transactions.codes" if canonical(code) in map(canonical, supplied) else ""
+    folded, known = code.casefold(), {one.value.casefold() for one in secrets.known if one.secret}
+    is_secret = folded in known or secrets.token().casefold() in folded
+    has_a_meaning = code in (".", "..") or code in requirements() or canonical(code) in map(canonical, supplied)
+    if _CODE.fullmatch(code) and not is_secret and not has_a_meaning:
+        return ""
+    return (
+        f"the code that {plan.operation} gave (exchange {exchange.number}) is not sent: it is not 1 to 200 printable "
+        "ASCII characters without blanks, or is dots, a requirement id, a secret of the run or one of "
+        "transactions.codes; check transactions.prepare.code_at"
+    )
 
 
 def filled(body: Any, profile: Profile) -> Any:
     """A body of the profile with its first account and key."""
     account, key = next(iter(profile.accounts), ""), next(iter(profile.pix_keys), PixKey("", ""))
     return fill(body, account=account, key=key.key, type=key.type)
-
-
-def code_in(exchange: Exchange, pointer: str) -> str | None:
-    """The text or number at a JSON pointer of the answer."""
-    value = exchange.response.json.value if exchange.response else None
-    for part in parts_of_pointer(pointer):
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return None
-    return str(value) if value is not None and not isinstance(value, dict | list | bool) else None
-
-
-def _without_a_code(exchange: Exchange, plan: Prepare) -> list[str]:
-    if exchange.response is None or not is_granted(exchange) or code_in(exchange, plan.code_at):
-        return []
-    text = exchange.response.json
-    facts = text_of(facts_of(text.value))[:_LONGEST_FACTS] if text.readable else "no JSON"
-    return [
-        f"transactions.prepare.code_at ({plan.code_at}) matches no text and no number in the answer to "
-        f"{plan.operation} (exchange {exchange.number}), which holds {facts}: correct code_at; the transfer is not "
-        "executed"
-    ]

@@ -152,7 +152,7 @@ def test_a_transfer_whose_preparation_is_cut_is_listed(tmp_path):
         thread.ended()
 
     assert len(service.seen) == 1
-    assert list(a_run.door.guard.prepared.not_executed()) == [
+    assert list(a_run.door.guard.prepared.not_executed(a_run.door.exchanges)) == [
         f"a transfer that createPix may have prepared (exchange 1): {CUT.format(STOPPED)}"
     ]
 

@@ -407,7 +407,7 @@ def test_a_prepared_code_that_the_profile_names_is_sent_once(tmp_path):
         executions = service.executions
 
     assert executions == [CODE]
-    assert "it is one of transactions.codes" in a_run.door.guard.notes[0]
+    assert "one of transactions.codes" in a_run.door.guard.notes[0]
 
 
 def test_a_prepared_code_is_sent_without_a_journal_of_before(service, tmp_path):

@@ -244,7 +244,7 @@ def test_a_transfer_that_was_not_executed_is_listed(service_class, limit, why, t
     with service_class() as service:
         a_run = Run(service, tmp_path, executions=limit)
         a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 2}))
-    left = list(a_run.door.guard.prepared.not_executed())
+    left = list(a_run.door.guard.prepared.not_executed(a_run.door.exchanges))
 
     assert 1 <= len(left) <= 2  # a target that goes may have been asked for one more
     assert left[0].startswith("a transfer that createPix ")
@@ -269,7 +269,7 @@ def test_executed_transfers_are_not_listed(a_run, tmp_path):
     """A transfer that was executed, or whose outcome is unknown, is not listed as waiting."""
     a_run.execute_all(profile_of(tmp_path, (), prepare={**PREPARE, "count": 1}))
 
-    assert list(a_run.door.guard.prepared.not_executed()) == []
+    assert list(a_run.door.guard.prepared.not_executed(a_run.door.exchanges)) == []
 
 
 def test_the_plan_and_the_run_say_what_is_left_out(service, tmp_path):
