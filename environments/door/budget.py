@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from filelock import FileLock, Timeout
 
 from environments.door.outgoing import LimitError, NotSentError, Sending
-from environments.door.preparing import may_have_prepared
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.model import Limits
-from spec.exchange import VALID, Failure, FailureKind, Response
+from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, refusal_kind
+from spec.exchange import VALID, Exchange, Failure, FailureKind, Response
 from spec.interface import PREPARING
 
 STOPPED = "the run was stopped"
@@ -27,6 +27,8 @@ _LAST_ANSWERS_S = 1.0
 """Time for the answers to what is on the wire when the run ends: an execution that is cut has an unknown outcome."""
 _RESERVE, _MOST_RESERVED_S = 0.1, 60.0
 """Share of limits.duration that is kept for cleaning up, and the most seconds of it."""
+_UNKNOWN = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
+"""Answers that do not refuse, and those after which a transfer may be there all the same."""
 _WANT_THE_TOKEN = ("executePix", "registerPixKey")
 _CLEANING_UP = 20
 """One request of so many is kept for cleaning up."""
@@ -201,3 +203,12 @@ class Budget:
     def executions_left(self) -> int:
         """Executions that there is room for."""
         return max(0, self.limits.executions - self._counts["executions"])
+
+
+def may_have_prepared(exchange: Exchange) -> bool:
+    """True if a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
+    if exchange.response is not None:
+        status = exchange.response.status
+        return refusal_kind(exchange.response) in _UNKNOWN or status in NO_ANSWER_OF_THE_SERVICE
+    kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
+    return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from environments.door.budget import may_have_prepared
 from environments.door.journal import canonical
 from environments.profiles.model import PixKey, Prepare, Profile, fill
 from environments.secret_values import CODE, Secrets
-from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, is_granted, refusal_kind, refuses_the_token
-from spec.exchange import Exchange, FailureKind
+from spec.answers import is_granted, refuses_the_token
+from spec.exchange import Exchange
 from spec.facts import facts_of, text_of
 from spec.interface import PREPARING
 from spec.json_text import leaves_of, pointer
@@ -25,8 +26,6 @@ _CODE = re.compile("[!-~]{1,200}")
 _LONGEST_FACTS = 300
 """Characters that say what an answer holds where it has no code."""
 _NOT_SENT = "its code was not sent"
-_UNKNOWN = (None, RefusalKind.REDIRECT, RefusalKind.GATEWAY, RefusalKind.SERVER_ERROR)
-"""Answers that do not refuse, and those after which a transfer may be there all the same."""
 
 
 @dataclass
@@ -68,15 +67,6 @@ def _line_of(exchange: Exchange, why: str) -> str:
     if is_granted(exchange):
         return f"a transfer that {operation} prepared (exchange {number}): not executed: {why}"
     return f"a transfer that {operation} may have prepared (exchange {number}): {exchange.summary}"
-
-
-def may_have_prepared(exchange: Exchange) -> bool:
-    """True if a transfer may wait for its execution now: it was granted, or the outcome is unknown."""
-    if exchange.response is not None:
-        status = exchange.response.status
-        return refusal_kind(exchange.response) in _UNKNOWN or status in NO_ANSWER_OF_THE_SERVICE
-    kind = exchange.failure.kind if exchange.failure else FailureKind.LIMIT
-    return exchange.number > 0 and kind is not FailureKind.NO_CONNECTION
 
 
 def prepare(client: Client, profile: Profile, wanted: int) -> list[Exchange]:

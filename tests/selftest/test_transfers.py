@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from environments.door.preparing import may_have_prepared
+from environments.door.budget import may_have_prepared
 from environments.profiles.loading import load
 from environments.sandbox import Request, Response, Server
 from reports.formats.conformance_json import document_of
