@@ -11,9 +11,10 @@ from environments.profiles.model import PixKey
 from environments.sandbox import Key, Refusal, Server, Service
 from spec.interface import MARK, PREPARING
 from spec.key_list import Listing
+from tests.harness.selection import ids_of
 from tests.selftest.exchanges import answer
+from tests.selftest.proof.directly import try_in_memory
 from tests.selftest.proof.registry import VARIANTS
-from tests.selftest.proof.trial import try_service
 from tests.selftest.proof.variants.lawful_making import profile
 from tests.selftest.proof.variants.lawful_registrations import DuplicatesAreWelcome, RefusesDuplicates
 from tests.selftest.services.one_run import Run, profile_of
@@ -45,7 +46,7 @@ def test_a_key_that_was_there_before_the_run_stays(make):
     service = with_email(make())
     before = keys_of(service)
 
-    trial = try_service(service, *OF_KEYS)
+    trial = try_in_memory(service, ids=ids_of(OF_KEYS[1]))
 
     assert keys_of(service) == before
     result = trial.rows["registerPixKey.pixKeyType.EMAIL"]
@@ -99,7 +100,7 @@ class TakesAnyAccount(Service):
 
 def test_a_key_that_is_registered_twice_and_deleted_is_cleaned_up():
     """It is told by key: the second registration of a key that a DELETE removed is not left."""
-    assert try_service(DuplicatesAreWelcome(), *OF_KEYS).left == ()
+    assert try_in_memory(DuplicatesAreWelcome(), ids=ids_of(OF_KEYS[1])).left == ()
 
 
 def test_the_default_run_leaves_no_key_behind(tmp_path):
@@ -119,7 +120,7 @@ def test_a_made_key_is_left_where_it_is_not_sure_which_it_is(name):
     service = VARIANTS.specimens[name].make()
     before = keys_of(service)
 
-    trial = try_service(service, *OF_KEYS)
+    trial = try_in_memory(service, ids=ids_of(OF_KEYS[1]))
 
     assert before | set(getattr(service, "others", ())) <= keys_of(service)
     assert [str(item).split(" (")[0] for item in trial.left] == [
@@ -133,7 +134,7 @@ def test_a_made_key_is_deleted_where_the_answer_or_the_list_tells_it(name):
     service = VARIANTS.specimens[name].make()
     before = keys_of(service)
 
-    trial = try_service(service, *OF_KEYS)
+    trial = try_in_memory(service, ids=ids_of(OF_KEYS[1]))
 
     assert (trial.left, keys_of(service)) == ((), before)
 
@@ -149,7 +150,7 @@ def test_a_made_key_of_any_form_is_deleted(made, named):
         service.registration_key = lambda registration: registration.key.key
     before = keys_of(service)
 
-    trial = try_service(service, *OF_KEYS)
+    trial = try_in_memory(service, ids=ids_of(OF_KEYS[1]))
 
     assert (trial.left, keys_of(service)) == ((), before)
 
@@ -160,7 +161,7 @@ def test_a_masked_key_is_no_part_of_another_one():
     service.registration_key = lambda registration: "***00"
     before = keys_of(service)
 
-    trial = try_service(service, *OF_KEYS)
+    trial = try_in_memory(service, ids=ids_of(OF_KEYS[1]))
 
     assert (trial.left, keys_of(service)) == ((), before)
 
@@ -224,7 +225,7 @@ def test_a_made_key_that_an_answer_names_may_be_an_old_one(masks, changes, tmp_p
 
 def test_keys_that_cannot_be_deleted_are_told_one_by_one():
     """Each key once, with its type and its place, and never with its value."""
-    trial = try_service(Service(), *OF_KEYS, environment=profile("no_deletion"))
+    trial = try_in_memory(Service(), ids=ids_of(OF_KEYS[1]), environment=profile("no_deletion"))
 
     assert [str(item).split(" (")[0] for item in trial.left] == [
         "PHONE, the first of pix_keys: registered and not deleted",

@@ -18,8 +18,9 @@ from spec.interface import MONEY, READS, operations, operations_reached
 from spec.requirements import requirements
 from tests.harness.selection import ids_of
 from tests.selftest.planned import plan_of
+from tests.selftest.proof.directly import try_in_memory
+from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
-from tests.selftest.proof.trial import try_service
 from tests.selftest.services.running import ROOT, run, write_profile
 from tests.selftest.services.serving import Raw
 from tests.traffic.reach import MAY_BE_OPEN, reach_of
@@ -42,7 +43,6 @@ MISSED_EASILY = (
 PREFLIGHT = {"listAccounts"}
 ALL_TESTS = ("-m", "property or not property", "--examples=2")
 UNDOCUMENTED = ""
-TARGETED = ("-m", "not property")
 
 
 class Logs(Service):
@@ -75,22 +75,16 @@ def verdict_of(requirement, trial):
     return trial.rows[requirement].verdict if requirement in trial.rows else None
 
 
-def select(*options):
+def select(ids=None, *, generated=False):
     """Run a selection against the sandbox. What it saw, and the verdicts."""
     service = Logs()
-    return service, try_service(service, *options)
+    return service, try_in_memory(service, ids=ids, generated=generated)
 
 
 def assert_within(sent, plan, reached):
     """Nothing goes to another operation, and no more to each than the plan says, but for what few answers ask for."""
     assert {operation for operation in sent if operation} <= set(reached) | PREFLIGHT
     assert {name: count for name, count in sent.items() if count > len(plan.to(name)) + 9} == {}
-
-
-@pytest.fixture(scope="module")
-def whole_run():
-    """A run that nothing was left out of, generated traffic apart."""
-    return select(*TARGETED)[1]
 
 
 @pytest.mark.parametrize(
@@ -190,15 +184,15 @@ def test_the_table_names_what_a_requirement_needs(requirement, reached):
 
 
 @pytest.mark.parametrize("requirement", TESTED if EXHAUSTIVE else SAMPLE)
-def test_a_requirement_alone_sends_what_the_table_says(requirement, whole_run):
+def test_a_requirement_alone_sends_what_the_table_says(requirement):
     """It sends to its own operation and to its prerequisites, no more than --plan says of the same selection, and that
     is enough for the verdict that it gets in a whole run."""
-    options = (*ALL_TESTS, "-k", exactly(requirement))
-    service, trial = select(*options)
+    service, trial = select({requirement}, generated=True)
+    plan = plan_of(*ALL_TESTS, "-k", exactly(requirement))
 
-    assert_within(service.sent, plan_of(*options), reach_of({requirement}, SANDBOX).operations)
+    assert_within(service.sent, plan, reach_of({requirement}, SANDBOX).operations)
     assert (trial.exit_status, trial.errors) == (0, ())
-    assert verdict_of(requirement, trial) == verdict_of(requirement, whole_run)
+    assert verdict_of(requirement, trial) == verdict_of(requirement, plain("sandbox"))
 
 
 @pytest.mark.parametrize(
@@ -206,19 +200,19 @@ def test_a_requirement_alone_sends_what_the_table_says(requirement, whole_run):
     [
         (mutant, requirement)
         for name, mutant in MUTANTS.specimens.items()
-        if name in MISSED_EASILY or (EXHAUSTIVE and not mutant.slow and not mutant.parallel)
+        if name in MISSED_EASILY or (EXHAUSTIVE and not mutant.on_the_wire)
         for requirement in sorted(mutant.fails)[:2]
     ],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_fault_is_caught_by_its_requirement_alone(mutant, requirement):
     """What the selection leaves out is not what shows the fault."""
-    trial = try_service(mutant.make(), *TARGETED, "-k", exactly(requirement), environment=mutant.environment)
+    trial = try_in_memory(mutant.make(), mutant.environment, ids={requirement})
 
     assert trial.failing == {requirement}
 
 
-@pytest.mark.parametrize("options", [TARGETED, ALL_TESTS], ids=["targeted", "with generated traffic"])
+@pytest.mark.parametrize("generated", [False, True])
 @pytest.mark.parametrize(
     ("keyword", "reached"),
     [
@@ -231,9 +225,10 @@ def test_a_fault_is_caught_by_its_requirement_alone(mutant, requirement):
         ("general", {*READS, *MAY_BE_OPEN}),
     ],
 )
-def test_a_group_sends_to_its_operations_alone(keyword, reached, options):
+def test_a_group_sends_to_its_operations_alone(keyword, reached, generated):
     """Reads do not write, registrations do not execute, executions do not register."""
-    service, trial = select(*options, "-k", keyword)
+    service, trial = select(ids_of(keyword), generated=generated)
+    options = ALL_TESTS if generated else ("-m", "not property")
 
     assert_within(service.sent, plan_of(*options, "-k", keyword), reached)
     assert bool(service.executed) is (keyword == "executePix")
@@ -243,7 +238,7 @@ def test_a_group_sends_to_its_operations_alone(keyword, reached, options):
 
 def test_a_deletion_needs_valid_registrations_alone():
     """Keys are registered twice to be deleted, a synthetic one, too: none with a wrong token, or of another type."""
-    service, trial = select(*TARGETED, "-k", "deletePixKey")
+    service, trial = select(ids_of("deletePixKey"))
     types = {json.loads(body)["pixKeyType"] for body in service.registered}
 
     assert (trial.exit_status, types) == (0, {key.type for key in SANDBOX.pix_keys})
@@ -252,10 +247,10 @@ def test_a_deletion_needs_valid_registrations_alone():
 
 def test_a_whole_run_reaches_every_operation():
     """Nothing is left out of a run that was not narrowed."""
-    service, trial = select(*TARGETED)
+    service, trial = select()
 
     assert set(service.sent) == set(operations())
-    assert (trial.exit_status, len(service.executed), len(set(service.executed))) == (0, 10, 10)
+    assert (trial.exit_status, len(service.executed), len(set(service.executed))) == (0, 8, 8)
 
 
 def test_where_only_money_is_permitted_a_requirement_of_no_operation_moves_none():

@@ -5,7 +5,7 @@ nothing is left to chance, and what waits takes no time.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -29,21 +29,28 @@ from tests.harness.collector import Collector
 from tests.harness.judging import DeviationError, Untested, current
 from tests.harness.session import SENT, SESSION, Session
 from tests.harness.watcher import Watcher
-from tests.selftest.proof.trial import CONFORMANCE, PYTEST, TARGETED, Trial, results_of
+from tests.selftest.proof.trial import CONFORMANCE, PYTEST, Trial, results_of
 from tests.traffic.phases import send
 
 _FRAMED_BY_THE_SERVER = ("content-encoding", "content-length", "transfer-encoding")
 
 
-def try_in_memory(service: Service, environment: str = "sandbox") -> Trial:
-    """Run the targeted tests against the service, one request at a time."""
-    return _try(service, "http://127.0.0.1", _profile(environment, 1), _Memory(service))
+def try_in_memory(
+    service: Service, environment: str = "sandbox", *, ids: Container[str] | None = None, generated: bool = False
+) -> Trial:
+    """Run the tests of these requirements, or all, against the service, one request at a time. With `generated`, those
+    of the generated traffic, too, of which little is sent."""
+    items = [item for item in _collected().items if generated or not item.get_closest_marker("property")]
+    chosen = [item for item in items if ids is None or item.get_closest_marker("requirement").args[0] in ids]
+    run = Run(_profile(environment, 1), "http://127.0.0.1", narrowed=ids is not None)
+    return _try(service, run, chosen, _Memory(service))
 
 
 def try_over_http(service: Service, environment: str = "sandbox", parallel: int | None = None) -> Trial:
     """Run the targeted tests against the service over sockets, with so many requests at once or as the profile says."""
     with getattr(service, "SERVER", Server)(service) as server:
-        return _try(service, server.base_url, _profile(environment, parallel))
+        targeted = [item for item in _collected().items if not item.get_closest_marker("property")]
+        return _try(service, Run(_profile(environment, parallel), server.base_url), targeted)
 
 
 class _Connection:
@@ -86,7 +93,7 @@ class _Memory:
 @cache
 def _profile(environment: str, parallel: int | None) -> Profile:
     profile = load(environment)
-    limits = replace(profile.limits, parallel=parallel or profile.limits.parallel)
+    limits = replace(profile.limits, parallel=parallel or profile.limits.parallel, examples=2)
     return replace(profile, base_url=EMBEDDED, limits=limits)
 
 
@@ -99,26 +106,27 @@ class _Collected:
 
 @cache
 def _collected() -> _Collected:
-    """The targeted tests, collected once in each process."""
+    """The tests, collected once in each process."""
     kept = _Collected()
-    pytest.main([*PYTEST, *TARGETED, "--collect-only", str(CONFORMANCE)], plugins=[kept])
+    pytest.main([*PYTEST, "--collect-only", str(CONFORMANCE)], plugins=[kept])
     return kept
 
 
-def _try(service: Service, base_url: str, profile: Profile, channel: Channel | None = None) -> Trial:
-    secrets, collected = listed_secrets(profile), _collected()
+def _try(service: Service, run: Run, items: Sequence[Any], channel: Channel | None = None) -> Trial:
+    profile = run.profile
+    secrets, config = listed_secrets(profile), _collected().config
     secrets.learn_token(service.token)
-    run, door = Run(profile, base_url), open_door(profile, Target(base_url, secrets))
+    door = open_door(profile, Target(run.base_url, secrets))
     collector = Collector(run, secrets, door, shows=False)
     session = Session(profile, run, door, open_client(door, profile), collector)
     with _in_no_time(door, channel) if channel else closing(door):
         run.unreachable = session.client.preflight()
-        sent = send(collected.config, session, collected.items)
-    collected.config.stash[SESSION], collected.config.stash[SENT] = session, sent
-    _judge(collected, Watcher(profile, collector), collector)
+        config.stash[SESSION], config.stash[SENT] = session, send(config, session, items)
+    _judge(items, {"pytestconfig": config}, Watcher(profile, collector), collector)
     collector.close()
     run.close()
-    return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors))
+    left = tuple(map(str, run.not_cleaned_up_in_words))
+    return Trial(run.result().verdict.exit_status, results_of(run), run.requests, tuple(run.errors), left=left)
 
 
 @contextmanager
@@ -136,9 +144,8 @@ def _in_no_time(door: Door, channel: Channel) -> Iterator[None]:
         yield
 
 
-def _judge(collected: _Collected, watcher: Watcher, collector: Collector) -> None:
+def _judge(items: Sequence[Any], supplied: dict[str, Any], watcher: Watcher, collector: Collector) -> None:
     """Call each test with what its fixtures give. One that ends otherwise than a test may is an error of the suite."""
-    supplied = {"pytestconfig": collected.config}
 
     def supply(item: Any, names: Sequence[str]) -> dict[str, Any]:
         for name in names:
@@ -147,7 +154,7 @@ def _judge(collected: _Collected, watcher: Watcher, collector: Collector) -> Non
                 supplied[name] = fixture.func(**supply(item, fixture.argnames))
         return {name: supplied[name] for name in names}
 
-    for item in collected.items:
+    for item in items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
         try:
             watcher.pytest_runtest_setup(item)
