@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from environments.door.wrong_tokens import parts_that_tell, personal_claims, wrong_tokens
+from environments.door.wrong_tokens import parts_that_tell, wrong_tokens
 from environments.profiles.model import Profile
 
 TOKEN, ACCOUNT, KEY, CODE = "token", "account", "key", "code"
@@ -66,11 +66,10 @@ class Secrets:
         self._learn([Known(name, value, secret=True) for value in values])
 
     def learn_token(self, token: str) -> None:
-        """Send this token from now on. Hide it, wrong ones made from it, and what it says of a person."""
+        """Send this token from now on. Hide it and the wrong ones that are made from it."""
         self.learn_secret(TOKEN, *parts_that_tell(token))
         wrong = wrong_tokens(token).values()
         self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
-        self.learn("claim", *personal_claims(token))
         self._token = token  # last: another thread may send it from now on
 
     def _learn(self, known: Sequence[Known]) -> None:

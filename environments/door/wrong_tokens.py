@@ -34,10 +34,6 @@ _HEX = re.compile("[0-9A-Fa-f-]+")
 """A hexadecimal number, or a UUID (RFC 9562 section 4): letter case says nothing in them."""
 _TAIL = 8
 """Characters at the end of a token that are changed: few enough to stand in the signature of a signed one."""
-_NAMES_NOBODY = ("iss", "aud", "scope")
-"""Claims about who issued a token, for whom and what for."""
-_NAMES_SOMEBODY = re.compile(r".{12}|.*[0-9@\s].{4}")
-"""A short claim is a plain word, or a number of no person."""
 Make = Callable[[str], str | None]
 """Makes a wrong token from the right one; None where the form does not apply to it."""
 
@@ -60,15 +56,6 @@ def signed_parts(token: str) -> list[str]:
 def parts_that_tell(token: str) -> tuple[str, ...]:
     """A token, and of a signed one the parts that are a secret by themselves: its claims and its signature."""
     return (token, *filter(None, signed_parts(token)[1:]))
-
-
-def personal_claims(token: str) -> list[str]:
-    """Claims of a signed token as written, and the texts among them that may name somebody."""
-    if not (parts := signed_parts(token)):
-        return []
-    claims = _decoded(parts[1]).decode()
-    texts = (text for name, text in json.loads(claims).items() if name not in _NAMES_NOBODY and isinstance(text, str))
-    return [claims, *filter(_NAMES_SOMEBODY.match, texts)]
 
 
 def _decoded(part: str) -> bytes:

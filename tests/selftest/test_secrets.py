@@ -3,18 +3,13 @@
 import pytest
 
 from environments.credentials import Target
+from environments.door.wrong_tokens import wrong_tokens
 from environments.secret_values import Secrets
 from reports.show import Display
 from tests.selftest.services.one_run import CODE, Run
-from tests.selftest.services.signed import CLAIMS, Signing
+from tests.selftest.services.signed import Signing
 
 TOKEN, ANOTHER = "first-Token_0f.9d8c7b6a5e", "then-Another.Token-71c2d3e4f5"
-
-
-class NamesAPerson(Signing):
-    """Its token names a person."""
-
-    CLAIMS = CLAIMS | {"name": "Joana Canario Prado"}
 
 
 @pytest.fixture
@@ -67,12 +62,13 @@ def test_a_target_without_a_source_refreshes_nothing(secrets):
 
 
 def test_what_is_made_from_a_token_is_hidden_with_it(secrets):
-    """Its wrong forms, and whom a signed one names."""
-    secrets.learn_token(NamesAPerson().token)
+    """Its wrong forms, and the claims in them."""
+    token = Signing().token
+    secrets.learn_token(token)
 
-    shown = Display(secrets).foreign("Joana Canario Prado; pixconf-subject")
+    shown = Display(secrets).foreign(f"{token.split('.')[1]}; {wrong_tokens(token)['a wrong token']}")
 
-    assert shown == "<claim 3>; pixconf-subject"
+    assert shown == "<token>; <another token>"
 
 
 @pytest.mark.parametrize("shown", [repr, str])

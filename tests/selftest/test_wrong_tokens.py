@@ -12,7 +12,6 @@ from environments.door.wrong_tokens import (
     FORMS,
     OTHER_SCHEMES,
     authorization,
-    personal_claims,
     signed_parts,
     wrong_tokens,
 )
@@ -229,12 +228,3 @@ def test_the_wrong_tokens_are_dealt_to_the_keys():
     """Right after the first registration goes ANOTHER, then no header."""
     assert of_keys(NAMES)[:2] == [ANOTHER, "no header"]
     assert sorted(of_keys(NAMES)) == sorted([*NAMES, "no header"])
-
-
-# -- what a signed token says is hidden -----------------------------------------------------------------------------
-
-
-def test_claims_that_name_a_person_are_personal():
-    """Who issued it, for whom and what for is none of a person's."""
-    assert personal_claims(SIGNED)[1:] == [CLAIMS["sub"]]
-    assert personal_claims(TEXT) == []
