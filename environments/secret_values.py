@@ -7,7 +7,7 @@ the middle of a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,41 +40,37 @@ def ordinal(place: int) -> str:
 
 
 class Secrets:
-    """What a run knows of secrets: values in the order in which they became known. `known` only grows."""
+    """What a run knows of secrets: values in the order in which they became known. `known` only grows. `tokens` are the
+    access tokens that the run had; it sends the last one."""
 
     def __init__(self, listed: Mapping[str, Iterable[str]] | None = None) -> None:
-        self.known: list[Known] = []
-        self._token, self._codes = "", set[str]()
-        for name, values in (listed or {}).items():
-            self._learn([Known(name, value, place=place) for place, value in enumerate(values, 1)])
+        places = ((name, *each) for name, values in (listed or {}).items() for each in enumerate(values, 1))
+        self.known = [Known(name, value, place=place) for name, place, value in places]
+        self.tokens: list[str] = []
 
     def token(self) -> str:
         """The access token of the run, without its scheme."""
-        return self._token
+        return self.tokens[-1] if self.tokens else ""
 
     @property
     def codes(self) -> frozenset[str]:
         """The transaction codes that the run may execute: supplied, or prepared by it."""
-        return frozenset(self._codes)
+        return frozenset(one.value for one in self.known if one.name == CODE and one.value)
 
     def learn(self, name: str, *values: str) -> None:
         """Guard and hide values: accounts, keys, codes, or whatever else has a name."""
-        self._learn([Known(name, value) for value in values])
+        self.known += [Known(name, value) for value in values]
 
     def learn_secret(self, name: str, *values: str) -> None:
         """Guard and hide values of which no part may be shown."""
-        self._learn([Known(name, value, secret=True) for value in values])
+        self.known += [Known(name, value, secret=True) for value in values]
 
     def learn_token(self, token: str) -> None:
         """Send this token from now on. Hide it and the wrong ones that are made from it."""
         self.learn_secret(TOKEN, *parts_that_tell(token))
         wrong = wrong_tokens(token).values()
         self.learn_secret(ANOTHER_PREFIX + TOKEN, *(part for each in wrong for part in parts_that_tell(each)))
-        self._token = token  # last: another thread may send it from now on
-
-    def _learn(self, known: Sequence[Known]) -> None:
-        self.known += known
-        self._codes.update(one.value for one in known if one.name == CODE and one.value)
+        self.tokens.append(token)  # last: another thread may send it from now on
 
 
 def listed_secrets(profile: Profile) -> Secrets:

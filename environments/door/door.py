@@ -83,7 +83,7 @@ class Door:
         if journal is not None:
             journal.ending = self.ending
         self.backoff = Backoff(budget, self.unsent)
-        self.token_monitor = TokenMonitor(token, target.refresh, self._ask, self.backoff.clear_the_wire)
+        self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
         self.liveness = Liveness(self._ask_for_life)
         self.wire: Channel = Wire(wire, budget.limits.parallel, self.ending)
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
@@ -251,7 +251,7 @@ class Door:
     def _has_token(self, request: requests.PreparedRequest) -> bool:
         """True if the request carries the access token, or one that the run had before, under whatever scheme."""
         sent = str(request.headers.get("Authorization", "")).strip()
-        return any(token in (sent, sent.partition(" ")[2].strip()) for token in self.token_monitor.tokens)
+        return any(token in (sent, sent.partition(" ")[2].strip()) for token in self.secrets.tokens)
 
 
 def _intent_of(exchange: Exchange) -> Intent:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from environments.door.outgoing import Sending
 from environments.profiles.model import ProfileError
+from environments.secret_values import Secrets
 from spec.answers import is_granted, is_page, turns_away
 from spec.exchange import VALID, Exchange
 from spec.interface import READS
@@ -27,16 +28,15 @@ class TokenMonitor:
 
     def __init__(
         self,
-        token: Callable[[], str],
+        secrets: Secrets,
         refresh: Callable[[], bool],
         ask: Callable[[Exchange], Exchange | None],
         clear_the_wire: Callable[[], None],
     ) -> None:
         self.witness: Exchange | None = None
         self.excused: set[int] = set()
-        self._token, self._refresh = token, refresh
+        self._secrets, self._refresh = secrets, refresh
         self._ask, self._clear_the_wire = ask, clear_the_wire
-        self._before: list[str] = []
         self._wrong_token_gets_a_page = False
         self._expired_at = 0
         self._fetched: list[Text] = []
@@ -46,17 +46,12 @@ class TokenMonitor:
         """Lines about the token, which the report begins with."""
         return self._fetched + ([EXPIRED.of(number=self._expired_at)] if self._expired_at else [])
 
-    @property
-    def tokens(self) -> list[str]:
-        """The access tokens that the run had, with the one that it has."""
-        return [*self._before, self._token()]
-
     def renew(self, sending: Sending) -> None:
         """Have a request that was made, or waited, while another token was fetched carry that one."""
         if sending.with_token:
             headers = sending.request.headers
-            for before in self._before:
-                headers["Authorization"] = str(headers["Authorization"]).replace(before, self._token())
+            for before in self._secrets.tokens:
+                headers["Authorization"] = str(headers["Authorization"]).replace(before, self._secrets.token())
 
     def watch(self, sending: Sending) -> bool:
         """See how a request was received. True where it goes again: the token had expired, and another was fetched."""
@@ -80,21 +75,19 @@ class TokenMonitor:
         """True if the token is another one than the request had: it was fetched meanwhile, or is fetched now."""
         carried = str(sending.request.headers.get("Authorization"))
         self._clear_the_wire()  # another thread may ask meanwhile
-        if self._token() in carried and not self._expired_at:
+        if self._secrets.token() in carried and not self._expired_at:
             answer = self._ask(witness)
             if answer and answer.response and turns_away(answer.response):
                 self._fetch(sending.exchange.number)
-        return self._token() not in carried
+        return self._secrets.token() not in carried
 
     def _fetch(self, number: int) -> None:
         """Fetch the token again. Where its source does not allow that, it has expired."""
-        before = self._token()
         try:
             is_another = self._refresh()
         except ProfileError as error:
             self._fetched, is_another = [str(error)], False
         if is_another:
-            self._before.append(before)
             self._fetched.append(REFRESHED.of(number=number))
         else:
             self._expired_at = number
