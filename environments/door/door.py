@@ -25,7 +25,6 @@ from environments.door.outgoing import Decision, Intent, NotSentError, Policy, S
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
-from environments.door.wire import Wire, WireSettings
 from spec.exchange import Exchange, Failure, FailureKind, Request, Response
 
 T = TypeVar("T")
@@ -68,7 +67,7 @@ class Door:
         target: Target,
         *,
         allow: Set[str],
-        wire: WireSettings,
+        wire: Channel,
         budget: Budget,
         journal: Journal | None = None,
         keys: Keys | None = None,
@@ -85,7 +84,7 @@ class Door:
         self.backoff = Backoff(budget, self.unsent)
         self.token_monitor = TokenMonitor(target.secrets, target.refresh, self._ask, self.backoff.clear_the_wire)
         self.liveness = Liveness(self._ask_for_life)
-        self.wire: Channel = Wire(wire, budget.limits.parallel, self.ending)
+        self.wire = wire
         self._numbers, self._of_this_thread = count(1), _OfThisThread()
         self._before, self._for_each_attempt, self._decisions = self._policies()
 

@@ -8,7 +8,7 @@ from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 
-from environments.credentials import Target, resolve_headers, resolve_journal_key, resolve_passphrase
+from environments.credentials import Target, resolve_headers, resolve_journal_key
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Channel, Door
@@ -16,7 +16,7 @@ from environments.door.event_log import JournalError, LogKey
 from environments.door.journal import Journal, ReadJournal
 from environments.door.key_record import KeyRecord
 from environments.door.run_keys import Keys
-from environments.door.wire import WireSettings
+from environments.door.wire import Wire
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from environments.secret_values import listed_secrets
 
@@ -29,7 +29,8 @@ def open_door(profile: Profile, target: Target, run: str = "", *, resend: Contai
     run = run or secrets.token_hex(8)
     record = record_of_keys(profile, run=run) if profile.base_url != EMBEDDED else None
     journal = None if profile.is_sandbox else journal_of(profile, run=run, resend=resend)
-    door = _door(profile, target, _wire_settings(profile), journal, record)
+    budget = Budget(profile.limits)
+    door = _door(profile, target, Wire(profile, budget.ending), budget, journal, record)
     door.guard.repeat_unknown_outcomes()
     return door
 
@@ -40,20 +41,22 @@ def open_planned_door(profile: Profile, token: str, connections: Channel, *, res
     known.learn_token(token)
     target = Target(profile.base_url if profile.base_url != EMBEDDED else "http://127.0.0.1", known)
     journal = None if profile.is_sandbox else journal_of(profile, resend=resend, kind=ReadJournal)
-    unlimited = replace(profile, limits=replace(profile.limits, rate=None))
-    door = _door(unlimited, target, WireSettings(timeout_s=1, response_bytes=1), journal, None)
-    door.wire = connections
-    return door
+    return _door(profile, target, connections, Budget(replace(profile.limits, rate=None)), journal, None)
 
 
 def _door(
-    profile: Profile, target: Target, wire: WireSettings, journal: Journal | None, record: KeyRecord | None
+    profile: Profile,
+    target: Target,
+    wire: Channel,
+    budget: Budget,
+    journal: Journal | None,
+    record: KeyRecord | None,
 ) -> Door:
     return Door(
         target,
         allow=profile.allow,
         wire=wire,
-        budget=Budget(profile.limits),
+        budget=budget,
         journal=journal,
         keys=Keys(
             profile.pix_keys,
@@ -104,19 +107,6 @@ def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:
     """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
     beside = place_of_journal(profile).with_name(f"keys-{profile.name}.jsonl")
     return KeyRecord(beside, key_of_logs(profile), run=run, environment=profile.name)
-
-
-def _wire_settings(profile: Profile) -> WireSettings:
-    tls = profile.tls
-    return WireSettings(
-        timeout_s=profile.limits.timeout,
-        response_bytes=profile.limits.response_bytes,
-        verify=str(tls.ca_bundle) if tls.ca_bundle else True,
-        client_cert=str(tls.client_cert) if tls.client_cert else None,
-        client_key=str(tls.client_key) if tls.client_key else None,
-        client_key_passphrase=resolve_passphrase(profile),
-        proxy=profile.proxy,
-    )
 
 
 def open_client(door: Door, profile: Profile) -> Client:

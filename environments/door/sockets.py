@@ -16,12 +16,15 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from environments.door.budget import Ending
 
-_local = threading.local()
 KEPT_S = 3.0
 """A connection that was idle for longer may be closed by now: services keep one for seconds."""
 _HANGS_UP_S = 0.5
 """How long a service may take to see that a connection is closed, and to close its end."""
 _LOOKS_EVERY_S = 0.05
+
+
+class ConnectedError(Exception):
+    """There is a connection, and nothing is to be sent over it."""
 
 
 class Watchdog:
@@ -55,10 +58,12 @@ class Deadline:
     `sock` is None until there is one.
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
-    `afresh`: the request goes over a connection that was opened for it."""
+    `afresh`: the request goes over a connection that is opened for it. `sends`: False to open a connection alone."""
 
-    def __init__(self, seconds: float, ending: Ending, watchdog: Watchdog, *, afresh: bool = False) -> None:
-        self.afresh, self.sending = afresh, False
+    def __init__(
+        self, seconds: float, ending: Ending, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True
+    ) -> None:
+        self.afresh, self.sends, self.sending = afresh, sends, False
         self.expired = ending.is_stopped  # it was not sent yet, and is not
         self.sock: socket.socket | None = None
         self._until = time.monotonic() + min(seconds, ending.longest_answer_s)
@@ -71,24 +76,28 @@ class Deadline:
         if self.expired and self.sock is not None:
             _shut_down(self.sock)
 
+    def watch(self, sock: socket.socket | None) -> None:
+        """Shut down this socket. The time may have passed while the connection was made."""
+        self.sock = sock
+        self.look()
+
     def __enter__(self) -> Deadline:
-        _local.deadline = self
+        _of_this_thread.deadline = self
         self._watchdog.deadlines.append(self)
         self._watchdog.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._watchdog.deadlines.remove(self)
-        _local.deadline = None
 
 
-def _watch(sock: socket.socket | None, *, sending: bool = False) -> None:
-    """Name the socket to the deadline of this thread's request."""
-    deadline: Deadline | None = getattr(_local, "deadline", None)
-    if deadline is not None and sock is not None:
-        deadline.sock = sock
-        deadline.sending |= sending
-        deadline.look()  # the time may have passed while the connection was made
+class _OfThisThread(threading.local):
+    """`deadline` is that of the request that the thread sends."""
+
+    deadline: Deadline
+
+
+_of_this_thread = _OfThisThread()
 
 
 def _shut_down(sock: Any, how: int = socket.SHUT_RDWR) -> None:
@@ -106,14 +115,15 @@ def _inner(sock: Any) -> socket.socket:
 
 def _hang_up(connection: Any) -> None:
     """Close a connection, and see that the service has closed its end: it may take few at a time."""
+    _of_this_thread.deadline.watch(connection.sock)  # a service that sends on is not listened to for ever
     _shut_down(connection.sock, socket.SHUT_WR)
-    inner, until = _inner(connection.sock), time.monotonic() + _HANGS_UP_S
+    inner = _inner(connection.sock)
+    inner.settimeout(_HANGS_UP_S)
     with suppress(OSError):  # the service has reset it, or takes too long
-        while (rest := until - time.monotonic()) > 0:
-            inner.settimeout(rest)
-            if not socket.socket.recv(inner, 65_536):
-                break
+        while socket.socket.recv(inner, 65_536):
+            pass
     connection.close()
+    _of_this_thread.deadline.sock = None
 
 
 class _FinalResponse(HTTPResponse):
@@ -135,13 +145,17 @@ class _Watched:
 
     def _new_conn(self) -> socket.socket:
         sock: socket.socket = super()._new_conn()  # type: ignore[misc]
-        _watch(sock)
+        _of_this_thread.deadline.watch(sock)
         return sock
 
     def request(self, *args: Any, **kwargs: Any) -> None:
+        deadline = _of_this_thread.deadline
         if self.sock is None:
             self.connect()  # type: ignore[attr-defined] # else `urllib3` connects while it sends
-        _watch(self.sock, sending=True)
+        if not deadline.sends:
+            raise ConnectedError
+        deadline.sending = True
+        deadline.watch(self.sock)
         super().request(*args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
@@ -166,11 +180,12 @@ class _Fresh:
 
     def _get_conn(self, timeout: float | None = None) -> Any:
         connection = super()._get_conn(timeout)  # type: ignore[misc]
-        deadline: Deadline | None = getattr(_local, "deadline", None)
+        deadline = _of_this_thread.deadline
         if connection.sock is None:  # it is new, or was found closed
             self.found_closed |= connection.answered_at > 0
-        elif time.monotonic() - connection.answered_at > KEPT_S or (deadline is not None and deadline.afresh):
+        elif deadline.afresh or time.monotonic() - connection.answered_at > KEPT_S:
             _hang_up(connection)
+        deadline.afresh = connection.sock is None
         return connection
 
     def _put_conn(self, conn: Any) -> None:

@@ -10,21 +10,22 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from http.client import HTTPException, IncompleteRead, LineTooLong
 from typing import Any
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3 import exceptions
 
+from environments.credentials import resolve_passphrase
 from environments.door.budget import Ending
 from environments.door.outgoing import Sending
-from environments.door.sockets import KEPT_S, Deadline, Watchdog, use_watched_pools
-from environments.profiles.model import ProfileError
+from environments.door.sockets import ConnectedError, Deadline, Watchdog, use_watched_pools
+from environments.profiles.model import Profile, ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
 CONNECT_TIMEOUT_S = 5.0
@@ -36,74 +37,41 @@ MOST_KEPT = 100_000_000
 """Bytes of large bodies, compressed, that a run keeps in memory."""
 
 
-@dataclass(frozen=True)
-class WireSettings:
-    """How the target is reached: seconds, bytes, and paths of TLS files."""
-
-    timeout_s: float
-    response_bytes: int
-    verify: bool | str = True
-    client_cert: str | None = None
-    client_key: str | None = None
-    client_key_passphrase: str | None = None
-    proxy: str | None = None
-
-
 class Wire(HTTPAdapter):
     """A transport adapter without retries, redirects or unbounded reads. `ending` cuts what is on the wire."""
 
-    def __init__(self, settings: WireSettings, parallel: int = 1, ending: Ending | None = None) -> None:
-        self._settings, self._ending, self._watchdog = settings, ending or Ending(), Watchdog()
-        self._timeouts = min(CONNECT_TIMEOUT_S, settings.timeout_s), settings.timeout_s  # connection, next byte
-        self._proxies = dict.fromkeys(("http", "https"), settings.proxy) if settings.proxy else {}
-        self._keeps_codes = settings.proxy is None  # a proxy may send again what it loses on a connection of its own
-        self._first_code, self._answered_at, self._kept = "", float("-inf"), 0
-        super().__init__(max_retries=0, pool_connections=1, pool_maxsize=parallel)
+    def __init__(self, profile: Profile, ending: Ending) -> None:
+        self._limits, self._ending, self._watchdog = profile.limits, ending, Watchdog()
+        self._context = _tls_context(profile)
+        proxy, timeout = profile.proxy, profile.limits.timeout
+        self._how: Any = {
+            "stream": True,
+            "timeout": (min(CONNECT_TIMEOUT_S, timeout), timeout),  # connection, next byte
+            "verify": str(profile.tls.ca_bundle) if profile.tls.ca_bundle else True,
+            "proxies": {"http": proxy, "https": proxy} if proxy else {},
+        }
+        self._keeps_codes = proxy is None  # a proxy may send again what it loses on a connection of its own
+        self._first_code, self._kept = "", 0
+        super().__init__(max_retries=0, pool_connections=1, pool_maxsize=profile.limits.parallel)
 
-    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
-        super().init_poolmanager(connections, maxsize, block, **kwargs, **self._tls())
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
         use_watched_pools(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **kwargs, **self._tls())
+        manager = super().proxy_manager_for(proxy, **kwargs, ssl_context=self._context)
         use_watched_pools(manager)
         return manager
-
-    def _tls(self) -> dict[str, Any]:
-        settings = self._settings
-        try:
-            if isinstance(settings.verify, str):
-                ssl.create_default_context(cafile=settings.verify)
-        except (OSError, ValueError):
-            raise ProfileError("tls.ca_bundle: no certificate of an authority in PEM") from None
-        if settings.client_cert is None:
-            return {}
-        context = ssl.create_default_context()
-        passphrase = settings.client_key_passphrase or ""  # without one OpenSSL would ask the terminal
-        try:
-            context.load_cert_chain(settings.client_cert, settings.client_key, passphrase)
-        except (OSError, ValueError):
-            reason = "not a certificate and its key in PEM, or the passphrase is wrong or missing"
-            raise ProfileError(f"tls.client_cert, tls.client_key: {reason}") from None
-        return {"ssl_context": context}
 
     def connect(self, base_url: str) -> str:
         """Open a connection, with TLS where the address asks for it, send nothing and close it. Gives the reason for
         which it could not be opened, else nothing."""
-        settings, request = self._settings, requests.Request("GET", base_url).prepare()
-        with Deadline(settings.timeout_s, self._ending, self._watchdog) as deadline:
-            try:
-                pool: Any = self.get_connection_with_tls_context(request, settings.verify, self._proxies)
-                self.cert_verify(pool, base_url, settings.verify, None)  # type: ignore[no-untyped-call]
-                pool.timeout = urllib3.Timeout(connect=self._timeouts[0])
-                with closing(pool._new_conn()) as connection:
-                    tunnels = pool.proxy is not None and base_url.startswith("https:")
-                    pool._prepare_proxy(connection) if tunnels else connection.connect()
-                    return ""
-            except _ERRORS as error:
-                failure = _failure_of(error, deadline, settings.timeout_s)
-                through = settings.proxy and failure.kind is not FailureKind.TLS
-                return _NO_PROXY if through else failure.message
+        deadline = Deadline(self._limits.timeout, self._ending, self._watchdog, sends=False)
+        try:
+            result = self._exchange(requests.Request("GET", base_url).prepare(), deadline)
+        except ConnectedError:
+            return ""
+        return result.message if isinstance(result, Failure) else ""
 
     def close(self) -> None:
         """Close the connections that are kept, and end the thread that watches them."""
@@ -112,35 +80,30 @@ class Wire(HTTPAdapter):
 
     def attempt(self, sending: Sending) -> Response | Failure:
         """Send once, over a fresh connection what may move money and what comes after a request that was lost."""
-        code = sending.code
-        afresh = not self._may_be_kept(code) if code else sending.is_lost or not sending.repeatable
-        if code and afresh:
+        afresh, code = sending.is_lost or not sending.repeatable, sending.code
+        if code:
             self._first_code = self._first_code or code
-        elif code:
+            afresh = code == self._first_code or not self._keeps_codes or self._found_closed()
             time.sleep(_SETTLES_S)
-        result = self._attempt(sending.request, afresh=afresh)
-        self._answered_at = time.monotonic() if isinstance(result, Response) else float("-inf")
-        if code and not afresh and isinstance(result, Failure):
+        deadline = Deadline(self._limits.timeout, self._ending, self._watchdog, afresh=afresh)
+        result = self._exchange(sending.request, deadline)
+        if code and not deadline.afresh and isinstance(result, Failure):
             self._keeps_codes = False
             broken = result.kind is FailureKind.TLS  # the handshake is long done: the connection was dropped
             return replace(result, kept=True, kind=FailureKind.DROPPED if broken else result.kind)
         return self._within_memory(result)
 
-    def _may_be_kept(self, code: str) -> bool:
+    def _found_closed(self) -> bool:
         pools = self.poolmanager.pools
-        found_closed = any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it cannot be iterated over
-        is_later = self._first_code not in ("", code) and time.monotonic() - self._answered_at < KEPT_S
-        return self._keeps_codes and is_later and not found_closed
+        return any(pools[key].found_closed for key in pools.keys())  # noqa: SIM118 - it cannot be iterated over
 
-    def _attempt(self, request: requests.PreparedRequest, *, afresh: bool) -> Response | Failure:
-        settings = self._settings
-        how: Any = {"stream": True, "timeout": self._timeouts, "verify": settings.verify, "proxies": self._proxies}
-        with Deadline(settings.timeout_s, self._ending, self._watchdog, afresh=afresh) as deadline:
+    def _exchange(self, request: requests.PreparedRequest, deadline: Deadline) -> Response | Failure:
+        with deadline:
             try:
-                raw = super().send(request, **how).raw
-                body, cut = _read(raw, settings.response_bytes)
+                raw = self.send(request, **self._how).raw
+                body, cut = _read(raw, self._limits.response_bytes)
             except _ERRORS as error:
-                return _failure_of(error, deadline, settings.timeout_s)
+                return _failure_of(error, deadline, self._limits.timeout)
         headers = tuple((str(name), str(value)) for name, value in raw.headers.items())
         return Response(raw.status, headers, body, cut)
 
@@ -151,6 +114,22 @@ class Wire(HTTPAdapter):
             return Failure(FailureKind.LIMIT, f"more answers than the suite keeps ({MOST_KEPT} bytes of large ones)")
         self._kept += size
         return result
+
+
+def _tls_context(profile: Profile) -> ssl.SSLContext:
+    """The authorities and the client certificate of the profile. Raises ProfileError."""
+    tls, why = profile.tls, "tls.ca_bundle: no certificate of an authority in PEM"
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_bundle or DEFAULT_CA_BUNDLE_PATH)
+        if tls.client_cert:
+            why = (
+                "tls.client_cert, tls.client_key: no certificate and key in PEM, or the passphrase is wrong or missing"
+            )
+            passphrase = resolve_passphrase(profile) or ""  # without one OpenSSL would ask the terminal
+            context.load_cert_chain(tls.client_cert, tls.client_key, passphrase)
+    except (OSError, ValueError):
+        raise ProfileError(why) from None
+    return context
 
 
 def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
@@ -169,9 +148,9 @@ def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
 
 _ERRORS = (requests.RequestException, exceptions.HTTPError, HTTPException, OSError, ValueError)
 """What an attempt may raise."""
-_NO_CONNECTION, _NO_PROXY = FailureKind.NO_CONNECTION, "the proxy cannot be reached: check proxy"
+_NO_CONNECTION = FailureKind.NO_CONNECTION
 _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
-    (exceptions.ProxyError, _NO_CONNECTION, _NO_PROXY),
+    (exceptions.ProxyError, _NO_CONNECTION, "the proxy cannot be reached: check proxy"),
     (exceptions.NameResolutionError, _NO_CONNECTION, "the host name is not known"),
     (exceptions.NewConnectionError, _NO_CONNECTION, "the connection is refused"),
     (exceptions.ConnectTimeoutError, _NO_CONNECTION, "no connection in time"),
@@ -188,12 +167,12 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
 
     What `urllib3` calls a fault of the proxy may come after the request was sent through it: then it is dropped.
     """
-    chain = list(_causes(error, set()))
+    chain = list(_causes(error))
     late = any(isinstance(cause, exceptions.ReadTimeoutError | TimeoutError) for cause in chain)
     if deadline.expired or (late and deadline.sock):
-        return Failure(FailureKind.TIMEOUT, _late(deadline, seconds))
-    if any(isinstance(cause, exceptions.SSLError | ssl.SSLError) for cause in chain):
-        return Failure(FailureKind.TLS, _tls_failure(chain))
+        return Failure(FailureKind.TIMEOUT, f"no complete answer within limits.timeout ({seconds:g} s)")
+    if reasons := [cause for cause in chain if isinstance(cause, ssl.SSLError)]:
+        return Failure(FailureKind.TLS, _tls_failure(reasons[-1]))
     for each, kind, message in _FAILURES:
         if any(isinstance(cause, each) for cause in chain) and not (deadline.sending and kind is _NO_CONNECTION):
             return Failure(kind, message)
@@ -202,20 +181,12 @@ def _failure_of(error: BaseException, deadline: Deadline, seconds: float) -> Fai
     return Failure(FailureKind.NOT_HTTP, "the answer is not HTTP")
 
 
-def _late(deadline: Deadline, seconds: float) -> str:
-    """What was missing when the time was up. There is a connection and nothing was sent: that is TLS, or a tunnel."""
-    if deadline.sock and not deadline.sending:
-        return f"TLS failed (no handshake within limits.timeout, {seconds:g} s): check the port of base_url, and proxy"
-    return f"no complete answer within limits.timeout ({seconds:g} s)"
-
-
-def _causes(error: object, known: set[int]) -> Iterator[BaseException]:
-    """An exception with all that led to it, and what it holds."""
-    if isinstance(error, BaseException) and id(error) not in known:
-        known.add(id(error))
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception with all that led to it."""
+    if error is not None:
         yield error
-        for cause in (error.__cause__, error.__context__, getattr(error, "reason", None), *error.args):
-            yield from _causes(cause, known)
+        yield from _causes(error.__cause__)
+        yield from _causes(error.__context__)
 
 
 _REMEDIES = {
@@ -234,15 +205,10 @@ _REMEDIES = {
 """By what a reason holds; the first that fits."""
 
 
-def _tls_failure(chain: Iterable[BaseException]) -> str:
-    """One line for the outcome of a handshake; of the exceptions that led to it the last one knows most."""
-    error = [cause for cause in chain if isinstance(cause, ssl.SSLError)][-1:]
-    reason = _reason(error[0]) if error else ""
-    remedy = next(remedy for pattern, remedy in _REMEDIES.items() if re.search(pattern, reason.lower()))
-    return f"TLS failed ({reason}): {remedy}" if reason else f"TLS failed: {remedy}"
-
-
-def _reason(error: ssl.SSLError) -> str:
-    """What OpenSSL says, without the line of its source: it names no more of the profile than the host."""
+def _tls_failure(error: ssl.SSLError) -> str:
+    """What OpenSSL says, without the line of its source, and what to do: it names no more of the profile than the
+    host."""
     text = getattr(error, "verify_message", "") or re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
-    return text.strip().removesuffix(".")
+    reason = text.strip().removesuffix(".")
+    remedy = next(remedy for pattern, remedy in _REMEDIES.items() if re.search(pattern, reason.lower()))
+    return f"TLS failed ({reason}): {remedy}"

@@ -3,11 +3,13 @@
 import socket
 import threading
 import time
+from contextlib import closing as closing_of
 from functools import partial
 
 import pytest
 
-from environments.door.sockets import _hang_up, _WatchedPool
+from environments.door.budget import Ending
+from environments.door.sockets import Deadline, Watchdog, _hang_up, _WatchedPool
 from spec.findings import Outcome
 from spec.rules import judge
 from tests.selftest.services import closing
@@ -44,10 +46,9 @@ def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
 
 
 @served_by(closing.Closes)
-@pytest.mark.parametrize("place", ["wire", "sockets"], ids=["of all of them", "of this one"])
-def test_a_connection_is_kept_only_directly_after_an_answer(place, service, tmp_path, monkeypatch):
+def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, monkeypatch):
     """What was answered a while ago may be closed: then a code has a fresh connection."""
-    monkeypatch.setattr(f"environments.door.{place}.KEPT_S", 0.0)
+    monkeypatch.setattr("environments.door.sockets.KEPT_S", 0.0)
     a_run = Run(service, tmp_path)
     a_run.secrets.learn("code", *CODES)
     executed_after_an_answer(a_run)
@@ -125,7 +126,7 @@ def test_a_connection_over_tls_that_was_closed_costs_nothing(lie, tmp_path):
     """Every code is executed, once."""
     service, authority = secured(lie, tmp_path)
     with service:
-        a_run = Run(service, tmp_path, verify=authority)
+        a_run = Run(service, tmp_path, ca_bundle=authority)
         a_run.secrets.learn("code", *CODES)
         exchanges = executed_after_an_answer(a_run)
 
@@ -139,7 +140,7 @@ def test_a_connection_over_tls_that_is_closed_under_a_code_sends_it_once(lie, tm
     """That is no fault of the certificates, and the run goes on."""
     service, authority = secured(lie, tmp_path)
     with service:
-        a_run = Run(service, tmp_path, verify=authority)
+        a_run = Run(service, tmp_path, ca_bundle=authority)
         a_run.secrets.learn("code", *CODES)
         first, lost, last = executed_after_an_answer(a_run)
 
@@ -212,12 +213,19 @@ def test_a_service_that_closes_kept_connections_gets_every_code_on_a_fresh_one(s
 
 
 @pytest.fixture
-def kept():
+def deadline():
+    """The deadline of this thread's request."""
+    with closing_of(Watchdog()) as watchdog, Deadline(60, Ending(), watchdog) as deadline:
+        yield deadline
+
+
+@pytest.fixture
+def kept(deadline):
     """A pool that gave two connections away and got one back, which is open."""
     ours, theirs = socket.socketpair()
     pool = _WatchedPool("bank.example", maxsize=4)
     connection, _ = pool._get_conn(), pool._get_conn()
-    connection.sock = ours
+    connection.sock, connection.answered_at, deadline.afresh = ours, time.monotonic(), False
     pool._put_conn(connection)
     with ours, theirs:
         yield pool, connection
@@ -257,7 +265,7 @@ def test_where_connections_are_few_a_code_has_the_only_one(service, a_run):
     assert a_run.execute(CODE).response.status == 200
 
 
-def test_a_service_that_keeps_its_end_open_is_not_waited_for(monkeypatch):
+def test_a_service_that_keeps_its_end_open_is_not_waited_for(deadline, monkeypatch):
     """It may send on what nobody asked for, too."""
     monkeypatch.setattr("environments.door.sockets._HANGS_UP_S", 0.01)
     ours, theirs = socket.socketpair()

@@ -8,9 +8,9 @@ from environments.door.client import Client
 from environments.door.door import Door
 from environments.door.event_log import LogKey
 from environments.door.journal import Journal, Outcome
-from environments.door.wire import WireSettings
+from environments.door.wire import Wire
 from environments.profiles.loading import load
-from environments.profiles.model import Limits, Profile
+from environments.profiles.model import Limits, Profile, Tls
 from environments.secret_values import Secrets
 from spec.exchange import VALID
 from spec.interface import operations
@@ -32,18 +32,20 @@ class Run:
 
     def __init__(
         self, service, folder, *, name="one", environment="staging", outlives=True, allow=EVERYTHING, resend=(),
-        proxied=False, base_url="", token=None, verify=True, correlation_header=None, parallel=1, refresh=lambda: False, **limits,
+        proxied=False, base_url="", token=None, ca_bundle=None, correlation_header=None, parallel=1, refresh=lambda: False, **limits,
     ):  # fmt: skip
         self.journal = folder / "journal.jsonl"
         base_url = base_url or ("http://bank.example" if proxied else service.base_url)
         journal = journal_in(folder, run=name, environment=environment, resend=resend) if outlives else None
-        budget = Budget(Limits(**{"requests": 100, "parallel": parallel, **limits}))
+        sizes = {"requests": 100, "timeout": 60, "response_bytes": 100_000, "parallel": parallel}
+        budget = Budget(Limits(**{**sizes, **limits}))
         proxy = service.base_url if proxied else None
-        wire = WireSettings(timeout_s=60, response_bytes=100_000, proxy=proxy, verify=verify)
         budget.ending = CutsWhen()
         budget.ending.silent = getattr(service, "silent", CutsWhen.silent)
         self.secrets = Secrets({"code": (CODE, OTHER)})
         self.secrets.learn_token(token or service.service.token)
+        tls = Tls(ca_bundle=ca_bundle)
+        wire = Wire(SimpleNamespace(limits=budget.limits, tls=tls, proxy=proxy), budget.ending)
         self.door = Door(
             SimpleNamespace(base_url=base_url, secrets=self.secrets, refresh=refresh), allow=allow, wire=wire,
             budget=budget, journal=journal,
