@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from spec.answers import registered
 from spec.exchange import FailureKind
 from spec.findings import Outcome
 from spec.requirements import requirements
@@ -19,30 +18,33 @@ CASES = yaml.safe_load(Path(__file__).with_name("rules.yaml").read_text("utf-8")
 EXAMPLES = {"executePix": execution(), "registerPixKey": registration()}
 
 
-@pytest.mark.parametrize("requirement_id", [row for row in RULES if row.partition(".")[0] in EXAMPLES])
-def test_the_examples_hold(requirement_id):
+def test_the_examples_hold():
     """The example of the document breaks no rule of its operation."""
-    assert judge(requirement_id, EXAMPLES[requirement_id.partition(".")[0]]).holds
+    judged = {id: judge(id, EXAMPLES[id.partition(".")[0]]) for id in RULES if id.partition(".")[0] in EXAMPLES}
+
+    assert [id for id, judgement in judged.items() if not judgement.holds] == []
 
 
-@pytest.mark.parametrize("requirement_id", RULES)
-def test_no_rule_fails_without_an_answer(requirement_id):
+def test_no_rule_fails_without_an_answer():
     """A time-out shows nothing about any requirement."""
-    exchange = failed(FailureKind.TIMEOUT, requirement_id.split(".")[0])
+    judged = {id: judge(id, failed(FailureKind.TIMEOUT, id.partition(".")[0])) for id in RULES}
 
-    assert judge(requirement_id, exchange).outcome is Outcome.INCONCLUSIVE
+    assert [id for id, judgement in judged.items() if judgement.outcome is not Outcome.INCONCLUSIVE] == []
 
 
-@pytest.mark.parametrize(
-    "requirement_id",
-    [requirement_id for requirement_id in RULES if requirements()[requirement_id].level != "robustness"],
-)
-@pytest.mark.parametrize("status", [300, 302, 400, 401, 403, 404, 409, 422, 429, 500, 503])
-def test_a_refusal_breaks_no_rule(requirement_id, status):
+def test_a_refusal_breaks_no_rule():
     """Whatever a refusal looks like, no rule of success judges it."""
-    refusal = answer(requirement_id.split(".")[0], b"<html>no</html>", status=status)
+    refusals = [
+        (id, status, answer(id.partition(".")[0], b"<html>no</html>", status=status))
+        for id in RULES
+        if requirements()[id].level != "robustness"
+        for status in (300, 302, 400, 401, 403, 404, 409, 422, 429, 500, 503)
+    ]
+    judged = [
+        (id, status) for id, status, refusal in refusals if judge(id, refusal).outcome is not Outcome.INCONCLUSIVE
+    ]
 
-    assert judge(requirement_id, refusal).outcome is Outcome.INCONCLUSIVE
+    assert judged == []
 
 
 def deviating(exchange, prefix):
@@ -52,28 +54,6 @@ def deviating(exchange, prefix):
         for requirement_id in RULES
         if requirement_id.startswith(prefix) and judge(requirement_id, exchange).deviates
     }
-
-
-@pytest.mark.parametrize("field", EXECUTION)
-def test_missing_field(field):
-    """A field that is missing breaks its presence and nothing else."""
-    data = {name: value for name, value in EXECUTION.items() if name != field}
-
-    assert deviating(execution(data), "executePix.") == {f"executePix.{field}.present"}
-
-
-@pytest.mark.parametrize("field", [name for name in EXECUTION if name != "error"])
-def test_null_field(field):
-    """Null is of no type but where the document says so."""
-    assert deviating(execution({**EXECUTION, field: None}), "executePix.") == {f"executePix.{field}.type"}
-
-
-@pytest.mark.parametrize("field", EXECUTION)
-def test_misspelled_field(field):
-    """A name in another letter case is a misspelling, not a missing field."""
-    data = {(name.upper() if name == field else name): value for name, value in EXECUTION.items()}
-
-    assert deviating(execution(data), "executePix.") == {f"executePix.{field}.spelling"}
 
 
 @pytest.mark.parametrize(
@@ -107,37 +87,6 @@ def test_integers(code):
     exchange = answer("deletePixKey", b'{"code": %s, "data": {"Success": "true"}}' % code)
 
     assert judge("deletePixKey.envelope.code.type", exchange).holds
-
-
-@pytest.mark.parametrize("status", [201, 202, 204, 206, 299])
-def test_success_has_status_200(status):
-    """Any other 2xx breaks the requirement on the status alone: it is judged as a success."""
-    assert deviating(execution(status=status), "executePix.") == {"executePix.status"}
-
-
-@pytest.mark.parametrize("text", ["True", "TRUE", "tRuE", "False", "FALSE"])
-def test_success_in_another_letter_case(text):
-    """Only the letter case deviates; the text counts as what it says."""
-    exchange = registration({**REGISTRATION, "Success": text})
-    found = deviating(exchange, "registerPixKey.")
-
-    assert found - {"registerPixKey.Success.example"} == {"registerPixKey.Success.letterCase"}
-    assert ("registerPixKey.Success.example" in found) == (text.lower() == "false") != registered(exchange)
-
-
-@pytest.mark.parametrize(
-    ("success", "broken"),
-    [
-        *((text, {"Success.text", "Success.example"}) for text in ("yes", "1", "", " true", "ok")),
-        ("false", {"Success.example"}),
-        (True, {"Success.type"}),
-    ],
-)
-def test_success_is_the_text_true_or_false(success, broken):
-    """Another text breaks the textual boolean, false is only unlike the example, and a boolean is no text."""
-    found = deviating(registration({**REGISTRATION, "Success": success}), "registerPixKey.")
-
-    assert found == {f"registerPixKey.{what}" for what in broken}
 
 
 @pytest.mark.parametrize(

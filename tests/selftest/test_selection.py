@@ -4,7 +4,6 @@ What was sent is what the service itself has seen. The samples are tried by defa
 requirement.
 """
 
-import json
 import os
 from collections import Counter
 from dataclasses import replace
@@ -234,15 +233,6 @@ def test_a_group_sends_to_its_operations_alone(keyword, reached, generated):
     assert bool(service.executed) is (keyword == "executePix")
     assert bool(service.registered) is (keyword == "registerPixKey")
     assert trial.errors == ()
-
-
-def test_a_deletion_needs_valid_registrations_alone():
-    """Keys are registered twice to be deleted, a synthetic one, too: none with a wrong token, or of another type."""
-    service, trial = select(ids_of("deletePixKey"))
-    types = {json.loads(body)["pixKeyType"] for body in service.registered}
-
-    assert (trial.exit_status, types) == (0, {key.type for key in SANDBOX.pix_keys})
-    assert service.sent["registerPixKey"] == len(service.registered) == 2 * len(SANDBOX.pix_keys) + 1
 
 
 def test_a_whole_run_reaches_every_operation():
