@@ -5,7 +5,7 @@ An answer that may be another one in a minute shows nothing, and neither does a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
 from spec.answers import PASSING, RefusalKind, code_of, data_of, is_page, refusal_kind, refuses_the_token, registered
@@ -28,11 +28,10 @@ def by_situation(seen: Iterable[tuple[str, Facts | str]]) -> Values:
 # -- which answers count --------------------------------------------------------------------------------------------
 
 
-def settle(seen: Exchange, exchanges: Iterable[Exchange]) -> Exchange:
-    """The exchange, or one of the same request whose answer counts: what broke once was sent again."""
-    if counts(seen):
-        return seen
-    return next((other for other in exchanges if _request_of(other) == _request_of(seen) and counts(other)), seen)
+def settle(seen: Exchange, again: Mapping[int, Exchange | None]) -> Exchange:
+    """The exchange, or the one of the same request that was sent again, by the number of the first, if that counts."""
+    other = again.get(seen.number)
+    return other if other and not counts(seen) and counts(other) else seen
 
 
 def counts(exchange: Exchange) -> bool:
@@ -44,11 +43,6 @@ def counts(exchange: Exchange) -> bool:
 def is_passing(exchange: Exchange) -> bool:
     """True if the answer, or that there is none, may be another one in a minute."""
     return exchange.response is None or refusal_kind(exchange.response) in PASSING
-
-
-def _request_of(exchange: Exchange) -> tuple[object, ...]:
-    types = [value for name, value in exchange.request.headers if name.lower() == "content-type"]
-    return exchange.operation, exchange.credential, exchange.request.url, exchange.request.body, types
 
 
 def is_refused(exchange: Exchange) -> bool:

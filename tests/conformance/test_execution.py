@@ -76,11 +76,11 @@ def test_an_execution_needs_no_more_than_the_token(executions, execution_answers
 
 
 @requirement("executePix.unknownCode")
-def test_unknown_code(executions, session):
+def test_unknown_code(executions, reproduction):
     """An unknown transaction code is answered in this way."""
     supplied(executions.unknown, "not reached")
 
-    seen = settle(executions.unknown, session.door.exchanges)
+    seen = settle(executions.unknown, reproduction.again)
     supplied(counts(seen), say("answered with {answer} alone", answer=say(seen.summary)))
 
     observe({"": [answer_of(seen)]}, seen)

@@ -11,14 +11,19 @@ from tests.traffic.observations import (
     answers_to,
     codes_of,
     formats_of_identifiers,
+    large_ones,
     no_answer,
     rate_limits_of,
+    refusals_of,
+    refused_values,
     sizes_of,
+    tokens_of,
+    unknown_code,
     values_of,
     version_headers_of,
+    wants_the_token,
 )
 from tests.traffic.robustness import without_the_token
-from tests.traffic.situations import large_ones, refusals_of, refused_values, tokens_of, unknown_code, wants_the_token
 from tests.traffic.undescribed import visit
 
 NOTHING_REFUSED = "nothing was refused: add fuzz to allow"

@@ -14,9 +14,8 @@ from tests.selftest.services.one_run import Run
 from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.serving import Raw, served_by
-from tests.traffic.reach import reach_of
 from tests.traffic.registration import register
-from tests.traffic.scenario import Traffic
+from tests.traffic.scenario import Traffic, reach_of
 from tests.traffic.together import Together
 
 EMAIL = "qa@example.com"

@@ -22,9 +22,8 @@ from tests.selftest.services.racing import HANGS_S
 from tests.selftest.services.running import run, write_profile
 from tests.selftest.services.serving import Raw, as_bytes
 from tests.selftest.services.waiting import comes
-from tests.traffic.reach import Reach, reach_of
 from tests.traffic.registration import register
-from tests.traffic.scenario import Traffic
+from tests.traffic.scenario import Reach, Traffic, reach_of
 from tests.traffic.stateful import World
 
 OURS = ("pix-lane", "pix-interruption", "watchdog")

@@ -262,7 +262,9 @@ def test_published_limits_are_seen_without_a_429(headers, said):
 )
 def test_headers_about_versions_are_known(header, said):
     """Those of RFC 8594 and RFC 9745, and common ones."""
-    assert version_headers_of([answer("listAccounts", {}, headers=[header])]) == {"listAccounts": [said]}
+    seen = version_headers_of([answer("listAccounts", {}, headers=[header])])
+
+    assert seen == {"headers of a granted listAccounts": [said]}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.selftest.proof.gate import plain
 from tests.selftest.proof.registry import MUTANTS
 from tests.selftest.services.running import ROOT, run, write_profile
 from tests.selftest.services.serving import Raw
-from tests.traffic.reach import MAY_BE_OPEN, reach_of
+from tests.traffic.scenario import MAY_BE_OPEN, reach_of
 
 EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 SANDBOX = load("sandbox", folder=ROOT / "environments")

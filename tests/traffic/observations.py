@@ -1,22 +1,207 @@
-"""Values of what the interface document does not show, read from the answers of a run. They are small, and name nobody."""
+"""Observations: what the interface document does not show, read from the answers of a run.
+
+Only requests that a run always sends in the same way count, each under a phrase that is the same in every run: what is
+generated, or tried because of an answer, is left out. Each shows one requirement alone: a large one is no part of a
+refusal. Values are small, and name nobody.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from spec.answers import RefusalKind, code_of, data_of, is_judged_as_success, refusal_kind, succeeded
+from environments.door.wrong_tokens import ANOTHER, NO_HEADER
+from reports.behaviour import NOT_REQUIRED, REQUIRED
+from spec.answers import (
+    ABOUT_THE_CALLER,
+    RefusalKind,
+    code_of,
+    data_of,
+    is_granted,
+    is_judged_as_success,
+    is_page,
+    is_refusal,
+    refusal_kind,
+    refuses_the_token,
+    succeeded,
+)
 from spec.exchange import VALID, Exchange
 from spec.facts import Facts, is_name
 from spec.interface import READS, operations
 from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.message import Text, say
-from spec.observed import Values, answer_of, by_situation, counts, head_of, is_refused
-from tests.traffic.scenario import Traffic
-from tests.traffic.situations import LARGE, Name, Situated
+from spec.observed import (
+    Values,
+    answer_of,
+    by_situation,
+    counts,
+    indistinguishable,
+    is_refused,
+    settle,
+)
+from tests.traffic.execution import execute
+from tests.traffic.registrar import OTHER_TYPES
+from tests.traffic.registration import register
+from tests.traffic.robustness import send_invalid, without_the_token
+from tests.traffic.scenario import MAY_BE_OPEN, Traffic
+
+_REGISTER, _EXECUTE = "registerPixKey", "executePix"
+Situated = tuple[str, Exchange]
+"""A request that may be refused: its situation, and the exchange."""
+Name = tuple[str, str, str]
+"""A class of invalid requests: the operation, what is unusual, and how."""
+
+# -- the classes of invalid requests ------------------------------------------------------------------------------
+
+_LARGE = frozenset({"very long", "a long text", "long", "long, and cut short"})
+"""The classes that show whether a service limits the size of a request."""
+COMPLETE: Name = (_REGISTER, "pixKey", "a synthetic key")
+"""A registration of a synthetic key with every field: what lacks one is compared with it."""
+OTHER_ACCOUNT: Name = (_REGISTER, "account", "text")
+"""A registration whose body names another account than its path."""
+_MISSING = "missing"
+
+
+def _classes(traffic: Traffic) -> dict[Name, Exchange]:
+    """The invalid requests by their class, those that were sent again with the answer that counts."""
+    sent = traffic.sent(send_invalid)
+    return {(case.operation, case.where, case.what): settle(seen, traffic.reproduction.again) for case, seen in sent}
+
+
+def one_of(name: Name, traffic: Traffic) -> Exchange | None:
+    """The invalid request of this class, where its answer counts."""
+    seen = _classes(traffic).get(name)
+    return seen if seen and counts(seen) else None
+
+
+def incomplete_ones(traffic: Traffic) -> dict[str, Exchange]:
+    """The registrations that lack a field, by that field; those whose answer counts."""
+    classes = _classes(traffic).items()
+    return {name[1]: seen for name, seen in classes if (name[0], name[2]) == (_REGISTER, _MISSING) and counts(seen)}
+
+
+def large_ones(traffic: Traffic) -> dict[str, Exchange]:
+    """The large requests whose answer counts, by a phrase."""
+    counting = ((name, seen) for name, seen in _classes(traffic).items() if name[2] in _LARGE and counts(seen))
+    return {f"{operation}, {where}: {what}": seen for (operation, where, what), seen in counting}
+
+
+def sizes_of(sent: Mapping[str, Exchange]) -> Values:
+    """By large request, whether it was refused for its size, and how."""
+    return by_situation((what, _size_of(seen)) for what, seen in sent.items())
+
+
+def _size_of(seen: Exchange) -> Facts | str:
+    is_too_large = seen.response and refusal_kind(seen.response) is RefusalKind.SIZE
+    return answer_of(seen) if is_too_large else "not refused for its size"
+
+
+# -- refusals -----------------------------------------------------------------------------------------------------
+
+_CREDENTIALS = {
+    NO_HEADER: "without a token",
+    ANOTHER: "with a wrong token",
+    "an empty bearer": "with an empty bearer",
+    "Basic credentials": "with Basic credentials",
+}
+"""Bad credentials that every run sends, whatever its token looks like."""
+
+
+def refusals_of(operation: str, traffic: Traffic) -> list[Situated]:
+    """What is refused of what was sent to an operation, and what is not although it is invalid."""
+    sent = [*_with_a_bad_credential(operation, traffic), *_invalid(operation, traffic)]
+    settled = [(situation, settle(seen, traffic.reproduction.again)) for situation, seen in sent]
+    return [(situation, seen) for situation, seen in settled if is_refused(seen) or _is_taken(seen)]
+
+
+def _is_taken(seen: Exchange) -> bool:
+    """True if it is surely taken for valid. Whether a token is wanted, a code is unknown, and how a key or an account
+    looks, other requirements show."""
+    if seen.response is None or seen.credential != VALID or seen.operation in (_EXECUTE, _REGISTER):
+        return False
+    return refusal_kind(seen.response) is None and not is_page(seen.response)
+
+
+def _with_a_bad_credential(operation: str, traffic: Traffic) -> list[Situated]:
+    sent = traffic.targeted(operation)
+    if operation == _EXECUTE:  # with a real code the answer may depend on what became of it
+        sent = traffic.sent(execute).unauthorized
+    if operation in MAY_BE_OPEN:  # it refuses the body: whether it wants the token, another requirement shows
+        sent = [seen for seen in without_the_token(traffic, operation) if _wants_the_token(seen, traffic) == REQUIRED]
+    return [(_CREDENTIALS[seen.credential], seen) for seen in sent if seen.credential in _CREDENTIALS]
+
+
+def _invalid(operation: str, traffic: Traffic) -> Iterator[Situated]:
+    complete = one_of(COMPLETE, traffic)
+    for name, seen in _classes(traffic).items():
+        named, where, what = name
+        if named != operation or seen.credential != VALID or what in _LARGE or name == OTHER_ACCOUNT:
+            continue
+        if what != _MISSING:
+            yield f"{where}: {what}", seen
+        elif complete and not indistinguishable(seen, complete):  # whether a field is needed, is another requirement
+            yield "a field: missing", seen
+    if operation == _REGISTER:
+        others = traffic.sent(register).tried
+        yield from (("pixKeyType: another word", seen) for what in OTHER_TYPES for seen in others[what])
+
+
+def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> Values:
+    """By situation, how requests are refused. The answer that an unknown code gets is named as that: another requirement
+    shows it."""
+
+    def how(seen: Exchange) -> Facts | str:
+        if unknown is not None and seen.credential == VALID and answer_of(seen) == answer_of(unknown):
+            return "like an unknown code"
+        return answer_of(seen) if is_refused(seen) else "not refused"
+
+    return by_situation((situation, how(seen)) for situation, seen in sent)
+
+
+def unknown_code(traffic: Traffic) -> Exchange | None:
+    """An unknown transaction code, where its answer counts."""
+    unknown = traffic.sent(execute).unknown
+    seen = settle(unknown, traffic.reproduction.again) if unknown else None
+    return seen if seen and counts(seen) else None
+
+
+def codes_of(sent: Iterable[Situated]) -> Values:
+    """By operation and what its requests are refused for, the values of `code`."""
+    answers = [(f"{seen.operation}, {situation}", seen.response) for situation, seen in sent if is_refused(seen)]
+    codes = [(situation, code_of(response)) for situation, response in answers if response]
+    numbers = ((situation, _number(Decimal(code))) for situation, code in codes if code is not None)
+    return by_situation(numbers) or {"": ["no code"]}
+
+
+# -- whether an operation wants the token -------------------------------------------------------------------------
+
+
+def wants_the_token(without: Exchange, valid: Exchange) -> str:
+    """Whether an operation wants the token, by a request without it, and the same with it; empty where that does not
+    tell."""
+    if without.response is None or not counts(without):
+        return ""
+    turned_away = refusal_kind(without.response) in ABOUT_THE_CALLER or refuses_the_token(without.response)
+    if turned_away or is_page(without.response):
+        return REQUIRED
+    if not is_refusal(without.response):
+        return NOT_REQUIRED
+    return REQUIRED if counts(valid) and (succeeded(valid) or answer_of(without) != answer_of(valid)) else ""
+
+
+def tokens_of(sent: Iterable[Exchange], traffic: Traffic) -> Values:
+    """By operation, whether it wants the token; where the body is refused first, that is not shown."""
+    answered = filter(counts, sent)
+    return {seen.operation: [_wants_the_token(seen, traffic) or "the body is refused first"] for seen in answered}
+
+
+def _wants_the_token(without: Exchange, traffic: Traffic) -> str:
+    [same] = without_the_token(traffic, without.operation, VALID)
+    return wants_the_token(without, same)
+
 
 ANOTHER_TEXT = "another text"
 _WORD = re.compile(r"[A-Z][A-Z_]{0,29}|[a-z][a-z_]{0,29}")
@@ -92,22 +277,17 @@ def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
     return [seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen)]
 
 
-def values_of(answers: Iterable[Exchange]) -> dict[str, list[Facts]]:
-    """The facts of the answers. Equal ones are looked at once."""
-    different = {(head_of(seen.response), seen.response.kept): seen for seen in answers if seen.response}
-    return {"": [answer_of(seen) for seen in different.values()]}
+def values_of(answers: Iterable[Exchange]) -> Values:
+    """The facts of the answers."""
+    return {"": [answer_of(seen) for seen in answers]}
 
 
 def no_answer(operation: str, traffic: Traffic) -> Text:
     """Why no answer of the operation shows its shape, and what to supply."""
     supply: Text = say("accounts that the token may read") if operation in READS else f"requests.{operation}"
-    refused = _valid(operation, traffic)
-    if not refused:
-        return say("no valid request was answered: supply {what}", what=supply)
-    if not traffic.profile.accounts:
-        supply = "accounts"
-    answer = say(refused[0].summary)
-    return say("no valid request was granted ({answer}): supply {what}", answer=answer, what=supply)
+    answer = next((say(seen.summary) for seen in _valid(operation, traffic)), say("no answer"))
+    what = supply if traffic.profile.accounts else "accounts"
+    return say("no valid request was granted ({answer}): supply {what}", answer=answer, what=what)
 
 
 # -- identifiers and keys -----------------------------------------------------------------------------------------
@@ -141,7 +321,6 @@ def formats_of_identifiers(exchanges: Iterable[Exchange], prepared: Container[in
 
 # -- limits, codes and versions -----------------------------------------------------------------------------------
 
-NOT_FOR_ITS_SIZE = "not refused for its size"
 _OF_LIMITS = (
     "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
     "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used",
@@ -151,41 +330,23 @@ _OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-A
 """Headers that say which version answers, and until when: RFC 9745, RFC 8594, and common ones."""
 
 
-def codes_of(sent: Iterable[Situated]) -> Values:
-    """By operation and what its requests are refused for, the values of `code`."""
-    answers = [(f"{seen.operation}, {situation}", seen.response) for situation, seen in sent if is_refused(seen)]
-    codes = [(situation, code_of(response)) for situation, response in answers if response]
-    numbers = ((situation, _number(Decimal(code))) for situation, code in codes if code is not None)
-    return by_situation(numbers) or {"": ["no code"]}
-
-
-def sizes_of(sent: Mapping[Name, Exchange]) -> Values:
-    """By large request, whether it was refused for its size, and how."""
-    kinds = {what: refusal_kind(seen.response) for what, seen in sent.items() if seen.response}
-    return {
-        LARGE[what]: [answer_of(sent[what]) if kind is RefusalKind.SIZE else NOT_FOR_ITS_SIZE]
-        for what, kind in kinds.items()
-    }
-
-
 def rate_limits_of(exchanges: Iterable[Exchange]) -> Values:
     """How a 429 looks like, and which headers about limits the answers to granted requests have."""
     limited = [seen for seen in exchanges if seen.response and refusal_kind(seen.response) is RefusalKind.RATE_LIMIT]
     found: Values = {"a 429": [answer_of(seen) for seen in limited]} if limited else {"": ["no 429"]}
-    headers = _headers_of(exchanges, _OF_LIMITS)
-    return found | {f"headers of a granted {operation}": values for operation, values in headers.items()}
+    return found | _headers_of(exchanges, _OF_LIMITS)
 
 
 def version_headers_of(exchanges: Iterable[Exchange]) -> Values:
-    """By operation, the headers about versions and deprecation. No value of them is kept."""
+    """The headers about versions and deprecation."""
     return _headers_of(exchanges, _OF_VERSIONS)
 
 
 def _headers_of(exchanges: Iterable[Exchange], names: Iterable[str]) -> Values:
-    """By operation, which of these headers the answers to granted requests have."""
-    seen = {
-        (one.operation, ", ".join(name for name in names if one.response.header(name)) or "none")
-        for one in exchanges
-        if one.operation and one.response and one.credential == VALID and refusal_kind(one.response) is None
-    }
-    return by_situation(sorted(seen))
+    """By operation, which of these headers the answers to granted requests have. No value of them is kept."""
+    granted = (seen for seen in exchanges if seen.operation and seen.credential == VALID and is_granted(seen))
+    return by_situation(
+        (f"headers of a granted {seen.operation}", ", ".join(filter(seen.response.header, names)) or "none")
+        for seen in granted
+        if seen.response
+    )

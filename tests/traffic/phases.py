@@ -4,7 +4,7 @@
 2. Alone and in order: the keys, then the money, then sequences of both.
 3. Together: all that names nobody, or only reads.
 4. Side by side on purpose. Wrong tokens, two registrations and two executions go so within phase 2.
-5. Once more and alone: what deviates, or was refused beside others (`once_more.py`). Then what the answers leave open,
+5. Once more and alone: what deviates, or was refused beside others (`send_once_more`). Then what the answers leave open,
    and what may have changed since; the generated requests, together; and of these, once more, what deviates.
 6. Clean up.
 
@@ -36,14 +36,13 @@ from tests.harness.session import Session
 from tests.harness.watcher import in_scope
 from tests.traffic.execution import execute
 from tests.traffic.existence import find_out
-from tests.traffic.once_more import OnceMore
 from tests.traffic.property import Generation
-from tests.traffic.reach import permits, reach_of
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
 from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, send_invalid
-from tests.traffic.scenario import Scenario, Traffic
+from tests.traffic.scenario import Scenario, Traffic, permits, reach_of
 from tests.traffic.stateful import World
+from tests.traffic.together import send_once_more
 from tests.traffic.undescribed import order, read, read_again, read_beside_refusals
 
 IN_ORDER: tuple[Scenario[Any], ...] = (register, execute, order)
@@ -92,7 +91,6 @@ def _send_all(
     """Send everything that the tests judge through this client."""
     items = in_scope(items, profile)
     traffic = Traffic(client, profile, reach_of(ids_tested(items, "traffic"), profile), reproduction)
-    once_more = OnceMore(client.door, reproduction)
     surveyed = traffic.reach.subjects if traffic.selects(send_invalid) else frozenset()
     generation = Generation(client, profile, reproduction, surveyed)
     in_sequences = reach_of(ids_tested(items, "traffic", "world"), profile)
@@ -106,10 +104,10 @@ def _send_all(
         world.follow(seed, examples_of(config, profile))
     traffic.send(AT_ONCE)
     traffic.send(SIDE_BY_SIDE)
-    once_more.send()
+    send_once_more(client.door, reproduction)
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
-    once_more.send()
+    send_once_more(client.door, reproduction)
     delete_synthetic_keys(client, profile)
     return RunTraffic(traffic, generation, world)
 

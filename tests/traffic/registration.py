@@ -29,7 +29,6 @@ from spec.observed import indistinguishable
 from spec.rules import ROBUSTNESS
 from tests.traffic.case import EXTRA_HEADERS
 from tests.traffic.effects import decide_suspicions, deleted_and_kept, look_for_effect, lost
-from tests.traffic.reach import Wants
 from tests.traffic.refused_credentials import of_keys, to_try
 from tests.traffic.registrar import (
     UNKNOWN_KEY,
@@ -43,7 +42,7 @@ from tests.traffic.registrar import (
     registration,
     type_sent,
 )
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import Traffic, Wants, scenario
 
 _REGISTER = "registerPixKey"
 NOTHING_TO_DELETE = (

@@ -10,9 +10,8 @@ from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from tests.traffic.case import Case
 from tests.traffic.invalid import in_turns, invalid_requests, unauthorized
-from tests.traffic.reach import INVALID_BODIES, MAY_BE_OPEN, SURVEYS
 from tests.traffic.registrar import Registrar
-from tests.traffic.scenario import Asking, Traffic, scenario
+from tests.traffic.scenario import INVALID_BODIES, MAY_BE_OPEN, SURVEYS, Asking, Traffic, scenario
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
 """The credentials of requests that can do nothing even where an operation wants none."""

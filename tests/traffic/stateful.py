@@ -20,8 +20,8 @@ from spec.observed import answer_of, counts
 from spec.reproduction import Reproduction
 from tests.traffic.case import Case
 from tests.traffic.collecting import Findings
-from tests.traffic.reach import Reach, may_execute_twice
 from tests.traffic.registrar import Registrar, body_sent
+from tests.traffic.scenario import Reach
 
 SEQUENCES = "sequences"
 STEPS = ("registerPixKey", "registerPixKey", "deletePixKey", "deletePixKey", "listPixKeys", "getBalance")
@@ -99,7 +99,7 @@ class World:
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
         guard = self.client.door.guard
-        if self.findings.cut or not may_execute_twice(self.reach):
+        if self.findings.cut or not (self.reach.spends_codes and "getBalance" in self.reach.needed):
             return
         code = next(iter(guard.prepared.codes_of(prepare(self.client, self.profile, min(1, guard.room)))), None)
         if code is None:

@@ -1,25 +1,35 @@
-"""Requests that are sent together: any of them at once, or two at the same moment, as some faults show only then.
+"""Requests that are sent together: any of them at once, or two at the same moment, as some faults show only then. What
+deviates, or was refused beside others, is sent once more, alone.
 
 A check of the token may fail open while a valid request is under way, and an answer may be that of another request. So
-valid requests that do nothing are under way beside those that must be refused.
+valid requests that do nothing are under way beside those that must be refused. A conforming service may lock, limit or
+slow down while several requests are under way, and say so with any status, or by a connection that it drops. What it
+answers to a request that is alone is what counts.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import zip_longest
 from typing import TypeVar
 
 from environments.door.client import NOTHING, Client
+from environments.door.door import Door
 from environments.door.permission import synthetic
-from spec.exchange import Exchange
+from spec.answers import ABOUT_THE_CALLER, grants_protected_result
+from spec.exchange import VALID, Exchange
+from spec.reproduction import Reproduction, refused_or_lost, robustness_of
+from spec.rules import RULES, judge
 
 T = TypeVar("T")
 _STILL_UNDER_WAY_S = 0.1
 """After so long without an answer, a request gets a second companion: the first one may have been gone too soon."""
+_MOST = 3
+"""Exchanges with one sign that are sent once more."""
 Send = Callable[[], Exchange]
 
 
@@ -91,3 +101,43 @@ class Together:
             return first if answered.wait(_STILL_UNDER_WAY_S) else self._client.send(operation, synthetic(), json=body)
 
         return self.meeting(send_and_tell, send_companions)
+
+
+# -- once more, alone ---------------------------------------------------------------------------------------------
+
+
+def send_once_more(door: Door, reproduction: Reproduction) -> None:
+    """Send once more, of all that was sent, the first few exchanges with each sign; nothing else may be under way.
+    Executions are not, nor what else may move money; wrong tokens and transfers count against their limits."""
+    again, times = reproduction.again, Counter[Hashable]()
+    answers = {answer.number for answer in again.values() if answer}
+    for exchange in [seen for seen in door.exchanges if seen.number not in answers]:
+        doubts = set(_doubts(exchange))
+        signs = {*_deviations(exchange), *doubts}
+        times.update(signs)
+        if exchange.number not in again and any(times[sign] <= _MOST for sign in signs):
+            answer = again[exchange.number] = door.send_again(exchange)
+            if doubts and answer:
+                reproduction.stands[exchange.number] = answer
+
+
+def _deviations(exchange: Exchange) -> Iterator[Hashable]:
+    """Each deviation; without those of robustness only where others were under way."""
+    robustness = robustness_of(exchange.operation)
+    rules = [id for id in RULES if id.startswith(f"{exchange.operation}.")] if exchange.beside else []
+    valid = [id for id in rules if id not in robustness] if exchange.expects_success else []
+    for requirement_id in (*robustness, *valid):
+        for finding in judge(requirement_id, exchange).findings:
+            yield requirement_id, finding.code
+    if exchange.beside and exchange.credential != VALID and grants_protected_result(exchange):
+        yield exchange.operation, "granted"
+
+
+def _doubts(exchange: Exchange) -> Iterator[Hashable]:
+    """The refusal of a valid request beside others, or of the caller although the token is valid; or no answer. Of
+    targeted requests each is a sign of its own."""
+    how = refused_or_lost(exchange)
+    of_caller = exchange.credential == VALID and how in ABOUT_THE_CALLER
+    is_lost = exchange.response is None
+    if exchange.beside and how and (is_lost or exchange.expects_success or (of_caller and not exchange.valid)):
+        yield exchange.operation, how, exchange.part or exchange.number

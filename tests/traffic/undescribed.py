@@ -14,9 +14,8 @@ from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import supplied
 from tests.traffic.execution import execute
 from tests.traffic.invalid import unauthorized
-from tests.traffic.reach import permits
 from tests.traffic.registration import register
-from tests.traffic.scenario import Asking, Traffic, scenario
+from tests.traffic.scenario import Asking, Traffic, permits, scenario
 from tests.traffic.together import Send
 
 CHANGE_ACCOUNTS = frozenset({"registerPixKey", "executePix", *PREPARING})

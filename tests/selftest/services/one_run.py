@@ -18,8 +18,7 @@ from spec.requirements import requirements
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.waiting import CutsWhen
 from tests.traffic.execution import Executions, execute
-from tests.traffic.reach import reach_of
-from tests.traffic.scenario import Traffic
+from tests.traffic.scenario import Traffic, reach_of
 
 CODE, OTHER = "SBX-PHONE-1", "SBX-EMAIL-1"
 EVERYTHING = frozenset(operation.permission for operation in operations().values()) | {"fuzz"}
