@@ -6,7 +6,6 @@ import pytest
 
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import each, observe, requirement, supplied
-from tests.traffic.execution import execute
 from tests.traffic.observations import (
     answers_to,
     codes_of,
@@ -98,7 +97,7 @@ def test_size_limits(traffic):
 @requirement("general.identifierFormat")
 def test_formats_of_identifiers(traffic):
     """The identifiers of granted requests are of these characters."""
-    formats = formats_of_identifiers(traffic.exchanges, traffic.sent(execute).prepared)
+    formats = formats_of_identifiers(traffic.exchanges)
     supplied(formats, "no request that names an account or a code was granted")
 
     observe(formats)

@@ -61,9 +61,9 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
         answers = _what_can_show(traffic, operation)
     except NotExercised as missing:
         return inconclusive(missing.why)
-    others = [seen for seen in traffic.client.door.exchanges if (seen.operation, seen.credential) == (operation, VALID)]
-    for seen in (*answers, *others):
-        if seen.response and is_granted(seen) and seen.response.json.readable:
+    for seen in traffic.client.door.exchanges:
+        is_shown = seen.operation == operation and seen.credential == VALID and is_granted(seen)
+        if is_shown and seen.response and seen.response.json.readable:
             return holds(seen)
     lasting = [seen for seen in answers if not is_passing(seen)] or [_send_for_nobody(traffic, operation)]
     if not is_passing(lasting[0]):
@@ -72,14 +72,14 @@ def _find_out(traffic: Traffic, operation: str) -> Judgement:
 
 
 def _what_can_show(traffic: Traffic, operation: str) -> list[Exchange]:
-    """The exchanges that can show the operation, the surest first."""
+    """The exchanges that can show the operation where none was granted, the surest first."""
     if operation == "executePix":
         executions = traffic.sent(execute)
         prepared = [seen for seen in executions.answers if seen.number in executions.prepared]
-        return [*executions.successes, *prepared, *([executions.unknown] if executions.unknown else [])]
+        return [*prepared, *filter(None, [executions.unknown])]
     found = traffic.sent(register)
     if operation == "registerPixKey":
-        return [*found.accepted, *found.fresh]
+        return found.fresh
     if operation == "deletePixKey":
         return found.deletions or [_send_for_nobody(traffic, operation)]
     return visit(traffic, operation)[:1]

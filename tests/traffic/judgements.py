@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from spec.answers import (
     RefusalKind,
@@ -44,31 +42,27 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
 
 
 def _why_it_is_refused(traffic: Traffic, operation: str, shown: Exchange) -> Judgement:
-    """The judgement of a 401 to every valid request: a fault of the service only if the token is valid elsewhere."""
+    """The judgement of a 401 to every valid request: a fault of the service only if the token is valid elsewhere, and did
+    not expire in between, as far as harmless requests show that."""
     witness = _shows_the_token(traffic, operation)
-    if not witness:
+    if not witness or (traffic.client.door.token_monitor.witness is None and witness[0].number < shown.number):
         others = traffic.reach.left_out("executePix", "registerPixKey", *READS)
         return inconclusive(joined((_NO_WITNESS, others)), shown)
-    if traffic.client.door.token_monitor.witness is None and witness[0].number < shown.number:
-        return inconclusive(_PERHAPS_EXPIRED, shown)
     return deviates(finding("token-refused", operation=witness[0].operation), shown, *witness)
 
 
 _NO_WITNESS = say("status 401, and no other operation shows that the token is valid")
-_PERHAPS_EXPIRED = say("status 401 after the token was accepted: it may have expired, and no harmless request shows it")
 
 
 def _shows_the_token(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
     """A request that is granted with the token and, where the interface document does not say that a token is needed, one
     that is refused without it."""
-    for operation in ("executePix", "registerPixKey", *READS):
+    for operation in [name for name in ("executePix", "registerPixKey", *READS) if name != but]:
         sent = traffic.targeted(operation)
         granted = list(filter(succeeded, sent))
         refused = [seen for seen in sent if seen.credential == NO_HEADER and seen.response and not is_granted(seen)]
-        if operation in READS and granted and refused:
-            return granted[-1], refused[0]
-        if operation not in (*READS, but) and granted:
-            return (granted[0],)
+        if granted and (refused or operation not in READS):
+            return granted[-1], *refused[:1]
     return ()
 
 
@@ -99,11 +93,6 @@ def none_granted(refusable: list[Exchange], code: str) -> Judgement:
 
 # -- the documented request is enough -----------------------------------------------------------------------------
 
-_ONE_MORE = say(
-    "one prepared code was refused as documented, and one executed with a query, a body and further headers: "
-    "set transactions.prepare.count to 3 or more"
-)
-"""A code that is refused again after that decides."""
 _NOT_UNDERSTOOD = say("no registration was understood")
 
 
@@ -115,7 +104,7 @@ def needs_more(executions: Executions) -> Judgement:
     generous = list(filter(succeeded, executions.generous))
     if generous and len(prepared) >= 2:
         return deviates(finding("needs-more"), *prepared, *generous)
-    why = _ONE_MORE if generous else say("no code was executed")
+    why = say("no code was executed as documented: supply more, or set transactions.prepare.count to 3 or more")
     return inconclusive(why, *(prepared or executions.answers)[:1], *generous)
 
 
@@ -145,23 +134,19 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
 def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
     """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
     judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
-    for outcome in (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES):
-        if of_it := [judgement for judgement in judged if judgement.outcome is outcome]:
-            shown = (exchange for judgement in of_it[:3] for exchange in judgement.exchanges)
-            return replace(of_it[0], exchanges=tuple(shown))
-    return inconclusive(say("no code was executed"))
+    ranks = (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES)
+    best = min(judged, key=lambda judgement: ranks.index(judgement.outcome), default=None)
+    return best or inconclusive(say("no code was executed"))
 
 
 def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
     """The judgement that no request to the operation breaks the requirement; generated invalid ones are judged apart."""
-    seen = [each for each in exchanges if each.operation == requirement_id.partition(".")[0]]
-    judged = [(each, reproduction.judge(requirement_id, each)) for each in seen if each.valid or not each.part]
-    broken = [judgement for _, judgement in judged if judgement.deviates]
-    if broken:
-        return deviates(
-            [one for each in broken for one in each.findings], *(one for each in broken for one in each.exchanges)
-        )
-    if not any(each.response for each, _ in judged):
+    operation = requirement_id.partition(".")[0]
+    seen = [each for each in exchanges if each.operation == operation and (each.valid or not each.part)]
+    if not any(each.response for each in seen):
         return inconclusive(say("no answer to judge"))
+    judged = [(each, reproduction.judge(requirement_id, each)) for each in seen]
+    if broken := [each for each, judgement in judged if judgement.deviates]:
+        return deviates([one for _, judgement in judged for one in judgement.findings], *broken)
     once = {each: judgement.why for each, judgement in judged if judgement.why}
     return holds(*once, why=joined(once.values()))

@@ -8,7 +8,7 @@ refusal. Values are small, and name nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -307,16 +307,12 @@ def format_of(text: str) -> str:
     return next((name for name, form in _CHARACTERS if form.fullmatch(text)), "other characters")
 
 
-def formats_of_identifiers(exchanges: Iterable[Exchange], prepared: Container[int]) -> Values:
-    """The kinds of the identifiers in the paths of granted requests: no finer than what every random text of one alphabet
-    has in common. `prepared` has the numbers of executions of transfers that the run prepared: the service made their
-    codes."""
+def formats_of_identifiers(exchanges: Iterable[Exchange]) -> Values:
+    """The formats of the identifiers in the paths of granted requests: no finer than what every random text of one alphabet
+    has in common."""
     named = ((operations()[seen.operation].path_parameter, seen) for seen in exchanges if succeeded(seen))
-    formats = ((name, seen.number in prepared, format_of(seen.request.last_segment)) for name, seen in named if name)
-    return by_situation(
-        (f"{name}, made by the service" if is_made else name, found if found in (A_UUID, DIGITS) else ANOTHER_TEXT)
-        for name, is_made, found in formats
-    )
+    formats = ((name, format_of(seen.request.last_segment)) for name, seen in named if name)
+    return by_situation((name, found if found in (A_UUID, DIGITS) else ANOTHER_TEXT) for name, found in formats)
 
 
 # -- limits, codes and versions -----------------------------------------------------------------------------------

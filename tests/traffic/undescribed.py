@@ -8,7 +8,6 @@ from environments.door.permission import synthetic
 from environments.door.preparing import filled, prepare_one
 from environments.door.wrong_tokens import NO_HEADER
 from environments.profiles.loading import NO_ACCOUNT
-from environments.profiles.model import Prepare, Profile, RequestBody
 from spec.exchange import VALID, Exchange
 from spec.interface import PREPARING, READS, operations
 from tests.harness.judging import supplied
@@ -35,20 +34,14 @@ def order(traffic: Traffic) -> Visits:
 
 
 def _order(traffic: Traffic, operation: str) -> Exchange:
+    """Send the body of the profile, or that of a transfer which a whole run would prepare and execute."""
     client, profile = traffic.client, traffic.profile
-    body = _body_of(operation, profile)
-    if body is None:
-        return client.send(operation, json={})
-    if isinstance(body, Prepare):  # it is not executed, and listed as that
-        return prepare_one(client, profile, body)
-    return client.send(operation, json=filled(body.json, profile), valid=True)
-
-
-def _body_of(operation: str, profile: Profile) -> RequestBody | Prepare | None:
-    """A valid body: the one of the profile, or that of a transfer which a whole run would prepare and execute."""
     plan = profile.transactions.prepare
-    prepares = plan is not None and plan.operation == operation and permits(profile, "executePix")
-    return profile.requests.get(operation) or (plan if prepares else None)
+    if body := profile.requests.get(operation):
+        return client.send(operation, json=filled(body.json, profile), valid=True)
+    if plan and plan.operation == operation and permits(profile, "executePix"):
+        return prepare_one(client, profile, plan)  # it is not executed, and listed as that
+    return client.send(operation, json={})
 
 
 @scenario(shows=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"], otherwise=Visits())
