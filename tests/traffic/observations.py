@@ -170,10 +170,9 @@ def unknown_code(traffic: Traffic) -> Exchange | None:
 
 def codes_of(sent: Iterable[Situated]) -> Values:
     """By operation and what its requests are refused for, the values of `code`."""
-    answers = [(f"{seen.operation}, {situation}", seen.response) for situation, seen in sent if is_refused(seen)]
-    codes = [(situation, code_of(response)) for situation, response in answers if response]
-    numbers = ((situation, _number(Decimal(code))) for situation, code in codes if code is not None)
-    return by_situation(numbers) or {"": ["no code"]}
+    answers = ((f"{seen.operation}, {situation}", seen.response) for situation, seen in sent if is_refused(seen))
+    codes = ((name, code_of(response)) for name, response in answers if response)
+    return by_situation((name, _number(Decimal(code))) for name, code in codes if code is not None) or {"": ["no code"]}
 
 
 # -- whether an operation wants the token -------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from environments.profiles.model import Profile
 from spec.exchange import Exchange
 from spec.findings import Judgement
 from spec.interface import PREPARING, READS, operations
-from spec.message import Text, say
 from spec.reproduction import Reproduction
 from spec.requirements import requirements
 from tests.traffic.together import Send, Together
@@ -83,12 +82,11 @@ Wants = Callable[..., bool]
 
 @dataclass(frozen=True)
 class Reach:
-    """The operations that the selected requirements are about (`subjects`) and need (`needed`), and of these the ones that
-    the profile permits (`operations`)."""
+    """The operations that the selected requirements are about (`subjects`), and these with the ones that they need
+    (`operations`), as far as the profile permits them."""
 
     requirements: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
-    needed: frozenset[str] = frozenset()
     operations: frozenset[str] = frozenset()
 
     def wants(self, *names: str) -> bool:
@@ -107,18 +105,13 @@ class Reach:
         others = (name.partition(".")[2] for name in self.requirements if requirements()[name].operation is None)
         return self.requirements | {f"{operation}.{what}" for what in others for operation in self.subjects}
 
-    def left_out(self, *names: str) -> Text:
-        """The operations that would have been needed beside, and were not selected; empty where there is none."""
-        missing = [name for name in names if name not in self.needed]
-        return say("the selection leaves out {operations}", operations=", ".join(missing)) if missing else ""
-
 
 def reach_of(requirements: Collection[str], profile: Profile) -> Reach:
     """The operations that these requirements may reach at the target of the profile."""
     about = {operation for requirement in requirements for operation in _subjects_of(requirement, profile)}
     needed = about.union(*(_prerequisites(requirement, profile) for requirement in requirements))
     permitted = frozenset(operation for operation in needed if permits(profile, operation))
-    return Reach(frozenset(requirements), permitted & about, frozenset(needed), permitted)
+    return Reach(frozenset(requirements), permitted & about, permitted)
 
 
 def _prerequisites(requirement: str, profile: Profile) -> Iterator[str]:

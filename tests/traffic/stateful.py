@@ -99,7 +99,7 @@ class World:
     def execute_twice(self) -> None:
         """Prepare a transfer, execute it, and execute it again; the balance is read before, between and after."""
         guard = self.client.door.guard
-        if self.findings.cut or not (self.reach.spends_codes and "getBalance" in self.reach.needed):
+        if self.findings.cut or not (self.reach.spends_codes and self.reach.wants("executePix.repeated")):
             return
         code = next(iter(guard.prepared.codes_of(prepare(self.client, self.profile, min(1, guard.room)))), None)
         if code is None:
