@@ -7,20 +7,17 @@ path does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from environments.door.permission import synthetic
-from environments.profiles.model import Profile
 from spec.answers import ABOUT_THE_CALLER, RefusalKind, is_granted, is_page, refusal_kind, succeeded
 from spec.exchange import VALID, Exchange
 from spec.findings import Judgement, deviates, finding, holds, inconclusive
 from spec.interface import PREPARING, operations
-from spec.message import Text, joined, say
+from spec.message import joined, say
 from spec.observed import indistinguishable, is_passing
 from tests.harness.judging import NotExercised, require_permission, supplied
 from tests.traffic.execution import execute
 from tests.traffic.invalid import UNREADABLE
-from tests.traffic.registration import NOTHING_TO_DELETE, register
+from tests.traffic.registration import register
 from tests.traffic.scenario import Traffic, scenario
 from tests.traffic.undescribed import visit
 
@@ -50,8 +47,9 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
 WITH_A_BODY = ("deletePixKey", *PREPARING)
 _NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
 _NOT_TOLD_APART = say("cannot be told from an undocumented path")
-_NEEDED: Mapping[str, Text] = {operation: f"supply requests.{operation}" for operation in WITH_A_BODY} | {
-    "executePix": "supply transactions.prepare"
+_NEEDED = {operation: f"supply requests.{operation}" for operation in PREPARING} | {
+    "executePix": "supply transactions.prepare",
+    "deletePixKey": "supply requests.deletePixKey, and a key that is not RANDOM and not registered yet",
 }
 
 
@@ -106,7 +104,8 @@ def _by_difference(traffic: Traffic, seen: Exchange) -> Judgement:
     if kind in ABOUT_THE_CALLER:
         return inconclusive(_NOT_TOLD_APART, seen, sibling)
     if not _is_known_to_be_valid(traffic, seen, sibling):
-        return inconclusive(joined((_NOT_TOLD_APART, _needed(traffic.profile, seen))), seen, sibling)
+        needed = _NEEDED.get(seen.operation, "supply an account that exists")
+        return inconclusive(joined((_NOT_TOLD_APART, needed)), seen, sibling)
     if told_apart := _refuses_what_is_invalid(traffic, seen.operation):
         return holds(*told_apart)
     return deviates(finding("like-undocumented", status=status), seen, sibling)
@@ -145,13 +144,6 @@ def _is_known_to_be_valid(traffic: Traffic, seen: Exchange, sibling: Exchange) -
     if operations()[seen.operation].path_parameter is None:
         return bool(accepted) or bool(seen.response and refusal_kind(seen.response) is RefusalKind.NOT_FOUND)
     return any(_path_parameter_of(other) == _path_parameter_of(seen) for other in accepted)
-
-
-def _needed(profile: Profile, seen: Exchange) -> Text:
-    """The thing to supply, so that the request is known to be valid."""
-    if seen.operation != "deletePixKey" or seen.operation not in profile.requests:
-        return _NEEDED.get(seen.operation, "supply an account that exists")
-    return "" if seen.expects_success else NOTHING_TO_DELETE
 
 
 def _path_parameter_of(exchange: Exchange) -> str | None:

@@ -123,10 +123,9 @@ def send_once_more(door: Door, reproduction: Reproduction) -> None:
 
 def _deviations(exchange: Exchange) -> Iterator[Hashable]:
     """Each deviation; without those of robustness only where others were under way."""
-    robustness = robustness_of(exchange.operation)
-    rules = [id for id in RULES if id.startswith(f"{exchange.operation}.")] if exchange.beside else []
-    valid = [id for id in rules if id not in robustness] if exchange.expects_success else []
-    for requirement_id in (*robustness, *valid):
+    rules = [id for id in RULES if id.startswith(f"{exchange.operation}.")]
+    applying = rules if exchange.beside and exchange.expects_success else robustness_of(exchange.operation)
+    for requirement_id in applying:
         for finding in judge(requirement_id, exchange).findings:
             yield requirement_id, finding.code
     if exchange.beside and exchange.credential != VALID and grants_protected_result(exchange):
