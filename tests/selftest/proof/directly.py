@@ -14,7 +14,6 @@ from unittest import mock
 from urllib.parse import urlsplit
 
 import pytest
-from environments.door.preflight import check
 
 from environments.credentials import Target
 from environments.door.door import Channel, Door
