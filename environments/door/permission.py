@@ -83,9 +83,9 @@ def key_sent(body: bytes) -> tuple[str | None, str]:
     to make the key."""
     value = _read(body)
     members = value if isinstance(value, dict) else {}
-    key, key_type = (next(iter(_texts(members.get(name))), "") for name in ("pixKey", "pixKeyType"))
+    key, key_type = (next(iter(_texts(members.get(name))), None) for name in ("pixKey", "pixKeyType"))
     is_made = not key and (key_type == "RANDOM" or key_type not in KEY_TYPES)
-    return None if is_made else key, key_type
+    return None if is_made else key, key_type or ""
 
 
 def names(text: str, key: str) -> bool:
