@@ -108,7 +108,7 @@ def harmless(value: Any) -> Any:
 
     def marked(item: Any, name: str) -> Any:
         if isinstance(item, str):
-            return item if item.startswith(MARK) else synthetic_text(item)
+            return synthetic_text(item)
         return item if name in _NO_IDENTIFIERS else -abs(item) - 1
 
     return _with_each(value, marked)

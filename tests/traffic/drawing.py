@@ -20,6 +20,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from schemathesis import Case as SchemaCase
 from schemathesis import GenerationMode
+from schemathesis.core import NotSet
 
 from environments.profiles.model import Profile
 from reports.writing import RUNS
@@ -68,11 +69,7 @@ def _schema() -> Any:
 def _case(operation: str, case: SchemaCase[Any], place: str | None) -> Case:
     if place is None and case.path_parameters:
         place = synthetic_text(unquote(str(next(iter(case.path_parameters.values())))))
-    return Case(operation, path_parameter=place, body=_body(case.body))
-
-
-def _body(body: Any) -> bytes | None:
-    """Nothing, where it is neither bytes nor a JSON value."""
-    if isinstance(body, bytes):
-        return body
-    return as_bytes(harmless(body)) if isinstance(body, dict | list | str | int | float | None) else None
+    body = None if isinstance(case.body, NotSet) else case.body
+    return Case(
+        operation, path_parameter=place, body=body if isinstance(body, bytes | None) else as_bytes(harmless(body))
+    )

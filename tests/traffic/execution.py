@@ -84,7 +84,7 @@ class _Sender:
         self._traffic, self._profile, self._wants = traffic, traffic.profile, traffic.reach.wants
         self._door, self._together = traffic.client.door, traffic.together
         self._send = partial(traffic.client.send, _EXECUTE)
-        self._broken_by: set[str] = set()
+        self._is_broken = False
         self.found = Executions(unknown=self._send(synthetic()))
 
     def send_codes(self) -> None:
@@ -158,21 +158,17 @@ class _Sender:
         return any(self._send_refusable(code, name, in_company=name in company) for name in credentials)
 
     def _send_refusable(self, code: str, credential: str, *, in_company: bool) -> bool:
-        """Send a code with a credential that is to be refused. True where the code is spent by it.
-
-        On a sandbox it may have company with the valid token, until a request is lost: that costs a code. A credential
-        that breaks the service goes with no other code; a synthetic code reproduces that.
-        """
-        if credential in self._broken_by:
+        """Send a code with a credential that is to be refused, unless one broke the service before. True where the code is
+        spent by it. On a sandbox it may have company with the valid token."""
+        if self._is_broken:
             return False
-        in_company = in_company and not self._broken_by
         send = partial(self._send, code, credential=credential)
         [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if in_company else [send()]
         if not exchange.number:  # not sent: the code can still be executed
             return False
         self.found.refusals.append(exchange)
-        if exchange.response is None or exchange.response.status >= 500:
-            self._broken_by.add(credential)
+        self._is_broken = exchange.response is None or exchange.response.status >= 500
+        if self._is_broken:  # a synthetic code reproduces that
             self._send(synthetic(), credential=credential)
         return grants_protected_result(exchange) or exchange.response is None
 

@@ -210,14 +210,13 @@ def _bodies(case: Case, form: Form, profile: Profile) -> Iterator[Case]:
         rest = {other: item for other, item in form.items() if other != name}
         yield replace(case, where=name, what="missing", body=as_bytes(rest))
         yield from _with_member(case, form, name, IN_PLACE_OF_A_TEXT if name in texts else IN_PLACE_OF_A_NUMBER)
-    for name in texts[:-1]:
-        yield from _with_member(case, form, name, STRINGS)
-    last = texts[-1] if texts else MARK
-    yield from _with_member(own, form, last, STRINGS if case.operation in PREPARING else {**STRINGS, **MORE_STRINGS})
+    for name in texts or [MARK]:
+        yield from _with_member(own, form, name, STRINGS)
     if case.operation in PREPARING:  # no whole transfer: a service that ignores the Content-Type finds no amount
         case = replace(case, body=as_bytes({**form, "value": IN_PLACE_OF_A_NUMBER["text"]}))
     else:
         yield replace(own, where="pixKey", what="a synthetic key")
+        yield from _with_member(own, form, [MARK, *texts][-1], MORE_STRINGS)
     yield from _with_each(case, "Content-Type", "content_type", CONTENT_TYPES)
     if registers:
         yield from _registrations(case, form)

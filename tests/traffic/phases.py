@@ -39,7 +39,7 @@ from tests.traffic.existence import find_out
 from tests.traffic.property import Generation
 from tests.traffic.registrar import Registrar
 from tests.traffic.registration import register
-from tests.traffic.robustness import ask_without_the_token, delete_synthetic_keys, send_invalid
+from tests.traffic.robustness import ask_without_the_token, send_invalid
 from tests.traffic.scenario import Scenario, Traffic, permits, reach_of
 from tests.traffic.stateful import World
 from tests.traffic.together import send_once_more
@@ -108,7 +108,6 @@ def _send_all(
     traffic.send(IN_THE_END)
     generation.send(traffic.together)
     send_once_more(client.door, reproduction)
-    delete_synthetic_keys(client, profile)
     return RunTraffic(traffic, generation, world)
 
 

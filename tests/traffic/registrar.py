@@ -135,8 +135,8 @@ class Suspicion:
 class Registrar:
     """Registers keys, and deletes those that the run may delete."""
 
-    def __init__(self, client: Client, profile: Profile, together: Together | None = None) -> None:
-        self.client, self.profile, self.together = client, profile, together or Together(client)
+    def __init__(self, client: Client, profile: Profile) -> None:
+        self.client, self.profile, self.together = client, profile, Together(client)
         self.keys, self.account = client.door.keys, profile.accounts[0]
         self.found = Registrations()
         self.listing: Listing | None = None  # the last one that could be read

@@ -83,7 +83,7 @@ def register(traffic: Traffic) -> Registrations:
     if not profile.accounts or not profile.pix_keys:
         what = "accounts" if not profile.accounts else "pix_keys"
         return Registrations(missing=NOTHING_TO_REGISTER.format(what))
-    registrar = Registrar(client, profile, traffic.together)
+    registrar = Registrar(client, profile)
     registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
     _register(registrar, registrar.choose_keys(), traffic.reach.wants)
     explain_refusals(registrar)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from environments.door.client import Client
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
-from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from tests.traffic.case import Case
 from tests.traffic.invalid import in_turns, invalid_requests, unauthorized
-from tests.traffic.registrar import Registrar
 from tests.traffic.scenario import INVALID_BODIES, MAY_BE_OPEN, SURVEYS, Asking, Traffic, scenario
 
 UNAUTHORIZED = (NO_HEADER, ANOTHER)
@@ -45,12 +42,3 @@ def without_the_token(traffic: Traffic, operation: str, *credentials: str) -> li
     """The requests that can do nothing to an operation that may be open, with these credentials."""
     sent = traffic.sent(ask_without_the_token)
     return [sent[operation, name] for name in credentials or UNAUTHORIZED if (operation, name) in sent]
-
-
-def delete_synthetic_keys(client: Client, profile: Profile) -> None:
-    """Delete the synthetic keys that invalid requests registered after all."""
-    if profile.accounts:
-        registrar = Registrar(client, profile)
-        for exchange in list(client.door.exchanges):
-            if not exchange.valid:
-                registrar.undo(exchange)
