@@ -108,8 +108,8 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
     new = [*given(keys), *registrar.synthetic_keys()]
     free = [key for key in new if _register_new(registrar, key, wrong)]
     if registrar.deletes and registrar.together.is_possible:
-        _register_beside_each_other(registrar, free, wrong)
-    _send(registrar, Attempted.WITHOUT_A_TOKEN, *_of_nobody(registrar, wrong))
+        _register_beside_each_other(registrar, free)
+    _send(registrar, Attempted.WITHOUT_A_TOKEN, *_of_nobody(registrar, wrong), company=True)
     if registrar.deletes:
         _send_other_spellings(registrar)
     _register_random(registrar, keys)  # last, as a key that the service made may be beyond deletion
@@ -126,18 +126,9 @@ Try = tuple[PixKey, str]
 def _send(registrar: Registrar, what: Attempted, *tries: Try, company: bool = False) -> None:
     """Send registrations at the same time, and delete what is granted at once. With `company`, valid requests that do
     nothing are under way."""
-    sends = _sends(registrar, tries)
+    sends = [partial(registrar.register, key, credential=credential, valid=False) for key, credential in tries]
     together = registrar.together
-    _keep(
-        registrar, what, together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
-    )
-
-
-def _sends(registrar: Registrar, tries: Iterable[Try]) -> list[Callable[[], Exchange]]:
-    return [partial(registrar.register, key, credential=credential, valid=False) for key, credential in tries]
-
-
-def _keep(registrar: Registrar, what: Attempted, answers: Iterable[Exchange]) -> None:
+    answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
     sent = [answer for answer in answers if answer.number]  # 0: limits.wrong_tokens is spent
     registrar.found.tried[what] += sent
     registrar.undo_all(sent)
@@ -188,23 +179,19 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[str]) -> bo
     return registrar.undo(exchange) and registrar.keys.seems_free(key.key)
 
 
-def _register_beside_each_other(registrar: Registrar, keys: list[PixKey], wrong: Iterator[str]) -> None:
-    """Register keys at the same time that were registered one after the other before, beside wrong tokens, and delete
-    them. The first one and a read of the list, where it is permitted, leave at the same moment: that list says nothing of
-    the keys. One that the list does not show later, although it showed all of them before, is lost."""
+def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> None:
+    """Register keys at the same time that were registered one after the other before, and delete them. The first one and
+    a read of the list, where it is permitted, leave at the same moment: that list says nothing of the keys. One that the
+    list does not show later, although it showed all of them before, is lost."""
     found, together = registrar.found, registrar.together
     sends: list[Callable[[], Exchange]] = [partial(registrar.register, key) for key in keys]
-    reads: list[Callable[[], Exchange]] = []
     if keys and registrar.may_list:
         read = partial(registrar.client.send, "listPixKeys", registrar.account, valid=True)
-        sends[0], *reads = together.meeting(sends[0], read)
-    tries = _sends(registrar, _of_nobody(registrar, islice(wrong, len(keys))))
-    sent = together.send_all([*sends, *reads, *tries])
-    answers, others = sent[: len(keys)], sent[len(keys) :]
-    found.read_beside += others[: len(reads)]
+        sends[:1] = together.meeting(read, sends[0])
+    sent, reads = together.send_all(sends), len(sends) - len(keys)
+    answers, found.read_beside = sent[reads:], sent[:reads]
     found.lost = lost(registrar, [(seen, key) for seen, key in zip(answers, keys, strict=True) if registered(seen)])
     registrar.undo_all(answers)
-    _keep(registrar, Attempted.WITHOUT_A_TOKEN, others[len(reads) :])
 
 
 def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
