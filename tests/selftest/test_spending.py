@@ -280,7 +280,7 @@ def test_the_plan_and_the_run_say_what_is_left_out(service, tmp_path):
     plan = run(profile, "--plan", *ONLY_EXECUTIONS)
     document = run(profile, *ONLY_EXECUTIONS).document
 
-    said = "limits.executions (4) leaves out 2 of 3 transfers to prepare"
+    said = "limits.executions (4) leaves out 2 of 6 transaction codes"
     assert said in plan.output
     assert f"{said}: not all requests to executePix were sent" in document["notes"]
     assert f"; cut short, as {said} (executePix)" in document["headline"]

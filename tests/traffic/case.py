@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from environments.profiles.model import Profile, fill
+from environments.profiles.model import Profile
 from spec.exchange import VALID, Exchange
 from spec.interface import KEY_TYPES, MARK, PREPARING, READS, operations
 from spec.json_text import JsonPath, as_bytes, leaves_of
@@ -95,11 +95,6 @@ def synthetic_text(text: str) -> str:
     return MARK + _SEPARATOR.sub(rf"\1{MARK}", text)
 
 
-def synthetic_bytes(text: bytes) -> bytes:
-    """Bytes that need not be text as a synthetic identifier."""
-    return MARK.encode() + text.replace(b"/", b"").replace(b"\\", b"")
-
-
 def harmless(value: Any) -> Any:
     """A JSON value whose strings are synthetic identifiers, and whose numbers name no account and no key.
 
@@ -148,7 +143,7 @@ def form_of(operation: str, profile: Profile) -> Form | None:
         return {**FORMS[operation], "account": account}
     if given is None or not isinstance(given.json, dict):
         return FORMS[operation]
-    form: Form = _synthetic(fill(given.json, account=MARK, key=MARK, type=NAMED_TYPES[0]))
+    form: Form = _synthetic(given.json)
     return form
 
 

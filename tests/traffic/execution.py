@@ -127,16 +127,16 @@ class _Sender:
         supplied = usable[: limit - at_once]
         asked = plan.count if plan else 0
         wanted = min(asked, limit - at_once - len(supplied))
-        cut = {"transaction codes": (len(usable), len(supplied)), "transfers to prepare": (asked, wanted)}
-        said = " and ".join(f"{all - taken} of {all} {what}" for what, (all, taken) in cut.items() if taken < all)
-        left_out = said and f"limits.executions ({limit}) leaves out {said}"
-        self._door.unsent |= {left_out: {_EXECUTE}} if left_out else {}
+        in_all, ordinary, left_out = len(usable) + asked, len(supplied) + wanted, ""
+        if ordinary < in_all:
+            left_out = f"limits.executions ({limit}) leaves out {in_all - ordinary} of {in_all} transaction codes"
+            self._door.unsent[left_out] = {_EXECUTE}
         self.found.preparations.extend(prepare(self._traffic.client, profile, min(wanted + at_once, guard.room)))
         prepared = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
         if not supplied and not prepared:
             why = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
             self.found = replace(self.found, missing=left_out or why)
-        return [*((code, False) for code in supplied), *((code, True) for code in prepared)], len(supplied) + wanted
+        return [*((code, False) for code in supplied), *((code, True) for code in prepared)], ordinary
 
     def _offered(self, ordinary: int) -> dict[int, tuple[str, ...]]:
         """The credentials that each code is offered with, by its place."""
@@ -153,24 +153,23 @@ class _Sender:
     # -- with a credential that is to be refused ------------------------------------------------------------------
 
     def _offer(self, code: str, credentials: Sequence[str]) -> bool:
-        """Send a code with each of these, the first right behind the execution before. True where the code is spent."""
+        """Send a code with each of these, the first right behind the execution before, until one breaks the service. On a
+        sandbox some have company with the valid token. True where the code is spent."""
         company = credentials[_IN_COMPANY] if self._profile.is_sandbox and self.found.successes else ()
-        return any(self._send_refusable(code, name, in_company=name in company) for name in credentials)
-
-    def _send_refusable(self, code: str, credential: str, *, in_company: bool) -> bool:
-        """Send a code with a credential that is to be refused, unless one broke the service before. True where the code is
-        spent by it. On a sandbox it may have company with the valid token."""
-        if self._is_broken:
-            return False
-        send = partial(self._send, code, credential=credential)
-        [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if in_company else [send()]
-        if not exchange.number:  # not sent: the code can still be executed
-            return False
-        self.found.refusals.append(exchange)
-        self._is_broken = exchange.response is None or exchange.response.status >= 500
-        if self._is_broken:  # a synthetic code reproduces that
-            self._send(synthetic(), credential=credential)
-        return grants_protected_result(exchange) or exchange.response is None
+        for name in credentials:
+            send = partial(self._send, code, credential=name)
+            if self._is_broken:
+                break
+            [exchange] = self._together.send_each_with_a_companion(_EXECUTE, send) if name in company else [send()]
+            if not exchange.number:  # not sent: the code can still be executed
+                continue
+            self.found.refusals.append(exchange)
+            self._is_broken = exchange.response is None or exchange.response.status >= 500
+            if self._is_broken:  # a synthetic code reproduces that
+                self._send(synthetic(), credential=name)
+            if exchange.response is None or grants_protected_result(exchange):
+                return True
+        return False
 
     # -- with the valid token -------------------------------------------------------------------------------------
 

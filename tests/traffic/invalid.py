@@ -21,7 +21,6 @@ from tests.traffic.case import (
     bounded,
     form_of,
     place_of,
-    synthetic_bytes,
     synthetic_text,
 )
 
@@ -36,7 +35,7 @@ _REGISTER = "registerPixKey"
 _EVERY_CREDENTIAL = (_REGISTER, "listAccounts")
 """One that writes and one that reads: a service reads the header in one place, or in one for each."""
 
-PATH_PARAMETERS: Values = {
+PATH_PARAMETERS = {
     "unknown": synthetic_text("0"),
     "over-long": synthetic_text("x" * LONG),
     "very long": synthetic_text("9" * LONGER),
@@ -45,10 +44,10 @@ PATH_PARAMETERS: Values = {
     "with NUL": synthetic_text("\0"),
     "with quotes": synthetic_text("'\"`"),
     "with accents": synthetic_text("ação"),
-    "that is no UTF-8": synthetic_bytes(b"\xff\xc0\x80"),
+    "that is no UTF-8": _M + b"\xff\xc0\x80",
     "with reserved characters": synthetic_text(";,:@&=+$!'()*~"),
 }
-MORE_PATH_PARAMETERS: Values = {
+MORE_PATH_PARAMETERS = {
     "percent-encoded twice": synthetic_text("%252f%00%0a"),
     "with a line break": synthetic_text("\r\nX-Pixconf: 1"),
     "with a question mark": synthetic_text("?a=1#b"),
@@ -57,24 +56,24 @@ MORE_PATH_PARAMETERS: Values = {
     "with a backslash": synthetic_text("\\..\\"),
     "outside the basic plane": synthetic_text("🏦"),
 }
-QUERIES: Values = {
+QUERIES = {
     "a query": f"?{MARK}=1&page=-1&limit=99999999999&sort[]=a&filter={{}}",
     "a query that is no UTF-8": "?a=%ff&a=&&=",
     "long": f"?{MARK}=" + "x" * 2 * LONGER,  # longer than the 8 KiB that many servers take of the first line
 }
-CREDENTIALS: Values = {name: name for name in (NO_HEADER, ANOTHER, "an empty header")}
-MORE_CREDENTIALS: Values = {name: name for name in INVALID_CREDENTIALS if name not in CREDENTIALS}
-CONTENT_TYPES: Values = {
+CREDENTIALS = {name: name for name in (NO_HEADER, ANOTHER, "an empty header")}
+MORE_CREDENTIALS = {name: name for name in INVALID_CREDENTIALS if name not in CREDENTIALS}
+CONTENT_TYPES = {
     "missing": None,
     "a form": "application/x-www-form-urlencoded",
     "a form without a boundary": "multipart/form-data",
     "XML": "application/xml",
     "text/plain": "text/plain",
 }
-UNREADABLE: Values = {"cut short": b'{"' + _M, "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}'}
+UNREADABLE = {"cut short": b'{"' + _M, "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}'}
 """Bodies that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever is
 there."""
-TEXTS: Values = {
+TEXTS = {
     "empty": b"",
     **UNREADABLE,
     "a trailing comma": b'{"account": "' + _M + b'",}',
@@ -89,32 +88,30 @@ TEXTS: Values = {
     "very deeply nested": b"[" * _DEEPER + b"]" * _DEEPER,
 }
 """Bodies that are no object, no JSON or no text."""
-MORE_TEXTS: Values = {
+MORE_TEXTS = {
     "no JSON": _M,
     "a huge exponent": b'{"value": 1e999999, "date": -1e400, "pixKey": -1e400}',
     "many digits": b'{"value": ' + b"9" * LONGER + b', "pixKey": -' + b"9" * LONGER + b"}",
     "long, and cut short": b'{"' + _M + b"x" * LONGEST,
-    "UTF-16": f'{{"pixKey": "{MARK}"}}'.encode("utf-16"),
     "deeply nested": b'{"a":' * _DEEP + b"1" + b"}" * _DEEP,
-    "strange names": as_bytes({"": 1, "__proto__": {MARK: 1}, "$ref": MARK, "a.b[0]": 1, "ação": 1, "\0": 1}),
 }
 _OF_OTHER_TYPES: Values = {"null": None, "a number": -1, "an object": {}, "an array": []}
-IN_PLACE_OF_A_TEXT: Values = {**_OF_OTHER_TYPES, "an empty text": ""}
-IN_PLACE_OF_A_NUMBER: Values = {
+IN_PLACE_OF_A_TEXT = {**_OF_OTHER_TYPES, "an empty text": ""}
+IN_PLACE_OF_A_NUMBER = {
     **_OF_OTHER_TYPES,
     "a boolean": True,
     "zero": 0,
     "a huge number": 10**40,
     "text": f"{MARK}text",
 }
-STRINGS: Values = {
+STRINGS = {
     "an over-long text": synthetic_text("x" * LONG),
     "text outside ASCII": f"{MARK}ação-π",
     "text with NUL": f"{MARK}\0",
     "text with quotes": f"{MARK}'\"; DROP TABLE keys; --",
 }
 """Texts that are hard to hold: what a column cannot."""
-MORE_STRINGS: Values = {
+MORE_STRINGS = {
     "a long text": synthetic_text("x" * LONGER),
     "a very long text": synthetic_text("x" * LONGEST),
     "text outside the basic plane": f"{MARK}🏦",

@@ -163,17 +163,16 @@ class Registrar:
     def _make_free(self, key: PixKey) -> bool:
         if not self.keys.was_there_before(key.key):
             return True
-        return self.deletes and self.keys.take_over(key) and is_granted(self.delete(key, valid=False))
+        return self.deletes and self.keys.take_over(key) and is_granted(self.delete(key, self.account, valid=False))
 
     def synthetic_keys(self) -> list[PixKey]:
         """The one that deletions are tested with; none where no key is deleted."""
         return [self._synthetic] if self.deletes and self._is_permitted(self._synthetic) else []
 
     def that_come_and_go(self) -> list[PixKey]:
-        """The keys that can be registered again and again, and are deleted each time where keys may be deleted."""
+        """The keys that can be registered again and again, as the run may delete them."""
         own = [key for key in given(self.profile.pix_keys) if self._is_permitted(key)]
-        goes = self.keys.may_be_deleted if self.deletes else lambda key: not self.keys.was_there_before(key)
-        return [key for key in own if goes(key.key)] or self.synthetic_keys()
+        return [key for key in own if self.keys.may_be_deleted(key.key)] or self.synthetic_keys()
 
     def key_of_nobody(self) -> PixKey:
         """A key for a registration that must not succeed, or need not: another one each time where keys are deleted."""
@@ -210,12 +209,11 @@ class Registrar:
         valid."""
         if key.value is not None and self.keys.may_be_deleted(key.value):
             valid = key.state is KeyState.REGISTERED and not key.is_deleted
-            deletion = self.delete(PixKey(key.type, key.value), valid=valid, account=key.account)
+            deletion = self.delete(PixKey(key.type, key.value), key.account, valid=valid)
             self.found.deletions += [deletion] if valid else []
 
-    def delete(self, key: PixKey, *, valid: bool, account: str = "") -> Exchange:
-        """Delete a key as the profile says, of the account that a request named; else of the profile's."""
-        account = account or self.account
+    def delete(self, key: PixKey, account: str, *, valid: bool) -> Exchange:
+        """Delete a key of an account as the profile says."""
         body = fill(self.profile.requests["deletePixKey"].json, account=account, key=key.key, type=key.type)
         return self.client.send("deletePixKey", account, json=body, valid=valid)
 

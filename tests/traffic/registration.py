@@ -99,8 +99,8 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
     if wants(*SHOWN_BY_WRONG_TOKENS):
         wrong = iter(of_keys(to_try(registrar.profile, registrar.client.door.secrets.token())))
         own = keys if registrar.profile.is_sandbox else []
-        for key in own or [registrar.key_of_nobody()]:
-            _send(registrar, Attempted.WITHOUT_A_TOKEN, (key, NO_HEADER), company=True)
+        tries = [(key, NO_HEADER) for key in own or [registrar.key_of_nobody()]]
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, *tries, company=True)
     if registrar.deletes and wants("registerPixKey.token.scheme", *_ROBUST):
         schemes = forms(registrar.profile, among=OTHER_SCHEMES)
         _send(registrar, Attempted.OTHER_SCHEME, *_of_nobody(registrar, (form.name for form in schemes)), company=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -72,18 +73,17 @@ class World:
     def follow(self, seed: int, registrations: int) -> None:
         """Take the steps that a seed draws, delete what they leave, and execute one transfer twice."""
         drawn = Random(seed)
-        for _ in range(registrations * len(STEPS) // STEPS.count("registerPixKey")):
-            self._take_step(drawn.choice(STEPS), drawn.random())
+        for _ in range(3 * registrations):  # one step of three registers
+            self._take_step(drawn)
         self.undo()
         self.execute_twice()
 
-    def _take_step(self, operation: str, place: float) -> None:
-        """`place` is that of a key among those that can be registered and deleted again, from 0 to 1."""
-        keys = self.registrar.that_come_and_go()
+    def _take_step(self, drawn: Random) -> None:
+        operation, keys = drawn.choice(STEPS), self.registrar.that_come_and_go()
         if operation in ("listPixKeys", "getBalance"):
             self._read(operation, self.profile.accounts[0])
         elif keys and "registerPixKey" in self.reach.operations and not self.findings.cut:
-            key = keys[int(place * len(keys))]
+            key = drawn.choice(keys)
             self._take(self.registrar.register(key)) if operation == "registerPixKey" else self.undo(key)
 
     def undo(self, *keys: PixKey) -> None:
@@ -104,15 +104,13 @@ class World:
         code = next(iter(guard.prepared.codes_of(prepare(self.client, self.profile, min(1, guard.room)))), None)
         if code is None:
             return
-        before, first = self._balances(), self._execute(code, valid=True)
+        execute = partial(self.client.send, "executePix", code)
+        before, first = self._balances(), self._take(execute(valid=True))
         if not succeeded(first):
             return
         between = self._balances()
-        if guard.permit_again(code) and (second := self._execute(code, valid=False)).response:
+        if guard.permit_again(code) and (second := self._take(execute())).response:
             self.twice = Repeated(first, second, _changes(before, between), _changes(between, self._balances()))
-
-    def _execute(self, code: str, *, valid: bool) -> Exchange:
-        return self._take(self.client.send("executePix", code, valid=valid))
 
     def _read(self, operation: str, account: str) -> Exchange | None:
         if operation not in self.reach.operations or self.findings.cut:
