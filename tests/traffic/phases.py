@@ -127,9 +127,10 @@ def planned(config: pytest.Config, profile: Profile, resend: Container[str], ite
     client.preflight()
     seed = config.getoption("seed") or 0
     traffic = _send_all(config, client, profile, seed, items, Reproduction(door.exchanges)).traffic
+    about = {requirements()[name].operation for name in ids_tested(items, "sent")}
     return Plan(
         door.exchanges,
-        denied=_denied(items, profile),
+        denied=frozenset(name for name in about if name and not permits(profile, name)),
         executes=traffic.reach.spends_codes,
         barred=list(door.guard.barred),
         cut=list(door.unsent),
@@ -146,12 +147,11 @@ class _Wire:
 
     def attempt(self, sending: Sending) -> Response:
         """The answer to a request that is not sent."""
-        intent = sending.intent
-        if intent.credential != VALID:
-            return _answer(401, {})
+        intent, body = sending.intent, dict[str, object]()
+        status = 401 if intent.credential != VALID else 400 if intent.operation else 404
         if intent.valid or sending.executes:
-            return _answer(200, {"code": 0, "data": self._data(intent.operation)})
-        return _answer(400 if intent.operation else 404, {})
+            status, body = 200, {"code": 0, "data": self._data(intent.operation)}
+        return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
 
     def connect(self, base_url: str) -> str:
         """Nothing is opened."""
@@ -169,13 +169,3 @@ class _Wire:
             return value
         fields = operations()[operation].result
         return {each.name: _SUCCESSFUL.get(each.name, _OF_TYPE[each.types[-1]]) for each in fields}
-
-
-def _answer(status: int, body: object) -> Response:
-    return Response(status, (("Content-Type", "application/json"),), json.dumps(body).encode())
-
-
-def _denied(items: Sequence[pytest.Item], profile: Profile) -> frozenset[str]:
-    """The operations that the selection is about and the profile does not permit."""
-    about = {requirements()[name].operation for name in ids_tested(items, "sent")}
-    return frozenset(name for name in about if name and not permits(profile, name))

@@ -122,7 +122,7 @@ class World:
         return {
             (account, *path): number
             for account, seen in read.items()
-            if seen is not None and seen.response is not None and is_granted(seen)
+            if seen and seen.response and is_granted(seen)
             for path, number in numbers(seen.response.json.value)
         }
 
