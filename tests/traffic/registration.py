@@ -49,9 +49,6 @@ NOTHING_TO_DELETE = (
     "no key was registered whose value is known: supply one in pix_keys that is not RANDOM and not registered yet"
 )
 UNDOCUMENTED_TYPES = ("IBAN", "PASSPORT", "CELLPHONE", f"{MARK}type")
-OTHER_NAME_OF_RANDOM = "EVP"
-"""The Central Bank's own name for it."""
-NUMERIC_TYPES = ("1", "3")
 _ROBUST = tuple(f"registerPixKey.{what}" for what in ROBUSTNESS)
 SHOWN_BY_WRONG_TOKENS = ("registerPixKey.token.required", "registerPixKey.refusal", *_ROBUST)
 """The requirements that registrations with a wrong token are for."""
@@ -67,8 +64,6 @@ REMOVED = ("from", "to", "value", "date", "description")
 """Fields that the change history calls removed."""
 _WAITS_S = (0.0, 0.2, 0.5)
 """Waits before a registration is repeated whose key type is refused, as the account may be busy."""
-_MOST_NAMED = 24
-"""Words of a refusal that may name what the service asks for."""
 
 
 @scenario(
@@ -81,8 +76,7 @@ def register(traffic: Traffic) -> Registrations:
     """Register keys and delete them, with the requests that are to be refused."""
     client, profile = traffic.client, traffic.profile
     if not profile.accounts or not profile.pix_keys:
-        what = "accounts" if not profile.accounts else "pix_keys"
-        return Registrations(missing=NOTHING_TO_REGISTER.format(what))
+        return Registrations(missing=NOTHING_TO_REGISTER.format("pix_keys" if profile.accounts else "accounts"))
     registrar = Registrar(client, profile)
     registrar.found.key_types = {key.type: inconclusive(say("not reached")) for key in profile.pix_keys}
     _register(registrar, registrar.choose_keys(), traffic.reach.wants)
@@ -105,8 +99,7 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
         schemes = forms(registrar.profile, among=OTHER_SCHEMES)
         _send(registrar, Attempted.OTHER_SCHEME, *_of_nobody(registrar, (form.name for form in schemes)), company=True)
     registrar.look()
-    new = [*given(keys), *registrar.synthetic_keys()]
-    free = [key for key in new if _register_new(registrar, key, wrong)]
+    free = [key for key in (*given(keys), *registrar.synthetic_keys()) if _register_new(registrar, key, wrong)]
     if registrar.deletes and registrar.together.is_possible:
         _register_beside_each_other(registrar, free)
     _send(registrar, Attempted.WITHOUT_A_TOKEN, *_of_nobody(registrar, wrong), company=True)
@@ -119,13 +112,10 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
 
 # -- what must be refused, or may be ------------------------------------------------------------------------------
 
-Try = tuple[PixKey, str]
-"""A key as it is sent, and the credential."""
 
-
-def _send(registrar: Registrar, what: Attempted, *tries: Try, company: bool = False) -> None:
-    """Send registrations at the same time, and delete what is granted at once. With `company`, valid requests that do
-    nothing are under way."""
+def _send(registrar: Registrar, what: Attempted, *tries: tuple[PixKey, str], company: bool = False) -> None:
+    """Send keys, each with a credential, at the same time, and delete what is granted at once. With `company`, valid
+    requests that do nothing are under way."""
     sends = [partial(registrar.register, key, credential=credential, valid=False) for key, credential in tries]
     together = registrar.together
     answers = together.send_each_with_a_companion(_REGISTER, *sends) if company else together.send_all(sends)
@@ -134,16 +124,17 @@ def _send(registrar: Registrar, what: Attempted, *tries: Try, company: bool = Fa
     registrar.undo_all(sent)
 
 
-def _of_nobody(registrar: Registrar, credentials: Iterable[str]) -> list[Try]:
+def _of_nobody(registrar: Registrar, credentials: Iterable[str]) -> list[tuple[PixKey, str]]:
     return [(registrar.key_of_nobody(), credential) for credential in credentials]
 
 
 def _send_undocumented(registrar: Registrar, keys: Sequence[PixKey]) -> None:
-    """Types that are not documented: on a sandbox of these keys, as far as there are any."""
+    """Types that are not documented, and the Central Bank's own name for RANDOM: on a sandbox of these keys, as far as
+    there are any."""
     own = keys if registrar.profile.is_sandbox else ()
     sent = chain(given(own), iter(registrar.key_of_nobody, None))
     made = [key for key in own if key.type == "RANDOM"]  # elsewhere a service may make a key that nobody can name
-    names = [replace(key, type=OTHER_NAME_OF_RANDOM) for key in (next(sent), *made)]
+    names = [replace(key, type="EVP") for key in (next(sent), *made)]
     _send(registrar, Attempted.OTHER_NAME, *((key, VALID) for key in names))
     others = [replace(key, type=name) for name, key in zip(UNDOCUMENTED_TYPES, sent, strict=False)]
     _send(registrar, Attempted.UNDOCUMENTED_TYPE, *((key, VALID) for key in others))
@@ -153,7 +144,7 @@ def _send_other_spellings(registrar: Registrar) -> None:
     """Types in lower case and as digits: the interface document does not say that they are refused, nor accepted."""
     [key, *_] = registrar.that_come_and_go() or [registrar.key_of_nobody()]
     _send(registrar, Attempted.LOWER_CASE, (replace(key, type=key.type.lower()), VALID))
-    for number in NUMERIC_TYPES:
+    for number in ("1", "3"):
         _send(registrar, Attempted.NUMERIC, (replace(key, type=number), VALID))
 
 
@@ -246,8 +237,9 @@ def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
             other = type_sent(controls[0])
             breach = finding("key-type-refused", name=name, answer=answer, other=other, remedy=remedy)
             return deviates(breach, refused, *controls)
-    why = say("no {type} key was registered: {answer}", type=name, answer=answer)
-    return inconclusive(joined((why, remedy)), refused)
+    return inconclusive(
+        joined((say("no {type} key was registered: {answer}", type=name, answer=answer), remedy)), refused
+    )
 
 
 def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchange]:
@@ -295,7 +287,7 @@ def _differences(refused: Exchange) -> Iterator[tuple[str, Message, dict[str, An
     the fields that were removed, the usual headers, and as field, header and query what the refusal may name."""
     text = refused.response.body[:2000].decode("utf-8", "replace") if refused.response else ""
     words = filter(is_name, re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text))  # no name of somebody
-    body, named = body_sent(refused), list(islice(words, _MOST_NAMED))
+    body, named = body_sent(refused), list(islice(words, 24))  # enough for what it asks for
     more = {
         "json": {**dict.fromkeys((*REMOVED, *named), body["account"]), **body},
         "headers": [*EXTRA_HEADERS, *((name, "pixconf") for name in named if name.lower().startswith("x-"))],
