@@ -12,7 +12,7 @@ from typing import NoReturn
 from environments.secret_values import Secrets
 from reports.comparison import CHANGES, compared
 from reports.earlier_runs import UnreadableError, read_run
-from reports.formats.conformance_json import Document
+from reports.formats.conformance_json import RunDocument
 from reports.show import Display
 from reports.wording import one_line
 from spec.requirements import requirements
@@ -21,7 +21,7 @@ SAME, WORSE, WRONG_USE = 0, 1, 2
 """Exit statuses: nothing got worse; something did; bad input or a wrong command line, in one line."""
 
 
-def text(comparison: Document) -> Iterator[str]:
+def text(comparison: RunDocument) -> Iterator[str]:
     """The `comparison` of a conformance.json as lines of plain text."""
     yield str(comparison["line"])
     for name, words in CHANGES.items():
@@ -54,14 +54,14 @@ def _print(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Parser(argparse.ArgumentParser):
+class _OneLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line and exit status 2."""
         self.exit(WRONG_USE, f"error: {one_line(message)}; see {self.prog} --help\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m reports", description="Say what changed from run A to run B.")
+    parser = _OneLineParser(prog="python -m reports", description="Say what changed from run A to run B.")
     parser.add_argument("command", choices=["compare"], help="exit status 1 where something got worse")
     for name in ("a", "b"):
         parser.add_argument(name, metavar=name.upper(), help="the conformance.json of a run, or its folder")

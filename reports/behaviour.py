@@ -21,7 +21,7 @@ REQUIRED, NOT_REQUIRED = "required", "not required"
 """What is said of the token, and of a field of a body."""
 _LONGEST, _LONGEST_DRIFT, _MOST_LINES = 400, 300, 10
 """Characters of what was observed in a situation, and at one place that drifts; places that a terminal lists."""
-Data = dict[str, Any]
+PlainData = dict[str, Any]
 """Plain data, as it is in conformance.json and in a record."""
 Situations = dict[str, Facts]
 """By what was sent, the facts of the answers: several at one place where the behaviour varies."""
@@ -43,7 +43,7 @@ def behaviour(seen: Iterable[tuple[str, str, Facts]]) -> Behaviour:
     }
 
 
-def data_of_behaviour(behaviour: Behaviour) -> Data:
+def data_of_behaviour(behaviour: Behaviour) -> PlainData:
     """A behaviour as plain data: by requirement, situation and place, what is there."""
     return {
         requirement_id: {situation: _data_of(facts) for situation, facts in situations.items()}
@@ -56,7 +56,7 @@ def _data_of(facts: Facts) -> dict[str, list[str]]:
     return {place: [what for _, what in each] for place, each in by_place.items()}
 
 
-def behaviour_of(data: Data, clean: Callable[[str], str]) -> Behaviour:
+def behaviour_of(data: PlainData, clean: Callable[[str], str]) -> Behaviour:
     """The behaviour that plain data stands for, with every text cleaned, and without names that may be data."""
     return behaviour(
         (requirement_id, clean(situation), renamed(facts_of_data(places), clean))

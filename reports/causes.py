@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reports.verdicts import Entry, Verdict
+from reports.verdicts import ReportEntry, Verdict
 from reports.wording import capped, grouped
 from spec.findings import Finding
 from spec.interface import operations
@@ -20,7 +20,7 @@ MOST_SAID = 6
 _OF_THE_LEADER = ("level", "verdict", "text", "section", "known_failure")
 
 
-def findings(requirements: Iterable[Entry]) -> list[dict[str, Any]]:
+def findings(requirements: Iterable[ReportEntry]) -> list[dict[str, Any]]:
     """The findings of a run, failures first. A known failure and a new one have no finding together."""
     groups = grouped((one for one in requirements if one["verdict"] in (Verdict.FAIL, Verdict.WARN)), _cause)
     found = [_finding(sorted(group, key=_weight)) for group in groups.values()]
@@ -32,7 +32,7 @@ def by_requirement(found: Iterable[Mapping[str, Any]], member: str) -> dict[str,
     return {id: one[member] for one in found for id in one["requirements"]}
 
 
-def _cause(requirement: Entry) -> tuple[object, ...]:
+def _cause(requirement: ReportEntry) -> tuple[object, ...]:
     ways = frozenset(map(_way, requirement["found"]))
     return "known_failure" in requirement, ways or requirement["id"]
 
@@ -43,12 +43,12 @@ def _way(found: Finding) -> tuple[object, ...]:
     return found.code, *values, found.pointers
 
 
-def _weight(requirement: Entry) -> tuple[bool, int]:
+def _weight(requirement: ReportEntry) -> tuple[bool, int]:
     """What leads comes first: failures, then the level."""
     return requirement["verdict"] != Verdict.FAIL, LEVELS.index(requirement["level"])
 
 
-def _finding(group: list[Entry]) -> dict[str, Any]:
+def _finding(group: list[ReportEntry]) -> dict[str, Any]:
     leader, named = group[0], dict.fromkeys(one["id"].partition(".")[0] for one in group)
     return {
         "cause": leader["id"],
@@ -60,7 +60,7 @@ def _finding(group: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _said(group: list[Entry]) -> Text:
+def _said(group: list[ReportEntry]) -> Text:
     """The first few statements, each once, with a generated request that shows it where no other one does."""
     found = sorted((each for one in group for each in one["found"]), key=lambda each: not each.shown_by)
     statements = {each.statement: each.shown_by for each in found}

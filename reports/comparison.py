@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from environments.profiles.model import EMBEDDED
-from reports.formats.conformance_json import Document
-from reports.verdicts import ON_THE_SERVICE, TESTED, Entry, RunVerdict, Verdict
+from reports.formats.conformance_json import RunDocument
+from reports.verdicts import ON_THE_SERVICE, TESTED, ReportEntry, RunVerdict, Verdict
 from reports.wording import listed, moment_in_words, read_moment
 from spec.message import Text, in_a_row, say
 
@@ -29,13 +29,13 @@ CHANGES: Mapping[str, Text] = {
 """Every list of requirements in a comparison, as people say it."""
 
 
-def follows(was: Document, now: Document) -> bool:
+def follows(was: RunDocument, now: RunDocument) -> bool:
     """True if the earlier run is one to compare with unasked: it met the service, in the same scope."""
     met = was["verdict"] in BASES and now["verdict"] in BASES
     return met and _scope(was) == _scope(now) and read_moment(was["started"]) <= read_moment(now["started"])
 
 
-def compared(was: Document, now: Document, clean: Callable[[str], str]) -> Document:
+def compared(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) -> RunDocument:
     """The `comparison` of conformance.json. `clean` is applied to free texts of the two runs."""
     changes = _changes(was, now)
     lost = {entry["level"] for entry in now["requirements"] if entry["id"] in changes["no_longer_exercised"]}
@@ -66,7 +66,7 @@ def compared(was: Document, now: Document, clean: Callable[[str], str]) -> Docum
     }
 
 
-def _scope(run: Document) -> dict[str, Any]:
+def _scope(run: RunDocument) -> dict[str, Any]:
     """What must be the same for two runs to be comparable."""
     environment = run["environment"]
     return {
@@ -77,7 +77,7 @@ def _scope(run: Document) -> dict[str, Any]:
     }
 
 
-def _changes(was: Document, now: Document) -> dict[str, list[str]]:
+def _changes(was: RunDocument, now: RunDocument) -> dict[str, list[str]]:
     """The requirements by what they are now, in the order of the later run."""
     before = {entry["id"]: _standing(entry) for entry in was["requirements"]}
     changes: dict[str, list[str]] = {name: [] for name in CHANGES}
@@ -88,7 +88,7 @@ def _changes(was: Document, now: Document) -> dict[str, list[str]]:
     return changes
 
 
-def _standing(entry: Entry) -> str:
+def _standing(entry: ReportEntry) -> str:
     """Where a requirement stands after a run. A known failure stands with the warnings: it fails no run."""
     if entry["verdict"] in (Verdict.FAIL, Verdict.WARN):
         return FAILS if entry["verdict"] == Verdict.FAIL and "known_failure" not in entry else WARNS

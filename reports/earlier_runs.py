@@ -19,8 +19,8 @@ import yaml
 
 from environments.profiles.checked_yaml import document
 from environments.profiles.model import ProfileError, shown, today
-from reports.behaviour import Behaviour, Data, data_of_behaviour
-from reports.formats.conformance_json import FILE, Document
+from reports.behaviour import Behaviour, PlainData, data_of_behaviour
+from reports.formats.conformance_json import FILE, RunDocument
 from reports.provenance import VERSION
 from reports.wording import read_moment
 from reports.writing import write
@@ -39,11 +39,11 @@ class UnreadableError(Exception):
     """Why a file is not read: one line, without anything that the file holds."""
 
 
-def read_run(path: Path) -> Document:
+def read_run(path: Path) -> RunDocument:
     """The conformance.json at `path`, or in that folder, as it is: nothing of it may be shown. Raises
     UnreadableError."""
     try:
-        document: Document = json.loads(content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES))
+        document: RunDocument = json.loads(content_of(path / FILE if os.path.isdir(path) else path, MOST_BYTES))
         check(document, COMPARABLE)
         read_moment(document["started"])
     except (UnreadableError, FileNotFoundError, ValueError, RecursionError) as error:
@@ -104,7 +104,7 @@ _HEAD = """\
 """
 
 
-def record_of(environment: str, accepted: Behaviour) -> Data:
+def record_of(environment: str, accepted: Behaviour) -> PlainData:
     """The content of a record that is accepted today."""
     return {
         "format": FORMAT,
@@ -124,7 +124,7 @@ def accepting(was: Behaviour, seen: Behaviour) -> Behaviour:
     }
 
 
-def write_record(path: Path, record: Data) -> None:
+def write_record(path: Path, record: PlainData) -> None:
     """Write the file. Raises OSError."""
     text = yaml.dump(record, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
     write(path, _HEAD.format(environment=record["environment"]) + text)
@@ -137,7 +137,7 @@ class _Plain(yaml.SafeDumper):
         return is_empty or bool(super().check_simple_key())
 
 
-def read_record(path: Path) -> Data | None:
+def read_record(path: Path) -> PlainData | None:
     """The record at that path, as it is; None where there is none. Raises UnreadableError."""
     try:
         data: Any = document(content_of(path, MOST_BYTES_OF_RECORD).decode("utf-8-sig"), path.name).data

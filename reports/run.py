@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from environments.profiles.model import EMBEDDED, FAIL, Profile, today
-from reports.behaviour import Behaviour, Data, Drift, behaviour, facts_in_words, in_words
+from reports.behaviour import Behaviour, Drift, PlainData, behaviour, facts_in_words, in_words
 from reports.evidence import Evidence
 from reports.grants import Generated, Grants
 from reports.provenance import suite
@@ -115,7 +115,7 @@ class Run:
     suite: Mapping[str, str | None] = field(default_factory=suite)  # at the start
     ci_job: str | None = None
     comparison: dict[str, Any] | None = None
-    record: Data | None = None
+    record: PlainData | None = None
     drift: list[Drift] = field(default_factory=list)
     accepted: str = ""
     results: list[RequirementResult] = field(default_factory=list)

@@ -17,7 +17,7 @@ from spec.requirements import LEVELS, Requirement
 
 MOST_SAID = 12
 """Findings of one requirement; those of generated traffic may be many."""
-Entry = Mapping[str, Any]
+ReportEntry = Mapping[str, Any]
 """A requirement or a finding of conformance.json."""
 
 
@@ -102,7 +102,7 @@ class RunResult:
     why: Text = ""
 
 
-def fails(entry: Entry) -> bool:
+def fails(entry: ReportEntry) -> bool:
     """Whether a requirement or a finding of conformance.json fails the run: a known failure does not."""
     return entry["verdict"] == Verdict.FAIL and "known_failure" not in entry
 

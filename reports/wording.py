@@ -13,7 +13,7 @@ from spec.requirements import LEVELS, Requirement
 
 _MOST_NAMED = 3
 Item = TypeVar("Item")
-Key = TypeVar("Key")
+GroupKey = TypeVar("GroupKey")
 
 
 def listed(parts: Sequence[Text]) -> Text:
@@ -99,9 +99,9 @@ def level_by_level(levels: Iterable[str]) -> Text:
     return listed([_OF_LEVEL[level].of(n=tally[level]) for level in LEVELS if tally[level]])
 
 
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+def grouped(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:
     """The items by their key, both in the order in which they come."""
-    groups: dict[Key, list[Item]] = {}
+    groups: dict[GroupKey, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups

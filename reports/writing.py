@@ -14,14 +14,14 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from reports.formats.conformance_json import FILE, Document, as_json
+from reports.formats.conformance_json import FILE, RunDocument, as_json
 from reports.formats.junit import junit
 
 RUNS = Path(__file__).parent / "runs"
 PAGE = "report.html"
 """Written by pytest-html, after the others."""
 SUMS = "SHA256SUMS"
-OUTPUTS: Mapping[str, Callable[[Document], str]] = {
+OUTPUTS: Mapping[str, Callable[[RunDocument], str]] = {
     FILE: as_json,
     "junit.xml": junit,
 }
@@ -80,14 +80,14 @@ def point_latest(folder: Path) -> None:
     temporary.replace(link)
 
 
-def write_outputs(folder: Path, document: Document) -> dict[str, str]:
+def write_outputs(folder: Path, document: RunDocument) -> dict[str, str]:
     """Write every file. One that cannot be made or written is removed and does not take the others with it: gives why,
     by its name."""
     failed = {name: _write(folder / name, make, document) for name, make in OUTPUTS.items()}
     return {name: why for name, why in failed.items() if why}
 
 
-def _write(path: Path, make: Callable[[Document], str], document: Document) -> str:
+def _write(path: Path, make: Callable[[RunDocument], str], document: RunDocument) -> str:
     try:
         write(path, make(document))
     except Exception as error:  # a fault of the suite in one format is no reason to lose the report of a run

@@ -98,7 +98,7 @@ def merged_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(replace(each, exchanges=tuple(dict.fromkeys(numbers))) for each, numbers in exchanges.items())
 
 
-class Outcome(Enum):
+class Conclusion(Enum):
     """Finding or not, as exchanges show it. An inconclusive one could not be judged."""
 
     HOLDS = "holds"
@@ -108,20 +108,20 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The outcome, and the exchanges that show it: with findings where it deviates; else `why` may say more."""
+    """The conclusion, and the exchanges that show it: with findings where it deviates; else `why` may say more."""
 
-    outcome: Outcome
+    conclusion: Conclusion
     exchanges: tuple[Exchange, ...] = ()
     findings: tuple[Finding, ...] = ()
     why: Text = ""
 
     @property
     def holds(self) -> bool:
-        return self.outcome is Outcome.HOLDS
+        return self.conclusion is Conclusion.HOLDS
 
     @property
     def deviates(self) -> bool:
-        return self.outcome is Outcome.DEVIATES
+        return self.conclusion is Conclusion.DEVIATES
 
     @property
     def message(self) -> Text:
@@ -131,7 +131,7 @@ class Judgement:
 
 def holds(*exchanges: Exchange, why: Text = "") -> Judgement:
     """The exchanges show that the requirement is met."""
-    return Judgement(Outcome.HOLDS, exchanges, why=why)
+    return Judgement(Conclusion.HOLDS, exchanges, why=why)
 
 
 def deviates(found: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgement:
@@ -139,10 +139,10 @@ def deviates(found: Finding | Iterable[Finding], *exchanges: Exchange) -> Judgem
     numbers = tuple(exchange.number for exchange in exchanges)
     every = [found] if isinstance(found, Finding) else list(found)
     return Judgement(
-        Outcome.DEVIATES, exchanges, tuple(replace(each, exchanges=each.exchanges or numbers) for each in every)
+        Conclusion.DEVIATES, exchanges, tuple(replace(each, exchanges=each.exchanges or numbers) for each in every)
     )
 
 
 def inconclusive(why: Text, *exchanges: Exchange) -> Judgement:
     """The exchanges do not show whether the requirement is met. `why` says what was missing."""
-    return Judgement(Outcome.INCONCLUSIVE, exchanges, why=why)
+    return Judgement(Conclusion.INCONCLUSIVE, exchanges, why=why)

@@ -13,13 +13,13 @@ from spec.exchange import VALID, Exchange, Response, kept_beside, named_media_ty
 from spec.facts import Facts, facts_of, said
 from spec.key_list import VARYING
 
-Values = dict[str, list[Facts | str]]
+ObservedValues = dict[str, list[Facts | str]]
 """By situation, what was seen in it."""
 
 
-def by_situation(seen: Iterable[tuple[str, Facts | str]]) -> Values:
+def by_situation(seen: Iterable[tuple[str, Facts | str]]) -> ObservedValues:
     """Values by situation, from pairs of both."""
-    found: Values = {}
+    found: ObservedValues = {}
     for situation, value in seen:
         found.setdefault(situation, []).append(value)
     return found

@@ -11,7 +11,7 @@ from functools import cache
 
 from spec.answers import ABOUT_THE_REQUEST, RefusalKind, grants_protected_result, refusal_kind
 from spec.exchange import VALID, Exchange, FailureKind
-from spec.findings import Judgement, Outcome, holds
+from spec.findings import Conclusion, Judgement, holds
 from spec.message import say
 from spec.rules import ROBUSTNESS, judge
 
@@ -57,7 +57,7 @@ class Reproduction:
         if is_robustness and not self._shows_again(requirement_id):
             return holds(why=say("seen once and not again: {finding}", finding=judgement.message))
         in_company = self._shows_in_company(
-            exchange, lambda seen: judge(requirement_id, seen).outcome, holds_alone=is_robustness
+            exchange, lambda seen: judge(requirement_id, seen).conclusion, holds_alone=is_robustness
         )
         return _in_company(judgement) if in_company else judgement
 
@@ -93,22 +93,22 @@ class Reproduction:
         return len(broken) > 1 or any(seen.response for seen in final)
 
     def _shows_in_company(
-        self, exchange: Exchange, outcome_of: Callable[[Exchange], Outcome], *, holds_alone: bool = False
+        self, exchange: Exchange, conclusion_of: Callable[[Exchange], Conclusion], *, holds_alone: bool = False
     ) -> bool:
         """True if it was seen beside others and not alone. A server error may stay away alone; all else has to hold."""
         if not exchange.beside:
             return False
         alone = (seen for seen in self.exchanges if not seen.beside and _sort(seen) == _sort(exchange))
-        outcomes = set(map(outcome_of, alone))
-        return Outcome.DEVIATES not in outcomes and (holds_alone or Outcome.HOLDS in outcomes)
+        conclusions = set(map(conclusion_of, alone))
+        return Conclusion.DEVIATES not in conclusions and (holds_alone or Conclusion.HOLDS in conclusions)
 
 
 def _sort(exchange: Exchange) -> tuple[str, bool, bool]:
     return exchange.operation, exchange.valid, exchange.credential == VALID
 
 
-def _granted(exchange: Exchange) -> Outcome:
-    return Outcome.DEVIATES if grants_protected_result(exchange) else Outcome.HOLDS
+def _granted(exchange: Exchange) -> Conclusion:
+    return Conclusion.DEVIATES if grants_protected_result(exchange) else Conclusion.HOLDS
 
 
 def _in_company(judgement: Judgement) -> Judgement:

@@ -26,16 +26,16 @@ from spec.requirements import Requirement
 FILE = "conformance.json"
 FORMAT = "1.4"
 """Of the schema: the first number grows where a reader has to change, the second where there are more members."""
-Document = dict[str, Any]
+RunDocument = dict[str, Any]
 
 
-def document_of(run: Run) -> Document:
+def document_of(run: Run) -> RunDocument:
     """The content of conformance.json."""
     document = {"format": FORMAT, **_set_up(run), **_figures(run), **_found(run), **_left(run)}
     return document | {"headline": str(headline(document))}
 
 
-def as_json(document: Document) -> str:
+def as_json(document: RunDocument) -> str:
     """The text of conformance.json."""
     return json.dumps(document, indent=1, default=_plain) + "\n"
 
@@ -50,7 +50,7 @@ def _plain(value: object) -> object:
     return {**told, "exchanges": value.exchanges, **shown_by}
 
 
-def _set_up(run: Run) -> Document:
+def _set_up(run: Run) -> RunDocument:
     result, finished = run.result(), run.finished or datetime.now(UTC)
     return {
         "suite": {"version": VERSION, "proof": proof_line()},
@@ -71,7 +71,7 @@ def _word(kind: NoteKind) -> str:
     return kind.name.lower().replace("_", "-")
 
 
-def _environment(run: Run) -> Document:
+def _environment(run: Run) -> RunDocument:
     profile = run.profile
     return {
         "name": profile.name,
@@ -84,7 +84,7 @@ def _environment(run: Run) -> Document:
     }
 
 
-def _provenance(run: Run, finished: datetime) -> Document:
+def _provenance(run: Run, finished: datetime) -> RunDocument:
     return {
         **run.suite,
         "profile_sha256": profile_digest(run.profile),
@@ -96,7 +96,7 @@ def _provenance(run: Run, finished: datetime) -> Document:
     }
 
 
-def _figures(run: Run) -> Document:
+def _figures(run: Run) -> RunDocument:
     generated, granted = run.generated, run.grants.granted
     return {
         "traffic": {name: getattr(run, name) for name in ("requests", "executions", "unknown_outcomes")},
@@ -114,7 +114,7 @@ def _figures(run: Run) -> Document:
     }
 
 
-def _found(run: Run) -> Document:
+def _found(run: Run) -> RunDocument:
     requirements = [_requirement(*each, run.elapsed_s[each[0].id]) for each in run.requirements()]
     return {
         "findings": [{**one, "reproduce": _line(one, run.exchanges)} for one in findings(requirements)],
@@ -126,7 +126,7 @@ def _found(run: Run) -> Document:
     }
 
 
-def _observations(run: Run) -> list[Document]:
+def _observations(run: Run) -> list[RunDocument]:
     """What was observed for each requirement, in words; what is said before all others stands first."""
     shown = {requirement.id: result.exchanges for requirement, result in run.requirements()}
     urgent = {seen.id for seen in run.observations if seen.first}
@@ -136,7 +136,7 @@ def _observations(run: Run) -> list[Document]:
     ]
 
 
-def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> Document:
+def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s: float) -> RunDocument:
     known = {"known_failure": result.known} if result.known else {}
     return {
         "id": requirement.id,
@@ -168,7 +168,7 @@ def _line(finding: Mapping[str, Any], exchanges: Mapping[int, Evidence]) -> str:
     return min(filter(None, lines), key=lambda line: line.startswith(MOVES_MONEY), default="")
 
 
-def _left(run: Run) -> Document:
+def _left(run: Run) -> RunDocument:
     return {
         "left_behind": run.not_cleaned_up_in_words,
         "not_cleaned_up": [{**vars(key), "exchanges": list(key.exchanges)} for key in run.not_cleaned_up],
@@ -178,7 +178,7 @@ def _left(run: Run) -> Document:
     }
 
 
-def _outline(exchange: Evidence, start: datetime) -> Document:
+def _outline(exchange: Evidence, start: datetime) -> RunDocument:
     part = {"part": exchange["part"]} if exchange["part"] else {}
     return {
         "number": exchange["number"],

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reports.behaviour import drift_in_words
-from reports.formats.conformance_json import Document
+from reports.formats.conformance_json import RunDocument
 from reports.headline import permitted, result_line, sent
-from reports.verdicts import Entry, Verdict, fails, is_told_by_none
+from reports.verdicts import ReportEntry, Verdict, fails, is_told_by_none
 from reports.wording import capped, listed
 from spec.message import joined, say_many
 from spec.requirements import requirements
@@ -23,12 +23,12 @@ _MOST_SHOWN = 20
 # -- the summary of the job ---------------------------------------------------------------------------------------
 
 
-def step_summary(document: Document) -> str:
+def step_summary(document: RunDocument) -> str:
     """Markdown to be appended to the file of $GITHUB_STEP_SUMMARY."""
     return "\n".join(_summary(document)) + "\n"
 
 
-def _summary(document: Document) -> Iterator[str]:
+def _summary(document: RunDocument) -> Iterator[str]:
     yield f"## PIX conformance: {document['verdict']}"
     yield ""
     yield f"{sentence(document)}."
@@ -43,7 +43,7 @@ def _summary(document: Document) -> Iterator[str]:
     yield f"Suite {document['suite']['version']}, seed {document['provenance']['seed']}. The report has the evidence."
 
 
-def sentence(document: Document) -> str:
+def sentence(document: RunDocument) -> str:
     """What was permitted, what was tested, and what speaks against it."""
     parts = [
         permitted(document["environment"]["allow"]),
@@ -55,7 +55,7 @@ def sentence(document: Document) -> str:
     return str(joined(parts))
 
 
-def _alerts(document: Document) -> Iterator[str]:
+def _alerts(document: RunDocument) -> Iterator[str]:
     """How many alerts of each kind there are: the report has their texts."""
     tally = Counter(alert["kind"] for alert in document["alerts"])
     yield from (
@@ -64,7 +64,7 @@ def _alerts(document: Document) -> Iterator[str]:
     yield from [""] * bool(tally)
 
 
-def _counts(document: Document) -> Iterator[str]:
+def _counts(document: RunDocument) -> Iterator[str]:
     """A table of verdicts by level."""
     yield f"| level | {' | '.join(Verdict)} |"
     yield f"|---|{'---:|' * len(Verdict)}"
@@ -73,7 +73,7 @@ def _counts(document: Document) -> Iterator[str]:
     yield ""
 
 
-def _table(title: str, findings: list[Entry]) -> Iterator[str]:
+def _table(title: str, findings: list[ReportEntry]) -> Iterator[str]:
     """Findings of one sort: the requirement that leads, its level and statement, and how many more have its cause."""
     if not findings:
         return
@@ -89,7 +89,7 @@ def _table(title: str, findings: list[Entry]) -> Iterator[str]:
     yield ""
 
 
-def _drift(document: Document) -> Iterator[str]:
+def _drift(document: RunDocument) -> Iterator[str]:
     """Which requirements drift, and in how many places."""
     if not document["drift"]:
         return
@@ -101,7 +101,7 @@ def _drift(document: Document) -> Iterator[str]:
     yield ""
 
 
-def _also(finding: Entry) -> str:
+def _also(finding: ReportEntry) -> str:
     others = len(finding["requirements"]) - 1
     return f" and {others} more" if others else ""
 
@@ -111,7 +111,7 @@ def _statement(requirement_id: str) -> str:
     return f"{requirement.text} ({requirement.section})"
 
 
-def _changes(document: Document) -> Iterator[str]:
+def _changes(document: RunDocument) -> Iterator[str]:
     """What changed since the last comparable run, in numbers."""
     comparison = document["comparison"]
     if not comparison or not comparison["comparable"]:
@@ -125,7 +125,7 @@ def _changes(document: Document) -> Iterator[str]:
 # -- annotations --------------------------------------------------------------------------------------------------
 
 
-def workflow_commands(document: Document) -> Iterator[str]:
+def workflow_commands(document: RunDocument) -> Iterator[str]:
     """Workflow commands: an error for each failing cause, or for a run that no requirement explains. GitHub shows the
     first ten of a step."""
     if is_told_by_none(document):

@@ -14,14 +14,14 @@ from junitparser.junitparser import FinalResult, SystemOut
 
 from reports.behaviour import drift_in_words, drift_lines
 from reports.causes import by_requirement
-from reports.formats.conformance_json import Document
+from reports.formats.conformance_json import RunDocument
 from reports.headline import sent
 from reports.show import printable
-from reports.verdicts import Entry, RunVerdict, Verdict, fails, is_told_by_none
+from reports.verdicts import ReportEntry, RunVerdict, Verdict, fails, is_told_by_none
 from reports.wording import exchanges_in_words
 
 
-def junit(document: Document) -> str:
+def junit(document: RunDocument) -> str:
     """The text of junit.xml for the content of a conformance.json. Known failures count as skipped.
 
     Elements and attributes are those of junit-10.xsd of Jenkins, but for `properties` of a test case, which the JUnit
@@ -39,7 +39,7 @@ def junit(document: Document) -> str:
     return str(xml.tostring().decode("utf-8")) + "\n"
 
 
-def _run_case(document: Document) -> TestCase:
+def _run_case(document: RunDocument) -> TestCase:
     """The run: a failure where drift fails it; an error where its verdict is none on the service, and where no other
     case says why it is not green. Its time is what no test took."""
     spent = sum(entry["elapsed_s"] for entry in document["requirements"])
@@ -56,7 +56,7 @@ def _run_case(document: Document) -> TestCase:
     return case
 
 
-def _cases(document: Document) -> Iterator[TestCase]:
+def _cases(document: RunDocument) -> Iterator[TestCase]:
     reproduce = by_requirement(document["findings"], "reproduce")
     for entry in document["requirements"]:
         told = {name: entry[name] for name in ("section", "level", "verdict")}
@@ -75,7 +75,7 @@ def _case(name: str, group: str, elapsed_s: float, told: Mapping[str, str]) -> T
     return case
 
 
-def _take(case: TestCase, entry: Entry, reproduce: str) -> None:
+def _take(case: TestCase, entry: ReportEntry, reproduce: str) -> None:
     """Give a case the result of its requirement."""
     message, found = str(entry["message"]), "\n".join(_explanation(entry, reproduce))
     said = f"{entry['verdict']}: {message}"
@@ -90,7 +90,7 @@ def _take(case: TestCase, entry: Entry, reproduce: str) -> None:
         case.append(SystemOut(printable(f"warn: {found}" if entry["verdict"] == Verdict.WARN else said)))
 
 
-def _explanation(entry: Entry, reproduce: str) -> Iterator[str]:
+def _explanation(entry: ReportEntry, reproduce: str) -> Iterator[str]:
     """What was found: the message first, then expected and got, the statement and its place, how to reproduce it."""
     yield str(entry["message"])
     if "expected" in entry:
@@ -108,7 +108,7 @@ def _conclude(case: TestCase, result: FinalResult, text: str) -> None:
     case.append(result)
 
 
-def _provenance(document: Document) -> dict[str, str]:
+def _provenance(document: RunDocument) -> dict[str, str]:
     """What tells a run from others, by name; without what is not known."""
     shown = {name: value for name, value in document["provenance"].items() if isinstance(value, str | int)}
     return {"verdict": document["verdict"], **{name: str(value) for name, value in shown.items()}}

@@ -12,11 +12,11 @@ from markupsafe import Markup
 
 from reports.causes import by_requirement
 from reports.evidence import Evidence
-from reports.formats.conformance_json import Document
+from reports.formats.conformance_json import RunDocument
 from reports.json_tokens import is_json_like, tokens
 from reports.run import Run
 from reports.show import BYTE_ORDER_MARK, CUT
-from reports.verdicts import Entry, Verdict
+from reports.verdicts import ReportEntry, Verdict
 from reports.wording import grouped
 from spec.findings import Finding
 from spec.json_text import parts_of_pointer, pointer, read_json
@@ -29,7 +29,7 @@ _MARKED = 300
 """Characters that a mark takes, and what is said of it elsewhere."""
 
 
-Place = tuple[str, str]
+MarkedPlace = tuple[str, str]
 """The request or the response, and in it a header, a member of the body (a JSON pointer, `/` for all of it), or the
 first line (nothing)."""
 
@@ -37,7 +37,7 @@ first line (nothing)."""
 class Mark(NamedTuple):
     """What a line deviates from; `missing` names what it lacks."""
 
-    requirement: Entry
+    requirement: ReportEntry
     missing: str = ""
 
 
@@ -70,24 +70,24 @@ class Side(NamedTuple):
         return sum(len(line.indent) + len(line.html) + _MARKED * len(line.marks) for line in (*self.head, *self.body))
 
 
-Marks = list[tuple[str, Entry]]
+Marks = list[tuple[str, ReportEntry]]
 """Places in a request or a response, each with what deviates there."""
 
 
-def places_of(requirement: Entry, exchange: int = 0) -> list[Place]:
+def places_of(requirement: ReportEntry, exchange: int = 0) -> list[MarkedPlace]:
     """Where an exchange shows what was found for a requirement; its findings name the exchanges that show them."""
     found = [each for each in requirement["found"] if not each.exchanges or exchange in (0, *each.exchanges)]
     return list(dict.fromkeys(place for each in found for place in _places(each))) or [("response", "")]
 
 
-def _places(found: Finding) -> list[Place]:
+def _places(found: Finding) -> list[MarkedPlace]:
     side, _, place = found.at.partition(" ")
     if found.pointers:
         return [("response", each or "/") for each in found.pointers]
     return [(side, place)] * bool(place) + [("response", "")] * (side != "response")
 
 
-def marks_of(deviating: Iterable[Entry], side: str, exchange: int = 0) -> Marks:
+def marks_of(deviating: Iterable[ReportEntry], side: str, exchange: int = 0) -> Marks:
     """The marks of a request or a response."""
     places = ((each, place) for each in deviating for place in places_of(each, exchange))
     return [(place, each) for each, (its_side, place) in places if its_side == side]
@@ -139,7 +139,7 @@ def _holding(wanted: str, body: list[Line]) -> tuple[Line, str]:
     return lines.get(wanted, body[0]), missing * (wanted in lines)
 
 
-def excerpt(exchange: Evidence, requirement: Entry) -> tuple[str, list[Line]]:
+def excerpt(exchange: Evidence, requirement: ReportEntry) -> tuple[str, list[Line]]:
     """The side that shows a deviation, and the header or the lines of its body that show it; else the first lines of
     the body of the response, if there is one."""
     side, place = places_of(requirement, exchange["number"])[0]
@@ -166,7 +166,7 @@ Whole = dict[str, Side]
 _NOTHING: Evidence = {"headers": [], "body": ""}
 
 
-def exchange_list(run: Run, document: Document) -> dict[str, Any]:
+def exchange_list(run: Run, document: RunDocument) -> dict[str, Any]:
     """The exchanges that something cites, and those shown whole; what deviates in each, and what else cites it."""
     by_verdict = grouped(document["requirements"], itemgetter("verdict"))
     deviating = _citing([*by_verdict.pop(Verdict.FAIL, []), *by_verdict.pop(Verdict.WARN, [])])
@@ -185,7 +185,7 @@ def exchange_list(run: Run, document: Document) -> dict[str, Any]:
     }
 
 
-def _citing(requirements: Iterable[Entry], most: int | None = None) -> dict[int, list[Entry]]:
+def _citing(requirements: Iterable[ReportEntry], most: int | None = None) -> dict[int, list[ReportEntry]]:
     """Requirements by the exchanges that they cite: the first exchange of each, then the second of each."""
     cites = [(place, number, one) for one in requirements for place, number in enumerate(one["exchanges"][:most])]
     by_number = grouped(sorted(cites, key=itemgetter(0)), itemgetter(1))
@@ -201,7 +201,7 @@ def _within(wholes: Iterable[tuple[Evidence, Whole]]) -> Iterator[tuple[int, Who
             yield seen["number"], whole
 
 
-def _whole(seen: Evidence, deviating: Iterable[Entry]) -> Whole:
+def _whole(seen: Evidence, deviating: Iterable[ReportEntry]) -> Whole:
     request, result = seen["request"], str(seen["response"]["status"]) if "response" in seen else seen["failure"]
     first = {"request": f"{request['method']} {request['url']}", "response": result}
     return {

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from math import ceil, floor, log10
 from typing import Any
 
-from reports.formats.conformance_json import SHARES, Document
+from reports.formats.conformance_json import SHARES, RunDocument
 from reports.headline import counts_of, known_failures, known_in_words
-from reports.verdicts import ON_THE_SERVICE, Entry, RunVerdict, Verdict, deviation, fails
+from reports.verdicts import ON_THE_SERVICE, ReportEntry, RunVerdict, Verdict, deviation, fails
 from reports.wording import grouped
 from spec.message import Text, joined, leaves_of, say, say_many
 from spec.requirements import LEVELS, requirements
@@ -34,7 +34,7 @@ _LEFT_OUT = {
 """Verdicts that are no test: how they are counted, and the anchor of the part of the page that says more."""
 
 
-def tile(document: Document, level: str) -> tuple[Verdict, Text]:
+def tile(document: RunDocument, level: str) -> tuple[Verdict, Text]:
     """The verdict of a tile, and one sentence for each level: the tile's own, and each other level that has failures.
 
     A pass: all of the level was tested, in a run that came to a verdict on the service.
@@ -64,7 +64,7 @@ def _of_level(level: str, failed: int, *, tested: int, testable: int) -> Text:
     )
 
 
-def levels(document: Document) -> list[dict[str, Any]]:
+def levels(document: RunDocument) -> list[dict[str, Any]]:
     """The table of counts, one entry for each level; robustness last, apart from conformance."""
     return [
         {
@@ -78,14 +78,14 @@ def levels(document: Document) -> list[dict[str, Any]]:
     ]
 
 
-def by_heading(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def by_heading(entries: Iterable[ReportEntry]) -> list[dict[str, Any]]:
     """The requirements by the heading of the interface document, in its order, with the tally of their verdicts:
     `12 documented pass`."""
     groups = grouped(entries, lambda one: requirements()[one["id"]].heading)
     return [{"heading": heading, "rows": found, "tally": _tally(found)} for heading, found in groups.items()]
 
 
-def _tally(entries: list[Entry]) -> list[tuple[Verdict, Text]]:
+def _tally(entries: list[ReportEntry]) -> list[tuple[Verdict, Text]]:
     tally = Counter((one["verdict"], one["level"]) for one in entries)
     counted = [(verdict, level) for verdict in Verdict for level in LEVELS if tally[verdict, level]]
     return [(verdict, _counted(tally[verdict, level], level, verdict)) for verdict, level in counted]
@@ -96,7 +96,7 @@ def _counted(number: int, level: str, verdict: Verdict) -> Text:
     return say("{number} {level} {verdict}", number=number, level=say(level), verdict=spelled)
 
 
-def left_out(document: Document) -> list[dict[str, Any]]:
+def left_out(document: RunDocument) -> list[dict[str, Any]]:
     """For each verdict that is no test: how many requirements have it, why, and where the page says more."""
     found = grouped(document["requirements"], lambda one: one["verdict"])
     return [
@@ -106,7 +106,7 @@ def left_out(document: Document) -> list[dict[str, Any]]:
     ]
 
 
-def _why(verdict: Verdict, entries: list[Entry]) -> Iterator[Text]:
+def _why(verdict: Verdict, entries: list[ReportEntry]) -> Iterator[Text]:
     if verdict is Verdict.UNTESTABLE:
         yield say("no exchange can show them")
         return
@@ -131,7 +131,7 @@ def duration(milliseconds: float) -> str:
     return f"{amount:.{0 if amount >= 10 else 1}f}".removesuffix(".0") + f" {unit}"
 
 
-def latency_plot(document: Document) -> dict[str, Any]:
+def latency_plot(document: RunDocument) -> dict[str, Any]:
     """The rows of the plot, one for each operation that answered, and the ticks of its axis at powers of ten.
 
     It is drawn in percent of its width, so that its lines and texts keep their size on every screen.

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from reports.behaviour import drift_in_words, facts_in_words, facts_of_data
 from reports.comparison import CHANGES
 from reports.explanation import fix_for
-from reports.formats.conformance_json import Document, document_of
+from reports.formats.conformance_json import RunDocument, document_of
 from reports.headline import headline, permitted, result_line, run_line
 from reports.language import ENGLISH, Language, language
 from reports.page.exchange_list import excerpt, exchange_list
@@ -29,7 +29,7 @@ from reports.page.figures import by_heading, latency_plot, left_out, levels, til
 from reports.provenance import CHECKOUT
 from reports.run import NoteKind, Run
 from reports.show import printable
-from reports.verdicts import TESTED, Entry, RunVerdict, Verdict, fails
+from reports.verdicts import TESTED, ReportEntry, RunVerdict, Verdict, fails
 from reports.wording import grouped, level_by_level
 from spec.facts import ANSWER
 from spec.interface import operations
@@ -68,7 +68,7 @@ def requirements_from(folder: Path) -> str:
     return os.path.relpath(REQUIREMENTS, folder) if folder.is_relative_to(CHECKOUT) else ""
 
 
-def _verdict(run: Run, document: Document) -> dict[str, Any]:
+def _verdict(run: Run, document: RunDocument) -> dict[str, Any]:
     """The first screen: the verdict, what it rests on, what was left out, and who says so; then the findings."""
     return {
         "notes": _notes(run),
@@ -89,9 +89,9 @@ def _verdict(run: Run, document: Document) -> dict[str, Any]:
     }
 
 
-def _requirements(document: Document) -> dict[str, Any]:
+def _requirements(document: RunDocument) -> dict[str, Any]:
     """Every requirement: by id, by what is missing, and by section; and what the filters offer."""
-    found: list[Entry] = document["requirements"]
+    found: list[ReportEntry] = document["requirements"]
     failing_first = sorted(found, key=lambda one: one["level"] not in document["environment"]["fail_on"])
     asked = {one["operation"] or _GENERAL for one in found}
     return {
@@ -121,7 +121,7 @@ def _notes(run: Run) -> dict[str, list[Text]]:
     return places
 
 
-def _findings(findings: list[Entry]) -> dict[str, list[Entry]]:
+def _findings(findings: list[ReportEntry]) -> dict[str, list[ReportEntry]]:
     """The findings under the headline that each belongs to; without the empty headlines."""
     new = [finding for finding in findings if fails(finding)]
     groups = {
@@ -133,7 +133,7 @@ def _findings(findings: list[Entry]) -> dict[str, list[Entry]]:
     return {title: found for title, found in groups.items() if found}
 
 
-def _by_message(entries: Iterable[Entry], verdict: Verdict) -> dict[str, list[Entry]]:
+def _by_message(entries: Iterable[ReportEntry], verdict: Verdict) -> dict[str, list[ReportEntry]]:
     """The requirements of that verdict by what is missing."""
     return grouped([one for one in entries if one["verdict"] == verdict], itemgetter("message"))
 

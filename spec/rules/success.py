@@ -11,8 +11,8 @@ from spec.interface import Field, operations
 from spec.json_text import folded, is_integer, is_number, leaves_of, pointer
 from spec.message import say
 from spec.rules.table import (
+    Holder,
     InconclusiveError,
-    Place,
     data_in,
     envelope_in,
     field_rule,
@@ -142,7 +142,7 @@ _IS: Mapping[str, Callable[[object], bool]] = {
 
 
 @field_rule("*.present")
-def is_present(place: Place, field: Field, exchange: Exchange) -> Finding | None:
+def is_present(place: Holder, field: Field, exchange: Exchange) -> Finding | None:
     """The {result} has the field {field}."""
     if find(place(exchange), field.name):
         return None
@@ -150,7 +150,7 @@ def is_present(place: Place, field: Field, exchange: Exchange) -> Finding | None
 
 
 @field_rule("*.type")
-def has_its_type(place: Place, field: Field, exchange: Exchange) -> Finding | None:
+def has_its_type(place: Holder, field: Field, exchange: Exchange) -> Finding | None:
     """The field {field} is {type}."""
     value = member_in(place(exchange), field.name)[1]
     if any(_IS[name](value) for name in field.types):
@@ -160,7 +160,7 @@ def has_its_type(place: Place, field: Field, exchange: Exchange) -> Finding | No
 
 
 @field_rule("*.spelling")
-def is_spelled_as_documented(place: Place, field: Field, exchange: Exchange) -> Finding | None:
+def is_spelled_as_documented(place: Holder, field: Field, exchange: Exchange) -> Finding | None:
     """The name of the field {field} is spelled exactly as documented."""
     written = member_in(place(exchange), field.name)[0]
     if written == field.name:

@@ -22,8 +22,8 @@ from spec.message import Text, message_of, say
 from spec.requirements import requirements
 
 Rule = Callable[[Exchange], Finding | None]
-Place = Callable[[Exchange], Mapping[str, Any]]
-FieldRule = Callable[[Place, Field, Exchange], Finding | None]
+Holder = Callable[[Exchange], Mapping[str, Any]]
+FieldRule = Callable[[Holder, Field, Exchange], Finding | None]
 RULES: dict[str, Rule] = {}
 _MOST_NAMED = 10
 
@@ -111,7 +111,7 @@ def text_in(exchange: Exchange, name: str) -> str:
     return value
 
 
-def pointer_to(place: Place, name: str, exchange: Exchange) -> str:
+def pointer_to(place: Holder, name: str, exchange: Exchange) -> str:
     """The JSON pointer to a member, as its name is written there; as documented where it is missing."""
     written, _ = find(place(exchange), name) or (name, None)
     data, _ = find(envelope_in(exchange), "data") or ("data", None)

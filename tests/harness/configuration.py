@@ -27,7 +27,7 @@ from reports.show import Display
 from reports.wording import one_line
 from reports.writing import RUNS
 from spec.requirements import requirements
-from tests.harness.controller import Send, open_run
+from tests.harness.controller import SendAll, open_run
 from tests.harness.options import HELPING, PRINTING, SHOWING, language_of, options_given, refuse_options
 from tests.harness.selection import group_of, only_selftests, selection, take_ids
 from tests.harness.watcher import requirement_of
@@ -39,7 +39,7 @@ PlanOf = Callable[[pytest.Config, Profile, Container[str], Sequence[pytest.Item]
 """Makes the plan of a run: `planned` in tests/traffic, which tests/harness does not import."""
 
 
-def configure(config: pytest.Config, plan_of: PlanOf, send: Send) -> None:
+def configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
     """Register what the command line asks for. UsageError, in one line, for what is wrong in it or in the profile."""
     if options_given(config, HELPING) or (only_selftests(config) and not explains(config)):
         return
@@ -52,7 +52,7 @@ def configure(config: pytest.Config, plan_of: PlanOf, send: Send) -> None:
         raise pytest.UsageError(one_line(str(error))) from None
 
 
-def _configure(config: pytest.Config, plan_of: PlanOf, send: Send) -> None:
+def _configure(config: pytest.Config, plan_of: PlanOf, send: SendAll) -> None:
     profile, resend, where = _profile(config), frozenset[str](), config.getoption("resend_code")
     if where:
         resend = frozenset({code_to_resend(profile, code_from(where))})

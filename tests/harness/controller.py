@@ -31,11 +31,11 @@ from tests.harness.watcher import Watcher
 EVERY_S, EVERY_S_IN_PLACE = 15.0, 0.25
 _NEW_LINE = "\r\x1b[K"
 """Carriage return, and a line without text (ECMA-48, EL)."""
-Send = Callable[[pytest.Config, Session, Sequence[pytest.Item]], object]
+SendAll = Callable[[pytest.Config, Session, Sequence[pytest.Item]], object]
 """Sends all that the tests judge: tests/harness does not import tests/traffic."""
 
 
-def open_run(config: pytest.Config, profile: Profile, resend: Container[str], send: Send) -> Run:
+def open_run(config: pytest.Config, profile: Profile, resend: Container[str], send: SendAll) -> Run:
     """Open the target and the folder of the report, and register what carries the run out. Gives its model."""
     other = config.getoption("compare_with")
     named = None if other is None else read_run(Path(other))
@@ -97,7 +97,7 @@ def _report_folder(config: pytest.Config, run: Run) -> Path | None:
 class Controller:
     """Checks the target once, has everything sent, and takes over what was sent."""
 
-    def __init__(self, session: Session, interruption: Interruption, send: Send) -> None:
+    def __init__(self, session: Session, interruption: Interruption, send: SendAll) -> None:
         self._session, self._interruption, self._send = session, interruption, send
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -14,7 +14,7 @@ from reports.run import Observation
 from reports.verdicts import RequirementResult, Verdict, deviation
 from spec.exchange import Exchange
 from spec.facts import Facts, said
-from spec.findings import Finding, Judgement, Outcome
+from spec.findings import Conclusion, Finding, Judgement
 from spec.message import Text, joined, say
 from spec.reproduction import Reproduction
 from spec.requirements import requirements
@@ -161,7 +161,9 @@ def assert_holds(*exchanges: Exchange) -> None:
     """
     recording = current.get()
     judged = [recording.reproduction.judge(recording.own.id, exchange) for exchange in exchanges]
-    deviating, holding = ([one for one in judged if one.outcome is each] for each in (Outcome.DEVIATES, Outcome.HOLDS))
+    deviating, holding = (
+        [one for one in judged if one.conclusion is each] for each in (Conclusion.DEVIATES, Conclusion.HOLDS)
+    )
     for judgement in deviating or holding[:3]:
         cite(*judgement.exchanges)
     if deviating:
@@ -186,7 +188,7 @@ def assert_requirements(results: Iterable[RequirementResult]) -> None:
 def assert_found(judgement: Judgement) -> None:
     """The judgement holds. An inconclusive one leaves the requirement of the running test unexercised."""
     cite(*judgement.exchanges)
-    if judgement.outcome is Outcome.INCONCLUSIVE:
+    if judgement.conclusion is Conclusion.INCONCLUSIVE:
         raise NotExercised(judgement.why)
     if judgement.deviates:
         _deviate(current.get().reproduction.marked(judgement).findings)

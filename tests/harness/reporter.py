@@ -14,7 +14,7 @@ from environments.profiles.model import shown
 from reports.behaviour import behaviour_of, drifts
 from reports.comparison import compared, follows
 from reports.earlier_runs import UnreadableError, accepting, read_run, record_of, write_record
-from reports.formats.conformance_json import Document, document_of
+from reports.formats.conformance_json import RunDocument, document_of
 from reports.formats.github import step_summary, workflow_commands
 from reports.run import Run
 from reports.terminal import summary
@@ -45,13 +45,13 @@ class Reporter:
         folder: Path | None,
         clean: Clean,
         *,
-        named: Document | None,
+        named: RunDocument | None,
         before: Path | None,
         accepts: bool,
     ) -> None:
         self.run, self.folder = run, folder
         self._clean, self._named, self._before, self._accepts = clean, named, before, accepts
-        self._document: Document = {}
+        self._document: RunDocument = {}
         self._sums = ""
         self._github = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
 
@@ -134,7 +134,9 @@ class Reporter:
             self._write_files()
 
 
-def comparison_of(now: Document, *, named: Document | None, before: Path | None, clean: Clean) -> Document | None:
+def comparison_of(
+    now: RunDocument, *, named: RunDocument | None, before: Path | None, clean: Clean
+) -> RunDocument | None:
     """The comparison of a run with the one that the user names, or else with the run before it; None where that is
     missing or not comparable."""
     try:

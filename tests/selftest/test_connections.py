@@ -10,7 +10,7 @@ import pytest
 
 from environments.door.budget import Ending
 from environments.door.sockets import Deadline, Watchdog, _hang_up, _WatchedPool
-from spec.findings import Outcome
+from spec.findings import Conclusion
 from spec.rules import judge
 from tests.selftest.services import closing
 from tests.selftest.services.one_run import CODE, OTHER, Run, profile_of
@@ -88,7 +88,7 @@ def test_a_connection_that_is_closed_under_a_code_sends_it_once(service, a_run):
     assert service.executions.count(OTHER) == service.carried.count(OTHER)
     assert (first.response.status, last.response.status) == (200, 200)
     assert a_run.door.guard.unknown == [lost.number]
-    assert judge("executePix.connection", lost).outcome is Outcome.INCONCLUSIVE
+    assert judge("executePix.connection", lost).conclusion is Conclusion.INCONCLUSIVE
     assert "is not sent again" in again.failure.message
     assert a_run.events[2:4] == ["sent", "unknown"]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spec.findings import Outcome
+from spec.findings import Conclusion
 from tests.selftest.exchanges import answer, execution
 from tests.traffic.execution import Executions
 from tests.traffic.judgements import needs_more
@@ -23,12 +23,12 @@ def executions(*, supplied=0, prepared=0, generous=()):
 @pytest.mark.parametrize(
     ("seen", "outcome", "message"),
     [
-        (executions(supplied=5), Outcome.INCONCLUSIVE, MORE),
-        (executions(supplied=5, prepared=2), Outcome.INCONCLUSIVE, MORE),
-        (executions(supplied=5, prepared=1, generous=[GENEROUS]), Outcome.INCONCLUSIVE, MORE),
+        (executions(supplied=5), Conclusion.INCONCLUSIVE, MORE),
+        (executions(supplied=5, prepared=2), Conclusion.INCONCLUSIVE, MORE),
+        (executions(supplied=5, prepared=1, generous=[GENEROUS]), Conclusion.INCONCLUSIVE, MORE),
         (
             executions(prepared=2, generous=[GENEROUS]),
-            Outcome.DEVIATES,
+            Conclusion.DEVIATES,
             "prepared codes are refused as documented, and executed with a query, a body and further headers",
         ),
     ],
@@ -38,4 +38,4 @@ def test_a_code_that_is_executed_with_more_decides_where_one_is_refused_after_it
     """Until then the message says what to supply."""
     found = needs_more(seen)
 
-    assert (found.outcome, str(found.message)) == (outcome, message)
+    assert (found.conclusion, str(found.message)) == (outcome, message)

@@ -9,7 +9,7 @@ import pytest
 from environments.sandbox import Response
 from spec.answers import RefusalKind
 from spec.exchange import FailureKind
-from spec.findings import Outcome
+from spec.findings import Conclusion
 from spec.reproduction import Reproduction
 from tests.selftest.exchanges import answer, failed
 from tests.selftest.services.running import run, write_profile
@@ -83,7 +83,7 @@ def test_an_execution_that_is_answered_503_leaves_the_endpoint_in_no_question(tm
     assert service.executions == ["SBX-PHONE-1"] or service.executions == []
 
 
-@pytest.mark.parametrize(("afterwards", "outcome"), [("answered", Outcome.HOLDS), ("dropped", Outcome.DEVIATES)])
+@pytest.mark.parametrize(("afterwards", "outcome"), [("answered", Conclusion.HOLDS), ("dropped", Conclusion.DEVIATES)])
 def test_a_drop_counts_where_it_was_seen_again_alone(afterwards, outcome):
     """A service that allows one connection drops the next, beside others and right behind them, whatever is asked."""
     answered, dropped = answer("listEntries", {"code": 0, "data": {}}), failed(FailureKind.DROPPED, "listEntries")
@@ -91,16 +91,16 @@ def test_a_drop_counts_where_it_was_seen_again_alone(afterwards, outcome):
     again = {one.number: {"answered": answered, "dropped": dropped}[afterwards] for one in first}
     reproduction = Reproduction(first, again)
 
-    assert {reproduction.judge("listEntries.connection", one).outcome for one in first} == {outcome}
+    assert {reproduction.judge("listEntries.connection", one).conclusion for one in first} == {outcome}
 
 
-@pytest.mark.parametrize(("number", "outcome"), [(1, Outcome.HOLDS), (2, Outcome.DEVIATES)])
+@pytest.mark.parametrize(("number", "outcome"), [(1, Conclusion.HOLDS), (2, Conclusion.DEVIATES)])
 def test_drops_of_two_requests_that_cannot_be_sent_again_count(number, outcome):
     """One alone may have been the network."""
     seen = [replace(failed(FailureKind.DROPPED, "transferP2p"), number=each) for each in range(number)]
     reproduction = Reproduction(seen, dict.fromkeys(range(number)))
 
-    assert reproduction.judge("transferP2p.connection", seen[0]).outcome is outcome
+    assert reproduction.judge("transferP2p.connection", seen[0]).conclusion is outcome
 
 
 @pytest.mark.parametrize(

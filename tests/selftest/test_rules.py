@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from spec.exchange import FailureKind
-from spec.findings import Outcome
+from spec.findings import Conclusion
 from spec.requirements import requirements
 from spec.rules import RULES, judge
 from spec.rules.table import first_names
@@ -29,7 +29,7 @@ def test_no_rule_fails_without_an_answer():
     """A time-out shows nothing about any requirement."""
     judged = {id: judge(id, failed(FailureKind.TIMEOUT, id.partition(".")[0])) for id in RULES}
 
-    assert [id for id, judgement in judged.items() if judgement.outcome is not Outcome.INCONCLUSIVE] == []
+    assert [id for id, judgement in judged.items() if judgement.conclusion is not Conclusion.INCONCLUSIVE] == []
 
 
 def test_a_refusal_breaks_no_rule():
@@ -41,7 +41,7 @@ def test_a_refusal_breaks_no_rule():
         for status in (300, 302, 400, 401, 403, 404, 409, 422, 429, 500, 503)
     ]
     judged = [
-        (id, status) for id, status, refusal in refusals if judge(id, refusal).outcome is not Outcome.INCONCLUSIVE
+        (id, status) for id, status, refusal in refusals if judge(id, refusal).conclusion is not Conclusion.INCONCLUSIVE
     ]
 
     assert judged == []
@@ -92,28 +92,28 @@ def test_integers(code):
 @pytest.mark.parametrize(
     ("sent", "received", "outcome"),
     [
-        ("+5511955500777", "(11) 95550-0777", Outcome.HOLDS),
-        ("11955500777", "+55 11 95550-0777", Outcome.HOLDS),
-        ("qa@bank.example", "QA@BANK.EXAMPLE", Outcome.HOLDS),
-        ("qa@bank.example", "q***@bank.example", Outcome.HOLDS),
-        ("qa@bank.example", "q...@bank.example", Outcome.HOLDS),
-        ("13579246828", None, Outcome.HOLDS),
-        ("13579246828", "135.xxx.xxx-28", Outcome.HOLDS),
-        ("13579246828", "XXX.579.246-XX", Outcome.INCONCLUSIVE),
-        ("13579246828", "***********", Outcome.INCONCLUSIVE),
-        ("13579246828", "", Outcome.INCONCLUSIVE),
-        ("13579246828", 13579246828, Outcome.INCONCLUSIVE),
-        ("", "qa@bank.example", Outcome.INCONCLUSIVE),
-        ("13579246828", "qa@bank.example", Outcome.DEVIATES),
-        ("13579246828", "ac-0001", Outcome.DEVIATES),
-        ("13579246828", "24681357928", Outcome.DEVIATES),
+        ("+5511955500777", "(11) 95550-0777", Conclusion.HOLDS),
+        ("11955500777", "+55 11 95550-0777", Conclusion.HOLDS),
+        ("qa@bank.example", "QA@BANK.EXAMPLE", Conclusion.HOLDS),
+        ("qa@bank.example", "q***@bank.example", Conclusion.HOLDS),
+        ("qa@bank.example", "q...@bank.example", Conclusion.HOLDS),
+        ("13579246828", None, Conclusion.HOLDS),
+        ("13579246828", "135.xxx.xxx-28", Conclusion.HOLDS),
+        ("13579246828", "XXX.579.246-XX", Conclusion.INCONCLUSIVE),
+        ("13579246828", "***********", Conclusion.INCONCLUSIVE),
+        ("13579246828", "", Conclusion.INCONCLUSIVE),
+        ("13579246828", 13579246828, Conclusion.INCONCLUSIVE),
+        ("", "qa@bank.example", Conclusion.INCONCLUSIVE),
+        ("13579246828", "qa@bank.example", Conclusion.DEVIATES),
+        ("13579246828", "ac-0001", Conclusion.DEVIATES),
+        ("13579246828", "24681357928", Conclusion.DEVIATES),
     ],
 )
 def test_the_key_of_a_registration(sent, received, outcome):
     """It may be written otherwise, and be hidden in part; it is not another one."""
     exchange = registration({**REGISTRATION, "Key": received}, sent={"pixKeyType": "CPF", "pixKey": sent})
 
-    assert judge("registerPixKey.Key.matches", exchange).outcome is outcome
+    assert judge("registerPixKey.Key.matches", exchange).conclusion is outcome
 
 
 def broken(rule, *, body=None, data=None, changes=None, **options):

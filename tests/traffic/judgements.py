@@ -12,7 +12,7 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import VALID, Exchange
-from spec.findings import Judgement, Outcome, deviates, finding, holds, inconclusive
+from spec.findings import Conclusion, Judgement, deviates, finding, holds, inconclusive
 from spec.interface import READS
 from spec.message import Text, joined, say
 from spec.observed import indistinguishable
@@ -130,8 +130,8 @@ def registration_is_understood(requirement_id: str, registrations: Registrations
 def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgement:
     """The judgement that one answer at least keeps the requirement: for an example that cannot hold in every answer."""
     judged = [judge(requirement_id, answer) for answer in answers if is_judged_as_success(answer)]
-    ranks = (Outcome.HOLDS, Outcome.INCONCLUSIVE, Outcome.DEVIATES)
-    best = min(judged, key=lambda judgement: ranks.index(judgement.outcome), default=None)
+    ranks = (Conclusion.HOLDS, Conclusion.INCONCLUSIVE, Conclusion.DEVIATES)
+    best = min(judged, key=lambda judgement: ranks.index(judgement.conclusion), default=None)
     return best or inconclusive(say("no code was executed"))
 
 

@@ -2,7 +2,7 @@
 
 Only requests that a run always sends in the same way count, each under a phrase that is the same in every run: what is
 generated, or tried because of an answer, is left out. Each shows one requirement alone: a large one is no part of a
-refusal. Values are small, and name nobody.
+refusal. ObservedValues are small, and name nobody.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from spec.json_text import is_integer
 from spec.key_list import UUID
 from spec.message import Text, say
 from spec.observed import (
-    Values,
+    ObservedValues,
     answer_of,
     by_situation,
     counts,
@@ -89,7 +89,7 @@ def large_ones(traffic: Traffic) -> dict[str, Exchange]:
     return {f"{operation}, {where}: {what}": seen for (operation, where, what), seen in counting}
 
 
-def sizes_of(sent: Mapping[str, Exchange]) -> Values:
+def sizes_of(sent: Mapping[str, Exchange]) -> ObservedValues:
     """By large request, whether it was refused for its size, and how."""
     return by_situation((what, _size_of(seen)) for what, seen in sent.items())
 
@@ -149,7 +149,7 @@ def _invalid(operation: str, traffic: Traffic) -> Iterator[Situated]:
         yield from (("pixKeyType: another word", seen) for what in OTHER_TYPES for seen in others[what])
 
 
-def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> Values:
+def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> ObservedValues:
     """By situation, how requests are refused. The answer that an unknown code gets is named as that: another requirement
     shows it."""
 
@@ -168,7 +168,7 @@ def unknown_code(traffic: Traffic) -> Exchange | None:
     return seen if seen and counts(seen) else None
 
 
-def codes_of(sent: Iterable[Situated]) -> Values:
+def codes_of(sent: Iterable[Situated]) -> ObservedValues:
     """By operation and what its requests are refused for, the values of `code`."""
     answers = ((f"{seen.operation}, {situation}", seen.response) for situation, seen in sent if is_refused(seen))
     codes = ((name, code_of(response)) for name, response in answers if response)
@@ -191,7 +191,7 @@ def wants_the_token(without: Exchange, valid: Exchange) -> str:
     return REQUIRED if counts(valid) and (succeeded(valid) or answer_of(without) != answer_of(valid)) else ""
 
 
-def tokens_of(sent: Iterable[Exchange], traffic: Traffic) -> Values:
+def tokens_of(sent: Iterable[Exchange], traffic: Traffic) -> ObservedValues:
     """By operation, whether it wants the token; where the body is refused first, that is not shown."""
     answered = filter(counts, sent)
     return {seen.operation: [_wants_the_token(seen, traffic) or "the body is refused first"] for seen in answered}
@@ -210,7 +210,7 @@ _LARGEST = 9_999
 # -- fields of the execution result -------------------------------------------------------------------------------
 
 
-def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping[int, str]) -> Values:
+def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping[int, str]) -> ObservedValues:
     """Values of a field of the execution result. All but the unit of a date depend on the transfer: they are kept by the
     operation that prepared it, from the numbers of executions. Other codes may be of other transfers in the next run:
     what is seen there is no more than seen."""
@@ -227,7 +227,7 @@ def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping
     )
 
 
-def states_before(preparations: Iterable[Exchange]) -> Values:
+def states_before(preparations: Iterable[Exchange]) -> ObservedValues:
     """Statuses of transfers in the answers to preparations: they are not executed yet."""
     granted = [(seen.operation, data_of(seen.response)) for seen in preparations if seen.response and succeeded(seen)]
     return by_situation(
@@ -276,7 +276,7 @@ def _valid(operation: str, traffic: Traffic) -> list[Exchange]:
     return [seen for seen in traffic.targeted(operation) if seen.expects_success and counts(seen)]
 
 
-def values_of(answers: Iterable[Exchange]) -> Values:
+def values_of(answers: Iterable[Exchange]) -> ObservedValues:
     """The facts of the answers."""
     return {"": [answer_of(seen) for seen in answers]}
 
@@ -306,7 +306,7 @@ def format_of(text: str) -> str:
     return next((name for name, form in _CHARACTERS if form.fullmatch(text)), "other characters")
 
 
-def formats_of_identifiers(exchanges: Iterable[Exchange]) -> Values:
+def formats_of_identifiers(exchanges: Iterable[Exchange]) -> ObservedValues:
     """The formats of the identifiers in the paths of granted requests: no finer than what every random text of one alphabet
     has in common."""
     named = ((operations()[seen.operation].path_parameter, seen) for seen in exchanges if succeeded(seen))
@@ -325,19 +325,19 @@ _OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-A
 """Headers that say which version answers, and until when: RFC 9745, RFC 8594, and common ones."""
 
 
-def rate_limits_of(exchanges: Iterable[Exchange]) -> Values:
+def rate_limits_of(exchanges: Iterable[Exchange]) -> ObservedValues:
     """How a 429 looks like, and which headers about limits the answers to granted requests have."""
     limited = [seen for seen in exchanges if seen.response and refusal_kind(seen.response) is RefusalKind.RATE_LIMIT]
-    found: Values = {"a 429": [answer_of(seen) for seen in limited]} if limited else {"": ["no 429"]}
+    found: ObservedValues = {"a 429": [answer_of(seen) for seen in limited]} if limited else {"": ["no 429"]}
     return found | _headers_of(exchanges, _OF_LIMITS)
 
 
-def version_headers_of(exchanges: Iterable[Exchange]) -> Values:
+def version_headers_of(exchanges: Iterable[Exchange]) -> ObservedValues:
     """The headers about versions and deprecation."""
     return _headers_of(exchanges, _OF_VERSIONS)
 
 
-def _headers_of(exchanges: Iterable[Exchange], names: Iterable[str]) -> Values:
+def _headers_of(exchanges: Iterable[Exchange], names: Iterable[str]) -> ObservedValues:
     """By operation, which of these headers the answers to granted requests have. No value of them is kept."""
     granted = (seen for seen in exchanges if seen.operation and seen.credential == VALID and is_granted(seen))
     return by_situation(

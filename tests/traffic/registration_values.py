@@ -8,7 +8,7 @@ from environments.profiles.model import PixKey
 from reports.behaviour import NOT_REQUIRED, REQUIRED
 from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, registered
 from spec.exchange import Exchange
-from spec.observed import Values, answer_of, by_situation, counts, indistinguishable
+from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
 from tests.traffic.observations import format_of
 from tests.traffic.registrar import Registrations, body_sent, type_sent
 
@@ -22,9 +22,9 @@ def _outcome(seen: Exchange) -> str:
     return ACCEPTED if registered(seen) else REFUSED
 
 
-def repeated_values(repeated: Iterable[Exchange]) -> Values:
+def repeated_values(repeated: Iterable[Exchange]) -> ObservedValues:
     """The answers to registrations of keys that are there already, and what they have as Success."""
-    found: Values = {}
+    found: ObservedValues = {}
     for seen in filter(counts, repeated):
         found.setdefault("", []).append(answer_of(seen))
         success = find(data_of(seen.response) or {}, "Success") if seen.response else None
@@ -34,7 +34,7 @@ def repeated_values(repeated: Iterable[Exchange]) -> Values:
     return found
 
 
-def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Values:
+def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> ObservedValues:
     """The digits that are accepted as key type. A service may look whether the key fits, and another profile has another
     key: so the situation says which type is right."""
     types = {key.key: key.type for key in keys if key.key}
@@ -45,7 +45,7 @@ def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Value
     return by_situation((situation(seen), _outcome(seen)) for seen in filter(counts, numeric))
 
 
-def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> Values:
+def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> ObservedValues:
     """The fields that a registration needs: not where one without it is accepted, and surely where a complete one of the
     same key is answered otherwise."""
     return by_situation(
@@ -64,14 +64,14 @@ def _needed(seen: Exchange, complete: Exchange | None) -> str:
     return NOT_REQUIRED if registered(seen) else REQUIRED
 
 
-def relation_values(seen: Exchange | None, complete: Exchange | None) -> Values:
+def relation_values(seen: Exchange | None, complete: Exchange | None) -> ObservedValues:
     """What becomes of a registration whose body names another account than its path."""
     told = {NOT_REQUIRED: ACCEPTED, REQUIRED: REFUSED}
     value = _needed(seen, complete) if seen else ""
     return {"an unknown account in the body": [told.get(value, value)]} if value else {}
 
 
-def formats_of_granted(registrations: Registrations) -> Values:
+def formats_of_granted(registrations: Registrations) -> ObservedValues:
     """The formats of the keys of valid registrations that were granted. How a RANDOM key is asked for is the service's
     choice; keys of the other types are those of the profile, and other ones may be accepted as well."""
     bodies = [body_sent(seen) for seen in registrations.accepted]
@@ -79,7 +79,7 @@ def formats_of_granted(registrations: Registrations) -> Values:
     return by_situation((name, form) if name == "RANDOM" else (f"{name}, {form}", ACCEPTED) for name, form in forms)
 
 
-def formats_of_synthetic(seen: Exchange | None) -> Values:
+def formats_of_synthetic(seen: Exchange | None) -> ObservedValues:
     """What becomes of a synthetic text that is sent as a key: it has the format of none."""
     if seen is None or seen.response is None or refusal_kind(seen.response) in ABOUT_THE_CALLER:
         return {}

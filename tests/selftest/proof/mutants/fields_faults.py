@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from environments.sandbox import Data, Service
-from spec.findings import Outcome
+from spec.findings import Conclusion
 from spec.interface import operations
 from spec.requirements import requirements
 from spec.rules import RULES, judge
@@ -63,7 +63,7 @@ def _not_judged(operation: str, path: str, change: Callable[[Data], Data]) -> li
     envelope = {"code": 0, "data": data}
     changed = answer(operation, change(envelope) if "." in path else envelope | {"data": change(data)}, sent=_SENT)
     rules = [id for id in RULES if id.startswith(f"{operation}.{path}.")]
-    return [id for id in rules if judge(id, changed).outcome is Outcome.INCONCLUSIVE]
+    return [id for id in rules if judge(id, changed).conclusion is Conclusion.INCONCLUSIVE]
 
 
 _SENT = {"account": "a", "pixKeyType": "RANDOM", "pixKey": ""}
