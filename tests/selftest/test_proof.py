@@ -34,8 +34,7 @@ EXHAUSTIVE = os.environ.get("PIX_PROOF") == "exhaustive"
 NUMBERS = PARALLEL if EXHAUSTIVE else (4,)
 """How many requests may be in flight where a service is one of parallel requests."""
 BREAKS = by_rule([*MUTANTS.specimens.values(), *BORDERLINE.specimens.values()])
-BREAK_RULES = {specimen.name for specimen in BREAKS.values()}
-CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE, first=BREAK_RULES) for name, kept in REGISTRIES.items()}
+CHOSEN = {name: kept.chosen(exhaustive=EXHAUSTIVE) for name, kept in REGISTRIES.items()}
 EVERYTHING = [specimen.name for chosen in CHOSEN.values() for specimen in chosen]
 NOTHING = Trial(0, {}, 1, ())
 ONE_OF_EACH_OPERATOR = list(

@@ -73,14 +73,6 @@ def _broken_by(specimens, parallel):
     return {requirement for one in specimens if one.parallel == parallel for requirement in one.fails | one.warns}
 
 
-def test_the_choice_has_the_specimens_that_break_rules():
-    """They are tried first, so that others that show no more are left out."""
-    names = {specimen.name for specimen in BREAKS.values()}
-    chosen = {one.name for registry in REGISTRIES for one in registry.chosen(exhaustive=False, first=names)}
-
-    assert names <= chosen
-
-
 def test_every_specimen_names_the_line_that_declares_it():
     """The place of a specimen is a line of a module of the proof."""
     places = {one.declared_at for registry in REGISTRIES for one in registry.specimens.values()}

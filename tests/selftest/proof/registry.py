@@ -1,7 +1,7 @@
 """What the proof tries: mutants, variants and borderline services, each with the verdicts that are expected of it."""
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -92,14 +92,13 @@ class Registry:
         made = type(name, (base,), {"__doc__": text, "__module__": base.__module__, **parts})
         return self.declare(operator, *requirements, **expected)(made)
 
-    def chosen(self, *, exhaustive: bool, first: Collection[str] = ()) -> list[Specimen]:
-        """All specimens; or, without the slow ones, those that show what none before them shows. `first` are the names
-        of those that come before all others."""
+    def chosen(self, *, exhaustive: bool) -> list[Specimen]:
+        """All specimens; or, without the slow ones, those that show what none before them shows."""
         if exhaustive:
             return list(self.specimens.values())
         shown: set[object] = set()
         chosen = []
-        for specimen in sorted(self.specimens.values(), key=lambda one: one.name not in first):
+        for specimen in self.specimens.values():
             of_its_sort = sum(one.operator == specimen.operator for one in chosen)
             if not specimen.slow and (of_its_sort < self.least or not specimen.shows <= shown):
                 chosen.append(specimen)

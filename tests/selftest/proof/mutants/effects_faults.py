@@ -93,11 +93,9 @@ _KEPT = "deletePixKey.exists"
 for _name, _text, _kinds, _warns in (
     (
         "DeletesNothing", "Every deletion is granted, and no key is deleted.", KeepsKeys.KINDS,
-        (_KEPT, "registerPixKey.Success.example"),
+        (_KEPT,),
     ),
     ("DeletesNoPhone", "The deletion of a PHONE key is granted, and the key stays.", ("PHONE",), (_KEPT,)),
     ("DeletesNoCnpj", "The deletion of a CNPJ key is granted, and the key stays.", ("CNPJ",), (_KEPT,)),
 ):  # fmt: skip
-    broken(
-        "deletion without effect", _name, _text, KeepsKeys, warns=_warns, slow=_name == "DeletesNoCnpj", KINDS=_kinds
-    )
+    broken("deletion without effect", _name, _text, KeepsKeys, warns=_warns, KINDS=_kinds)

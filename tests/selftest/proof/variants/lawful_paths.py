@@ -51,7 +51,6 @@ for _name, _way in WAYS.items():
     lawful(
         "unknown path", f"UnknownPathsGet{_name}", f"An undocumented path gets {_name}.", UnknownPaths,
         unknown=lambda self, request, _way=_way: _way(request), environment=profile("no_bodies"), hides=UNTOLD,
-        slow=_name == "503",
     )  # fmt: skip
 
 for _name, _way in {
@@ -113,7 +112,7 @@ class Small(Service):
 for _path, _body in ((414, 413), (431, 413), (400, 400), (404, 422), (413, 429)):
     lawful(
         "size limit", f"TooMuchGets{_path}And{_body}", f"A long path gets {_path}, a large body {_body}.",
-        Small, PATH_STATUS=_path, BODY_STATUS=_body, slow=_body == 429,
+        Small, PATH_STATUS=_path, BODY_STATUS=_body,
     )  # fmt: skip
 lawful("size limit", "TakesOnlyShortBodies", "A body has at most 200 bytes.", Small, BODY=200)
 

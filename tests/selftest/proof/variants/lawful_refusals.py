@@ -61,7 +61,7 @@ for _status in STATUSES:
 
 lawful(
     "refusal status", "RefusesWith429", "Every refusal has status 429, and none says when to come again.",
-    RefusesWith, STATUS=429, slow=True, hides=_KEPT_BACK,
+    RefusesWith, STATUS=429, hides=_KEPT_BACK,
 )  # fmt: skip
 
 for _name, _body in BODIES.items():

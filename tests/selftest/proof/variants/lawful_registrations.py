@@ -45,7 +45,6 @@ for _status in (400, 403, 409, 422, 423):
         f"A registered key gets {_status}.",
         RefusesDuplicates,
         STATUS=_status,
-        slow=_status == 423,
     )
 
 

@@ -70,19 +70,22 @@ for _status in (502, 503, 504):
         STATUS=_status, HEADERS=(("Retry-After", "0"),),
     )  # fmt: skip
 lawful(
-    "burst", "EverySeventhStumbles", "Each seventh request gets a 503, and no time is named.", EverySeventh, slow=True
+    "burst",
+    "EverySeventhStumbles",
+    "Each seventh request gets a 503, and no time is named.",
+    EverySeventh,
 )
 lawful(
     "burst", "EachRequestTwice", "Each new request gets a 503 once, and works when it comes again; money is left alone.",
-    TheFirstOfAKind, HEADERS=(("Retry-After", "0"),), slow=True,
+    TheFirstOfAKind, HEADERS=(("Retry-After", "0"),),
 )  # fmt: skip
 lawful(
     "burst", "RetryAfterMakesNoSense", "Each seventh request gets a 503 with a Retry-After that is no time.",
-    EverySeventh, HEADERS=(("Retry-After", "soon"),), slow=True,
+    EverySeventh, HEADERS=(("Retry-After", "soon"),),
 )  # fmt: skip
 lawful(
     "burst", "RetryAfterIsPast", "Each seventh request gets a 503 with a Retry-After in the past.",
-    EverySeventh, HEADERS=(("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT"),), slow=True,
+    EverySeventh, HEADERS=(("Retry-After", "Thu, 01 Jan 1970 00:00:00 GMT"),),
 )  # fmt: skip
 lawful(
     "burst", "MoneyStumblesToo", "Each eleventh request gets a 503, executions too.", EverySeventh,
@@ -98,7 +101,7 @@ class ExecutionsAreDown(Service):
         raise Refusal(504, "No answer from behind.")
 
 
-@variant("burst", slow=True, hides=("listEntries.*",))
+@variant("burst", hides=("listEntries.*",))
 class EntriesAreUnderMaintenance(Stumbles):
     """Entries are not to be had while the run lasts: 503."""
 
@@ -120,11 +123,11 @@ class Limited(Stumbles):
 
 lawful(
     "rate limit", "EveryTenthIsTooMany", "Each tenth request is one too many, for 0 seconds; executions too.",
-    Limited, stumbles=lambda self, request: self.requests % 10 == 0, slow=True,
+    Limited, stumbles=lambda self, request: self.requests % 10 == 0,
 )  # fmt: skip
 lawful(
     "rate limit", "EveryFortiethIsTooManyWithoutADate", "Each fortieth request is one too many, and no time is named.",
-    Limited, stumbles=lambda self, request: self.requests % 40 == 0, stumble=lambda self: text(429, "slow down"), slow=True,
+    Limited, stumbles=lambda self, request: self.requests % 40 == 0, stumble=lambda self: text(429, "slow down"),
 )  # fmt: skip
 
 
@@ -148,18 +151,18 @@ class Window(Limited):
         return "1"
 
 
-lawful("rate limit", "Takes60ASecond", "60 requests a second are taken.", Window, slow=True)
+lawful("rate limit", "Takes60ASecond", "60 requests a second are taken.", Window)
 lawful(
     "rate limit", "Takes40ASecondOfEach", "40 requests a second of each sort are taken.", Window,
-    MOST=40, EACH=True, slow=True,
+    MOST=40, EACH=True,
 )  # fmt: skip
 lawful(
-    "rate limit", "Takes60ASecondByDate", "60 requests a second are taken; Retry-After is a date.", Window, slow=True,
+    "rate limit", "Takes60ASecondByDate", "60 requests a second are taken; Retry-After is a date.", Window,
     when=lambda self: format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True),
 )  # fmt: skip
 
 
-@variant("rate limit", slow=True)
+@variant("rate limit")
 class LocksOutAfterBadTokens(Window):
     """Ten bad tokens in a second are too many: every request is refused until the second is over."""
 
@@ -170,7 +173,7 @@ class LocksOutAfterBadTokens(Window):
         return (self.count.get(("", int(time.time())), 0) > self.MOST) if known else super().stumbles(request)
 
 
-@variant("rate limit", hides=("*",), slow=True)
+@variant("rate limit", hides=("*",))
 class LocksOutForGood(Service):
     """Six bad tokens, and nothing is answered but 423 while the run lasts; unknown paths too."""
 
@@ -242,7 +245,7 @@ LOCKS: dict[str, tuple[str, dict[str, object]]] = {
     "LocksOnAndOn": ("423 for a second, which each further wrong token begins anew", {"MOST": 6, "AGAIN": True}),
 }
 for _name, (_fact, _parts) in LOCKS.items():
-    lawful("lock", _name, f"Wrong tokens lock the caller out: {_fact}.", LocksCallersOut, slow=True, **_parts)
+    lawful("lock", _name, f"Wrong tokens lock the caller out: {_fact}.", LocksCallersOut, **_parts)
 lawful(
     "lock", "LocksForAMoment", "Five wrong tokens lock the caller out for a tenth of a second: 423.", LocksCallersOut,
     MOST=5, SECONDS=0.1,
