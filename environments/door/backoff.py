@@ -27,7 +27,6 @@ IN_VAIN = (
     "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
 )
 _WRONG_TOKEN = "", False
-GONE = "the target cannot be reached any more: {}"
 _MOST_TIMEOUTS = 2
 _MOST_FAILED_IN_A_ROW = 5
 
@@ -151,7 +150,7 @@ class Liveness:
         """Raises UnreachableError where the target is gone, LimitError where the operation has timed
         out twice in a row."""
         if self.unreachable:
-            raise UnreachableError(GONE.format(self.unreachable))
+            raise UnreachableError(f"the target cannot be reached any more: {self.unreachable}")
         operation = sending.intent.operation
         if self._timeouts[operation] >= _MOST_TIMEOUTS:
             raise LimitError(f"{operation} did not answer twice, so it gets no more requests")

@@ -141,15 +141,16 @@ class Budget:
 
     def take_request(self, sending: Sending) -> None:
         """Count one request. Raises LimitError when none is left; the last ones are for cleaning up."""
-        reserve = 0 if sending.cleans_up else self.limits.requests // _CLEANING_UP
-        self._take("requests", self.limits.requests, reserve=reserve)
+        self._take("requests", reserve=0 if sending.cleans_up else self.limits.requests // _CLEANING_UP)
 
     def take_wrong_token(self, sending: Sending) -> None:
         """Count a wrong token for one of the two operations that document the token. Raises NotSentError when none is
         left; no limit is reported, as the verdicts say which forms were tried."""
         operation, credential = sending.intent.operation, sending.intent.credential
         if operation in _WANT_THE_TOKEN and credential not in (VALID, NO_HEADER):
-            self._take("wrong_tokens", self.limits.wrong_tokens, of=operation, error=NotSentError)
+            if self._counts[operation] >= self.limits.wrong_tokens:
+                raise NotSentError(f"limits.wrong_tokens ({self.limits.wrong_tokens}) is spent")
+            self._counts[operation] += 1
 
     def wait_for_turn(self, sending: Sending) -> None:
         """Wait until limits.rate permits the next request."""
@@ -162,7 +163,7 @@ class Budget:
 
     def reserve_execution(self) -> None:
         """Take the room of one execution. Raises LimitError when none is left."""
-        self._take("executions", self.limits.executions)
+        self._take("executions")
 
     def release_execution(self) -> None:
         """Give the room of one execution back: nothing was executed."""
@@ -192,12 +193,11 @@ class Budget:
             self._being_prepared -= 1
             self._prepared += is_prepared
 
-    def _take(
-        self, what: str, limit: int, *, of: str = "", reserve: int = 0, error: type[NotSentError] = LimitError
-    ) -> None:
-        if self._counts[what + of] >= limit - reserve:
-            raise error(f"limits.{what} ({limit}) is spent")
-        self._counts[what + of] += 1
+    def _take(self, what: str, *, reserve: int = 0) -> None:
+        limit: int = getattr(self.limits, what)
+        if self._counts[what] >= limit - reserve:
+            raise LimitError(f"limits.{what} ({limit}) is spent")
+        self._counts[what] += 1
 
     @property
     def executions_left(self) -> int:

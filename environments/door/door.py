@@ -21,7 +21,7 @@ from environments.door.budget import CUT, STOPPED, Budget
 from environments.door.event_log import JournalError
 from environments.door.execution_guard import ExecutionGuard
 from environments.door.journal import Journal
-from environments.door.outgoing import Decision, Intent, NotSentError, Policy, Sending
+from environments.door.outgoing import Decision, Intent, LimitError, NotSentError, Policy, Sending
 from environments.door.permission import Permission
 from environments.door.run_keys import Keys
 from environments.door.token_monitor import TokenMonitor
@@ -145,8 +145,10 @@ class Door:
     # -- one request ------------------------------------------------------------------------------------------
 
     def _sending(self, request: requests.PreparedRequest, intent: Intent) -> Sending:
+        credential = str(request.headers.get("Authorization", "")).strip()
+        with_token = credential.rpartition(" ")[2] in self.secrets.tokens  # under whatever scheme, and one of before
         cleans_up = intent.operation in _CLEANS_UP and bool(self.keys.not_cleaned_up())
-        return Sending(request, intent, self.permission.code_in(request), self._has_token(request), cleans_up)
+        return Sending(request, intent, self.permission.code_in(request), with_token, cleans_up)
 
     def _send(self, sending: Sending) -> Exchange:
         sending.meeting, self._of_this_thread.meeting = self._of_this_thread.meeting, None
@@ -156,11 +158,11 @@ class Door:
                     for policy in self._before:
                         policy(sending)
                     self._send_until_the_answer_stands(sending)
-            except NotSentError as error:
-                self._not_sent(sending, str(error), is_limit=error.is_limit)
             except JournalError as error:
                 self.guard.journal_trouble = str(error)
-                self._not_sent(sending, str(error))
+                self._not_sent(sending, error)
+            except NotSentError as error:
+                self._not_sent(sending, error)
         return sending.exchange
 
     def _send_until_the_answer_stands(self, sending: Sending) -> None:
@@ -239,18 +241,13 @@ class Door:
             excused=self.token_monitor.excused,
         )
 
-    def _not_sent(self, sending: Sending, why: str, *, is_limit: bool = False) -> None:
+    def _not_sent(self, sending: Sending, why: Exception) -> None:
         """An exchange without a number, which is in no list. One that was sent before keeps the answer that it has."""
         if sending.number:
             return
-        if is_limit:
-            self.unsent.setdefault(why, set()).add(sending.intent.operation)
-        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, why), time.time())
-
-    def _has_token(self, request: requests.PreparedRequest) -> bool:
-        """True if the request carries the access token, or one that the run had before, under whatever scheme."""
-        sent = str(request.headers.get("Authorization", "")).strip()
-        return any(token in (sent, sent.partition(" ")[2].strip()) for token in self.secrets.tokens)
+        if isinstance(why, LimitError):
+            self.unsent.setdefault(str(why), set()).add(sending.intent.operation)
+        sending.exchange = self._recorded(sending, sending.sent, Failure(FailureKind.LIMIT, str(why)), time.time())
 
 
 def _intent_of(exchange: Exchange) -> Intent:

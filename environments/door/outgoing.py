@@ -16,16 +16,12 @@ if TYPE_CHECKING:
 
 
 class NotSentError(Exception):
-    """A request is not sent. The text says why. `is_limit`: for a limit, which the report names with the operations
-    that it cut short."""
-
-    is_limit = False
+    """A request is not sent. The text says why."""
 
 
 class LimitError(NotSentError):
-    """A request is not sent, for a limit of the profile or of the suite."""
-
-    is_limit = True
+    """A request is not sent, for a limit of the profile or of the suite. The report names the operations that it cut
+    short."""
 
 
 @dataclass(frozen=True)

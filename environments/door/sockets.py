@@ -28,9 +28,11 @@ class ConnectedError(Exception):
 
 
 class Watchdog:
-    """Looks at the deadlines of all requests, in one thread: a thread for each would cost a twentieth of a run."""
+    """Looks at the deadlines of all requests, in one thread: a thread for each would cost a twentieth of a run. Each
+    has so many seconds, unless `ending` cuts what is on the wire."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float, ending: Ending) -> None:
+        self.seconds, self.ending = seconds, ending
         self.deadlines: list[Deadline] = []
         self._thread: threading.Thread | None = None
         self._is_over = threading.Event()
@@ -54,24 +56,21 @@ class Watchdog:
 
 
 class Deadline:
-    """Shuts down the socket of this thread's request when `seconds` have passed, or `ending` cuts what is on the wire;
-    `sock` is None until there is one.
+    """Shuts down the socket of this thread's request when its time is up; `sock` is None until there is one.
 
     `sending` says that the request may have left: there is a connection to the target, or a proxy that passes it on.
     `afresh`: the request goes over a connection that is opened for it. `sends`: False to open a connection alone."""
 
-    def __init__(
-        self, seconds: float, ending: Ending, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True
-    ) -> None:
+    def __init__(self, watchdog: Watchdog, *, afresh: bool = False, sends: bool = True) -> None:
         self.afresh, self.sends, self.sending = afresh, sends, False
-        self.expired = ending.is_stopped  # it was not sent yet, and is not
+        self.expired = watchdog.ending.is_stopped  # it was not sent yet, and is not
         self.sock: socket.socket | None = None
-        self._until = time.monotonic() + min(seconds, ending.longest_answer_s)
-        self._ending, self._watchdog = ending, watchdog
+        self._until = time.monotonic() + min(watchdog.seconds, watchdog.ending.longest_answer_s)
+        self._watchdog = watchdog
 
     def look(self) -> None:
         """Shut down the socket, also one that comes later, if the time is up."""
-        if time.monotonic() >= self._until or self._ending.cuts:
+        if time.monotonic() >= self._until or self._watchdog.ending.cuts:
             self.expired = True
         if self.expired and self.sock is not None:
             _shut_down(self.sock)
@@ -203,6 +202,5 @@ class _WatchedTlsPool(_Fresh, HTTPSConnectionPool):
     ConnectionCls = _WatchedTlsConnection
 
 
-def use_watched_pools(manager: Any) -> None:
-    """Make a pool manager of `urllib3` open connections that are watched."""
-    manager.pool_classes_by_scheme = {"http": _WatchedPool, "https": _WatchedTlsPool}
+POOLS = {"http": _WatchedPool, "https": _WatchedTlsPool}
+"""Pools of connections that are watched, for a pool manager of `urllib3`."""

@@ -24,7 +24,7 @@ from urllib3 import exceptions
 from environments.credentials import resolve_passphrase
 from environments.door.budget import Ending
 from environments.door.outgoing import Sending
-from environments.door.sockets import ConnectedError, Deadline, Watchdog, use_watched_pools
+from environments.door.sockets import POOLS, ConnectedError, Deadline, Watchdog
 from environments.profiles.model import Profile, ProfileError
 from spec.exchange import Failure, FailureKind, Response
 
@@ -41,7 +41,7 @@ class Wire(HTTPAdapter):
     """A transport adapter without retries, redirects or unbounded reads. `ending` cuts what is on the wire."""
 
     def __init__(self, profile: Profile, ending: Ending) -> None:
-        self._limits, self._ending, self._watchdog = profile.limits, ending, Watchdog()
+        self._limits, self._watchdog = profile.limits, Watchdog(profile.limits.timeout, ending)
         self._context = _tls_context(profile)
         proxy, timeout = profile.proxy, profile.limits.timeout
         self._how: Any = {
@@ -56,17 +56,17 @@ class Wire(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
-        use_watched_pools(self.poolmanager)
+        self.poolmanager.pool_classes_by_scheme = POOLS
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
         manager = super().proxy_manager_for(proxy, **kwargs, ssl_context=self._context)
-        use_watched_pools(manager)
+        manager.pool_classes_by_scheme = POOLS
         return manager
 
     def connect(self, base_url: str) -> str:
         """Open a connection, with TLS where the address asks for it, send nothing and close it. Gives the reason for
         which it could not be opened, else nothing."""
-        deadline = Deadline(self._limits.timeout, self._ending, self._watchdog, sends=False)
+        deadline = Deadline(self._watchdog, sends=False)
         try:
             result = self._exchange(requests.Request("GET", base_url).prepare(), deadline)
         except ConnectedError:
@@ -85,7 +85,7 @@ class Wire(HTTPAdapter):
             self._first_code = self._first_code or code
             afresh = code == self._first_code or not self._keeps_codes or self._found_closed()
             time.sleep(_SETTLES_S)
-        deadline = Deadline(self._limits.timeout, self._ending, self._watchdog, afresh=afresh)
+        deadline = Deadline(self._watchdog, afresh=afresh)
         result = self._exchange(sending.request, deadline)
         if code and not deadline.afresh and isinstance(result, Failure):
             self._keeps_codes = False
@@ -148,6 +148,7 @@ def _read(raw: urllib3.BaseHTTPResponse, most: int) -> tuple[bytes, str]:
 
 _ERRORS = (requests.RequestException, exceptions.HTTPError, HTTPException, OSError, ValueError)
 """What an attempt may raise."""
+_REMEDY = "check base_url, the certificate of the service, and ca_bundle, client_cert and client_key of tls"
 _NO_CONNECTION = FailureKind.NO_CONNECTION
 _FAILURES: tuple[tuple[type[BaseException], FailureKind, str], ...] = (
     (exceptions.ProxyError, _NO_CONNECTION, "the proxy cannot be reached: check proxy"),
@@ -189,26 +190,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         yield from _causes(error.__context__)
 
 
-_REMEDIES = {
-    "protocol version|unsupported protocol": "the service does not support TLS 1.2 or later",
-    "wrong version|http request|packet length|record layer": (
-        "this port speaks no TLS; check the port of base_url, or write http:// if it is plain HTTP"
-    ),
-    "self-signed|issuer|first certificate": "name the authority that signed it in tls.ca_bundle",
-    "mismatch": "use the name that its certificate has in base_url",
-    "expired|not yet valid": "the service has to renew its certificate, or the clock of this machine is wrong",
-    "certificate|unknown ca|access denied|handshake failure|violation": (
-        "the service may want another client certificate; check tls.client_cert and tls.client_key"
-    ),
-    "": "check tls.ca_bundle, tls.client_cert and the host name",
-}
-"""By what a reason holds; the first that fits."""
-
-
 def _tls_failure(error: ssl.SSLError) -> str:
-    """What OpenSSL says, without the line of its source, and what to do: it names no more of the profile than the
-    host."""
+    """What OpenSSL says, without the line of its source: it names no more of the profile than the host."""
     text = getattr(error, "verify_message", "") or re.sub(r"^\[[^]]*\] | \(_ssl\.c.*$", "", str(error.args[-1]))
-    reason = text.strip().removesuffix(".")
-    remedy = next(remedy for pattern, remedy in _REMEDIES.items() if re.search(pattern, reason.lower()))
-    return f"TLS failed ({reason}): {remedy}"
+    return f"TLS failed ({text.strip().removesuffix('.')}): {_REMEDY}"

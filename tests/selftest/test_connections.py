@@ -215,7 +215,7 @@ def test_a_service_that_closes_kept_connections_gets_every_code_on_a_fresh_one(s
 @pytest.fixture
 def deadline():
     """The deadline of this thread's request."""
-    with closing_of(Watchdog()) as watchdog, Deadline(60, Ending(), watchdog) as deadline:
+    with closing_of(Watchdog(60, Ending())) as watchdog, Deadline(watchdog) as deadline:
         yield deadline
 
 
