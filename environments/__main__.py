@@ -21,12 +21,12 @@ from typing import NoReturn
 
 from environments.commands.checking import Remark, at_the_target, in_the_profile
 from environments.commands.cleanup import delete, left_by_runs, refuse_wrong_use
-from environments.commands.sent_codes import lines_of, opened_journal, settle
+from environments.commands.sent_codes import lines_of, settle
 from environments.credentials import forget_variables, open_target, protect
 from environments.door.backoff import UnreachableError
 from environments.door.client import Client
 from environments.door.event_log import JournalError
-from environments.door.opening import open_client, open_door, record_of_keys
+from environments.door.opening import journal_of, open_client, open_door, record_of_keys
 from environments.profiles.explained import SCHEMA_FILE, example
 from environments.profiles.loading import load, named, path_of, profile_of
 from environments.profiles.model import ENVIRONMENTS, Profile, ProfileError, shown
@@ -86,7 +86,7 @@ def _write_new(options: argparse.Namespace) -> int:
 
 
 def _show_journal(profile: Profile | None, settles: str | None) -> int:
-    journal = opened_journal(profile)
+    journal = journal_of(profile)
     if settles:
         print(settle(journal, settles))
         return CLEAN

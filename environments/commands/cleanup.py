@@ -1,4 +1,4 @@
-"""Deletes what earlier runs left: every open entry of the key record (`key_record`), synthetic keys included.
+"""Deletes what earlier runs left: every open entry of the key record (`event_log`), synthetic keys included.
 
 A key of the profile is left alone, unless it is disposable or the target a sandbox: it may have been there before.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from environments.door.client import Client
-from environments.door.key_record import GONE, OPEN, KeyRecord
+from environments.door.event_log import GONE, KeyRecord
 from environments.door.run_keys import name_of
 from environments.profiles.model import Profile, ProfileError, fill
 from spec.answers import RefusalKind, is_granted, refusal_kind
@@ -43,14 +43,15 @@ def left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[Entry]:
     """What the record says that earlier runs left. Raises JournalError."""
     for account in profile.accounts:
         for place, key in enumerate(profile.pix_keys):
-            if key.key and record.state(account, key.type, key.key) in OPEN:
+            if key.key and record.state(account, key.type, key.key):
                 keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
                 yield Entry(name_of(profile.pix_keys, place), account, key.type, key.key, False, keeps)
-    for each in record.open_entries(profile.accounts):
-        unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
-        keeps = (unknown if each.value is None else "") if each.account else _ANOTHER_ACCOUNT
-        name = f"{each.type} {each.value or f'made by the service at {each.at}'}"
-        yield Entry(name, each.account, each.type, each.value, True, keeps)
+    unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
+    for account, event in record.left(profile.accounts):
+        key_type, value = event["type"], event.get("key") or None
+        keeps = (unknown if value is None else "") if account else _ANOTHER_ACCOUNT
+        named = value or f"made by the service at {event['at']}"
+        yield Entry(f"{key_type} {named}", account, key_type, value, True, keeps)
 
 
 def delete(client: Client, profile: Profile, record: KeyRecord, entry: Entry) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from environments.door.event_log import JournalError
 from environments.door.journal import Journal, JournalEntry, Outcome, canonical
-from environments.door.opening import journal_of, key_of_logs, place_of_journal
+from environments.door.opening import journal_of
 from environments.profiles.model import Profile, ProfileError
 
 
@@ -46,11 +46,6 @@ def start_journal(profile: Profile) -> str:
         return journal_of(profile).start()
     except JournalError as error:
         raise ProfileError(str(error)) from None
-
-
-def opened_journal(profile: Profile | None) -> Journal:
-    """The journal of a profile, or of this user."""
-    return journal_of(profile) if profile else Journal(place_of_journal(), key_of_logs())
 
 
 def lines_of(journal: Journal, environment: str = "") -> Iterator[str]:

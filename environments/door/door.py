@@ -95,14 +95,13 @@ class Door:
             self.ending.refuse,  # Before all that waits or asks: a run that ends begins nothing.
             self.liveness.refuse_the_dead,  # A target that is gone costs no budget and no transaction code.
             self.guard.take_turn,  # Before all that waits: no other run sends the code until its answer is final.
-            self.backoff.spare_codes,  # Before the claim: a code that is kept back is not recorded as sent.
+            self.backoff.spare_codes,  # Before the attempt: a code that waits, or is kept back, is not written down.
         )
         for_each_attempt = (
             self.ending.refuse,  # Again: the run may have ended while the request waited.
             self.budget.refuse_transfer,  # Before the count of requests: what has no room costs none.
             self.budget.take_wrong_token,  # Before the count of requests: one that is not sent costs none.
-            self.budget.take_request,  # Before the claim: a code without room in the budget is not recorded as sent.
-            self.guard.claim,  # The journal is on disk before the request leaves: a run that is killed forgets no code.
+            self.budget.take_request,  # Before the attempt: a code without room in the budget is not written down.
             self._attempt,  # Once, with a deadline, and a place on the wire. It is in `exchanges` whatever happens.
         )
         until_the_answer_stands = (

@@ -1,29 +1,26 @@
-"""A log of events that outlives a run: one line of JSON for each, keyed by a digest of its subject.
-
-The subject itself is never written. Each line has a digest over the one before, and a file beside the log counts the
-lines, so that a log is found to be edited, shortened or emptied.
-"""
+"""Logs of events that outlive a run, and one of them: the record of keys that runs registered and did not delete."""
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import hmac
-import io
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock
 
+from environments.door.budget import Ending
+from spec.interface import MARK
+
 Event = dict[str, str]
-MISSING = "there is none"
-"""The fault of a log that was never written, or is gone with all that was beside it."""
+MAYBE, REGISTERED, GONE = "refused, perhaps registered", "registered", "gone"
+"""Events of the key record."""
 
 
 class JournalError(Exception):
@@ -46,100 +43,57 @@ class LogKey:
     file: Path
     given: bytes | None = field(default=None, repr=False)
 
-    def read(self, *, makes: bool = False) -> bytes:
-        """The key; `makes` one where there is none. OSError."""
-        if self.given is not None:
-            return self.given
-        if makes and not (self.file.exists() and self.file.read_bytes()):
-            _replace(self.file, secrets.token_bytes(32))
-        if not (key := self.file.read_bytes()):
-            raise FileNotFoundError(errno.ENOENT, "empty", str(self.file))
-        return key
+    def read(self) -> bytes:
+        """The key; empty where there is none. OSError."""
+        return self.given or (self.file.read_bytes() if self.file.exists() else b"")
+
+    def make(self) -> None:
+        """Make one where there is none. OSError."""
+        if not self.read():
+            replace_file(self.file, secrets.token_bytes(32))
 
 
+@dataclass(eq=False)
 class EventLog:
-    """Events of all environments. `environment` and `run` stand in clear in what is written.
+    """Events that outlive a run: a line of JSON for each, by a digest of its subject, which itself is never written.
+    `environment` and `run` stand in clear. A change replaces the whole file."""
 
-    The lock excludes other threads as well as other processes, and a thread that has it may take it again.
-    """
+    path: Path
+    key: LogKey
+    environment: str = ""
+    run: str = ""
+    ending: Ending = field(default_factory=Ending)
 
-    def __init__(self, path: Path, key: LogKey, *, environment: str, run: str) -> None:
-        self.path, self.environment, self.run = path, environment, run
-        self.lock = FileLock(f"{path}.lock", mode=0o600)
-        self._key, self._count = key, path.with_suffix(".count")
+    def __post_init__(self) -> None:
+        self.lock = FileLock(f"{self.path}.lock", mode=0o600)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Keep all other threads and processes out; a thread that has the turn may take it again. NotSentError where
+        the run ends meanwhile; JournalError where the folder cannot be written."""
+        with ExitStack() as held:
+            with as_journal_error():
+                self._refuse_what_is_no_file()
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                held.enter_context(self.ending.holding(self.lock))
+                self.key.make()
+            yield
 
     @as_journal_error()
-    def write(self, subject: str, event: str, **clear: str) -> None:
-        """Add an event of a subject, as one line; `clear` stands beside it. It is on the disk before this returns.
-        Raises JournalError."""
-        self._make_folder()
-        with self.lock:
-            key = self._key.read(makes=True)
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            line = {"at": at, "environment": self.environment, "run": self.run}
-            self._append(key, line | {"digest": _digest(key, subject), "event": event} | clear)
-
     def events(self) -> list[Event]:
         """What can be read of the log, whether or not it is whole. Raises JournalError."""
-        with as_journal_error():
-            return list(filter(None, map(_event, self._lines())))
-
-    def digest(self, subject: str) -> str:
-        """What stands for a subject in the log. Raises JournalError."""
-        with as_journal_error():
-            return _digest(self._key.read(), subject)
-
-    def events_of(self, subject: str) -> list[Event]:
-        """The events of a subject: none without the key. Raises JournalError."""
-        with as_journal_error(), suppress(FileNotFoundError):
-            digest = _digest(self._key.read(), subject)
-            return [event for line in self._lines() if digest in line and (event := _event(line))]
-        return []
-
-    def fault(self) -> str:
-        """Why the log is not to be relied on; empty where it is whole. One line more than the count is right: the run
-        was killed between the two. Raises JournalError."""
-        self._refuse_what_is_no_file()
-        with as_journal_error():
-            if not self.path.exists() and not self._count.exists():
-                return MISSING
-            try:
-                key, counted = self._key.read(), int(self._count.read_text())
-            except (FileNotFoundError, ValueError) as error:
-                return f"{getattr(error, 'filename', None) or self._count} is missing or damaged"
-            lines = self._lines()
-            if not counted <= len(lines) <= counted + 1:
-                return f"it has {len(lines)} lines and had {counted}"
-            broken = (number for number, fits in enumerate(_links(key, lines), 1) if not fits)
-            return next((f"line {number} was edited, or written with another key" for number in broken), "")
-
-    def is_of_this_key(self) -> bool:
-        """True where a line was written with the key that there is."""
-        with suppress(FileNotFoundError):
-            return any(_links(self._key.read(), self._lines()))
-        return False
+        return list(filter(None, map(event_in, self._lines())))
 
     @as_journal_error()
-    def begin_anew(self, events: Iterable[Event]) -> None:
-        """Hold these events alone. Raises JournalError."""
-        key, lines = self._key.read(makes=True), list[str]()
-        before: Event = {}
-        for event in events:
-            before = event | {"chain": _link(key, before, event)}
-            lines.append(json.dumps(before) + "\n")
-        _replace(self.path, "".join(lines).encode())
-        _replace(self._count, str(len(lines)).encode())
+    def digest(self, subject: str) -> str:
+        """What stands for a subject in the log. Raises JournalError."""
+        return digest_of(self.key.read(), subject)
 
-    def _make_folder(self) -> None:
-        self._refuse_what_is_no_file()
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-
-    def _refuse_what_is_no_file(self) -> None:
-        """A device keeps nothing, and a folder holds no line."""
-        with as_journal_error():
-            is_other = self.path.exists() and not self.path.is_file()
-        if is_other:
-            raise JournalError(f"{self.path} is no file: name another place in journal")
+    def _new(self, subject: str, event: str, **clear: str) -> Event:
+        """An event of now; `clear` stands beside it."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        line = {"at": at, "environment": self.environment, "run": self.run, "digest": self.digest(subject)}
+        return line | {"event": event} | clear
 
     def _lines(self) -> list[str]:
         """The whole lines. Half a line at the end is what a killed run left: nothing was sent for it."""
@@ -147,40 +101,56 @@ class EventLog:
         text = self.path.read_text("utf-8", "replace") if self.path.exists() else ""
         return text.split("\n")[:-1]
 
-    def _append(self, key: bytes, event: Event) -> None:
-        """Write a line behind the last whole one; after an error the log is as before, and nothing is sent."""
-        with open(self.path, "a+b", buffering=0, opener=_for_its_owner) as file:
-            file.seek(0)
-            whole, _, half = file.readall().rpartition(b"\n")
-            last = _event(whole.rpartition(b"\n")[2].decode("utf-8", "replace")) if whole else None
-            event["chain"] = _link(key, last or {}, event)
-            end = file.tell() - len(half)
-            file.truncate(end)
-            try:
-                _write_all(file, json.dumps(event).encode() + b"\n")
-                os.fsync(file.fileno())
-                self._count_one(has_lines=bool(whole))
-            except OSError:
-                file.truncate(end)
-                raise
+    def _write_lines(self, lines: Iterable[str]) -> None:
+        """Hold these lines alone. They are on the disk before this returns."""
+        replace_file(self.path, "".join(f"{line}\n" for line in lines).encode())
 
-    def _count_one(self, *, has_lines: bool) -> None:
-        """Count every line that was ever written: a log that was shortened stays short."""
-        text = self._count.read_text() if self._count.exists() else "" if has_lines else "0"
-        if text.isdecimal():
-            _replace(self._count, str(int(text) + 1).encode())
+    def _refuse_what_is_no_file(self) -> None:
+        """A device keeps nothing, a folder holds no line, and a link leads to what somebody else chose."""
+        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
+            raise JournalError(f"{self.path} is no file: name another place in journal")
 
 
-def _for_its_owner(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+class KeyRecord(EventLog):
+    """What became of each key that runs registered at one environment, so that a later command can delete what is left.
+    It holds the last event of each key that is not gone. Keys and accounts of the profile stand in it as a digest
+    alone; synthetic ones, and a key that the service made, in clear, as nothing else could name them later."""
+
+    @as_journal_error()
+    def note(self, account: str, key_type: str, value: str | None, event: str, *, ours: bool) -> None:
+        """Write down what became of a key; `ours`: its value may stand in clear. Raises JournalError."""
+        clear = {"type": key_type, "ours": "yes" if ours else "", "account": account if MARK in account else ""}
+        with self.turn():
+            new = self._new(_subject(account, key_type, value), event, **clear, key=value or "" if ours else "")
+            others = [other for other in self._left() if other["digest"] != new["digest"]]
+            self._write_lines(json.dumps(one) for one in (*others, new) if one["event"] != GONE)
+
+    def state(self, account: str, key_type: str, value: str | None) -> str:
+        """The last event of a key; empty where it is gone, or was never there. Raises JournalError."""
+        digest = self.digest(_subject(account, key_type, value))
+        return next((event["event"] for event in self._left() if event["digest"] == digest), "")
+
+    def left(self, accounts: Sequence[str]) -> Iterator[tuple[str, Event]]:
+        """The events of keys that are no keys of the profile, each with its account, which is empty where the profile
+        does not name it any more. `accounts` are those of the profile. Raises JournalError."""
+        for event in self._left():
+            if event.get("ours"):
+                digests = {
+                    self.digest(_subject(account, event["type"], event.get("key") or None)): account
+                    for account in (*accounts, event.get("account", ""))
+                }
+                yield digests.get(event["digest"], ""), event
+
+    def _left(self) -> list[Event]:
+        last = {event["digest"]: event for event in self.events()}
+        return [event for event in last.values() if event["event"] != GONE]
 
 
-def _write_all(file: io.FileIO, data: bytes) -> None:
-    if file.write(data) < len(data):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def _subject(account: str, key_type: str, value: str | None) -> str:
+    return json.dumps([account, [key_type] if value is None else value])
 
 
-def _event(line: str) -> Event | None:
+def event_in(line: str) -> Event | None:
     try:
         event = json.loads(line)
     except ValueError:
@@ -189,22 +159,13 @@ def _event(line: str) -> Event | None:
     return event if is_event and all(isinstance(value, str) for value in event.values()) else None
 
 
-def _link(key: bytes, before: Event, event: Event) -> str:
-    """The digest of an event over the one before."""
-    own = {name: value for name, value in event.items() if name != "chain"}
-    return _digest(key, f"{before.get('chain', '')}\n{json.dumps(own)}")
+def digest_of(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
-def _links(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
-    """Whether each line is as it was written, after the one before it."""
-    before: Event = {}
-    for event in map(_event, lines):
-        yield event is not None and hmac.compare_digest(event.get("chain", ""), _link(key, before, event))
-        before = event or {}
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a whole file, for its owner alone: a reader sees the old one or the new one."""
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a whole file, for its owner alone: a reader sees the old one or the new one. It is on the disk, and so is
+    its name, before this returns."""
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -212,7 +173,8 @@ def _replace(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
-
-
-def _digest(key: bytes, text: str) -> str:
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -6,24 +6,33 @@ nothing else, so another spelling of the address, another profile or a copy meet
 
 from __future__ import annotations
 
-import os
-import shutil
+import json
 import unicodedata
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from environments.door.budget import Ending
-from environments.door.event_log import MISSING, Event, EventLog, JournalError, LogKey, as_journal_error
+from environments.door.event_log import (
+    Event,
+    EventLog,
+    JournalError,
+    as_journal_error,
+    digest_of,
+    event_in,
+    replace_file,
+)
 from spec.answers import NO_ANSWER_OF_THE_SERVICE, RefusalKind, grants_protected_result, refusal_kind
 from spec.exchange import Exchange, FailureKind
 
 _STARTED = "started by --new-journal"
-_KEEPS = (
-    "restore it, or start a new one with --new-journal: the old file is kept, and what can be read of it still counts"
+_UNSTARTED = "no --new-journal started it"
+_WITHOUT_IT = (
+    "start one with --new-journal, if this is the first use here; else bring it back, or start a new one: what can be "
+    "read of the old one still counts, and the file is kept"
 )
 
 
@@ -32,7 +41,7 @@ class Outcome(StrEnum):
 
     OFFERED = "offered"  # written before it is first sent, with any credential
     SENT = "sent"  # written before it is sent with the valid token
-    NOT_SENT = "not sent"  # closes SENT where there was no connection, or the run was stopped before
+    NOT_SENT = "not sent"  # closes SENT where there was no connection
     SUCCESS = "success"
     REFUSED = "refused"
     UNKNOWN = "unknown"
@@ -60,62 +69,56 @@ class JournalEntry:
         """True where money may have moved, and nobody has looked it up. A run that was killed ends at SENT."""
         return self.outcome in (Outcome.SENT, Outcome.UNKNOWN)
 
-    @property
-    def bars(self) -> bool:
-        """True where no later run sends the code."""
-        return self.outcome is not Outcome.OFFERED
 
-    def __str__(self) -> str:
-        """For people, as the end of a sentence about the code."""
-        if self.outcome is Outcome.SUCCESS:
-            return f"was executed at {self.at}: prepare a new one"
-        if self.outcome is Outcome.REFUSED:
-            with_another = "with another token, " if self.status == "401" else ""
-            refused = f"was refused {self.status} at {self.at}".replace("  ", " ")
-            return f"{refused}: prepare a new one, or {with_another}name it in --resend-code"
-        unknown = "; nobody has looked the transfer up" if self.is_unknown else ""
-        return f"was sent at {self.at} with an unknown outcome{unknown}: prepare a new one"
-
-
+@dataclass(eq=False)
 class Journal(EventLog):
-    """Codes sent by all runs. `resend` has the code that this run may send although an earlier one did."""
+    """Codes sent by all runs. `resend` has the code that this run may send although an earlier one did. Each line has a
+    digest over the one before, and a file beside the journal counts the lines, so that it is found to be edited,
+    shortened or emptied."""
 
-    def __init__(
-        self, path: Path, key: LogKey, *, environment: str = "", run: str = "", resend: Container[str] = ()
-    ) -> None:
-        super().__init__(path, key, environment=environment, run=run)
-        self.ending, self._resend = Ending(), resend
+    resend: Container[str] = ()
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """While a code is sent, no other thread or process sends one, from its entry to its outcome. NotSentError where
-        the run is stopped meanwhile; JournalError where the folder cannot be written."""
-        with ExitStack() as held:
-            with as_journal_error():
-                self._make_folder()
-                held.enter_context(self.ending.holding(self.lock))
-            yield
+    @property
+    def _count(self) -> Path:
+        return self.path.with_suffix(".count")
 
-    @as_journal_error()
-    def open(self) -> None:
-        """See that it can be written, before there is anything to write. A new one is begun where there is none: it is
-        enough for codes that a run prepares. Raises JournalError."""
-        with self.turn():
-            if self.fault() == MISSING:
-                self.begin_anew([])
-            os.close(os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CREAT, 0o600))
+    # -- whether it can be relied on --------------------------------------------------------------------------
 
     def refusal(self) -> str:
         """Why the codes of a profile are not sent; empty where they are. Raises JournalError."""
-        fault = self.fault()
-        if fault and fault != MISSING:
-            return f"transactions.codes are not sent: the journal {self.path} cannot be relied on ({fault}): {_KEEPS}"
-        if fault or not any(event["event"] == _STARTED for event in self.events()):
-            return (
-                f"transactions.codes are not sent: no journal says which codes earlier runs sent ({self.path}): if "
-                "this is the first use here, start one with --new-journal; else bring the journal back"
-            )
+        is_started = any(event["event"] == _STARTED for event in self.events())
+        if fault := self.fault() or ("" if is_started else _UNSTARTED):
+            return f"transactions.codes are not sent: {self.path} does not say which were sent ({fault}): {_WITHOUT_IT}"
         return ""
+
+    @as_journal_error()
+    def fault(self) -> str:
+        """Why the journal is not to be relied on; empty where it is whole. One line more than the count is right: the
+        run was killed between the two."""
+        lines, counted = self._lines(), self._counted()
+        if not counted.isdecimal():
+            return f"{self._count} is missing or damaged"
+        if not int(counted) <= len(lines) <= int(counted) + 1:
+            return f"it has {len(lines)} lines and had {counted}"
+        broken = (number for number, fits in enumerate(_links(self.key.read(), lines), 1) if not fits)
+        return next((f"line {number} was edited, or written with another key" for number in broken), "")
+
+    def _counted(self) -> str:
+        if self._count.exists():
+            return self._count.read_text("utf-8", "replace")
+        return "" if self._lines() else "0"
+
+    # -- what is written --------------------------------------------------------------------------------------
+
+    @as_journal_error()
+    def write(self, code: str, event: str, **clear: str) -> None:
+        """Write down what becomes of a code. Raises JournalError."""
+        with self.turn():
+            lines, counted = self._lines(), self._counted()
+            self._chain(lines, self._new(canonical(code), event, **clear))
+            self._write_lines(lines)
+            if counted.isdecimal():  # one that was shortened stays short
+                replace_file(self._count, str(max(int(counted) + 1, len(lines))).encode())
 
     @as_journal_error()
     def start(self) -> str:
@@ -124,44 +127,43 @@ class Journal(EventLog):
         with self.turn():
             if not self.refusal():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
-            self.path.touch(mode=0o600)
-            kept, events = self._kept(), self.events() if self.is_of_this_key() else []
-            self.begin_anew([event for event in events if event["event"] != _STARTED])
-            super().write("", _STARTED)
-        old = f"; the old one is kept as {kept.name}, and its {len(events)} readable lines still count" if kept else ""
+            events, lines = self.events(), list[str]()
+            kept = self.path.with_name(f"{self.path.stem}-until-{datetime.now(UTC):%Y%m%dT%H%M%SZ}{self.path.suffix}")
+            if is_old := self.path.exists():
+                replace_file(kept, self.path.read_bytes())
+            for event in (*events, self._new("", _STARTED)):
+                self._chain(lines, event)
+            self._write_lines(lines)
+            replace_file(self._count, str(len(lines)).encode())
+        old = f"; the old one is kept as {kept.name}" if is_old else ""
         return f"a new journal was started: {self.path}{old}"
 
-    def _kept(self) -> Path | None:
-        """A copy of a journal that holds anything."""
-        if not self.path.stat().st_size:
-            return None
-        numbers = (self.path.with_name(f"{self.path.stem}-old-{n}{self.path.suffix}") for n in range(1, 10_000))
-        kept = next(path for path in numbers if not path.exists())
-        return Path(shutil.copy2(self.path, kept))
+    def _chain(self, lines: list[str], event: Event) -> None:
+        before = event_in(lines[-1]) if lines else None
+        lines.append(json.dumps(event | {"chain": _link(self.key.read(), before or {}, event)}))
 
-    def write(self, subject: str, event: str, **clear: str) -> None:
-        """Write down what becomes of a code. Raises JournalError."""
-        super().write(canonical(subject), event, **clear)
+    # -- what it says -----------------------------------------------------------------------------------------
 
     def entry(self, code: str) -> JournalEntry | None:
         """What the journal says of a code. Raises JournalError."""
-        return _entry(self.events_of(canonical(code)))
+        digest = self.digest(canonical(code))
+        return next((entry for entry in self.entries() if entry.digest == digest), None)
 
     def barring(self, code: str) -> JournalEntry | None:
         """Where an earlier run, or another one, sent the code, and --resend-code does not name it, or cannot. Raises
         JournalError."""
         entry = self.entry(code)
-        if entry is None or not entry.bars or entry.run == self.run:
+        if entry is None or entry.outcome is Outcome.OFFERED or entry.run == self.run:
             return None
-        return None if code in self._resend and entry.outcome is not Outcome.SUCCESS else entry
+        return None if code in self.resend and entry.outcome is not Outcome.SUCCESS else entry
 
     def entries(self) -> list[JournalEntry]:
         """What the journal says of every code, the oldest first. Raises JournalError."""
-        by_digest: defaultdict[str, list[Event]] = defaultdict(list)
+        stands: defaultdict[str, list[JournalEntry]] = defaultdict(list)
         for event in self.events():
-            by_digest[event["digest"]].append(event)
-        found = filter(None, map(_entry, by_digest.values()))
-        return sorted(found, key=lambda entry: entry.at)
+            if event["event"] in list(Outcome):
+                _add(stands[event["digest"]], event)
+        return [of_a_code[-1] for of_a_code in stands.values() if of_a_code]
 
 
 class ReadJournal(Journal):
@@ -172,10 +174,7 @@ class ReadJournal(Journal):
         """Nothing is sent, so nobody has to wait."""
         yield
 
-    def open(self) -> None:
-        """Nothing is begun."""
-
-    def write(self, subject: str, event: str, **clear: str) -> None:
+    def write(self, code: str, event: str, **clear: str) -> None:
         """Nothing is written."""
 
 
@@ -184,28 +183,13 @@ def canonical(code: str) -> str:
     return unicodedata.normalize("NFKC", code).casefold()
 
 
-def _entry(events: Iterable[Event]) -> JournalEntry | None:
-    """The entry that these events of one code leave."""
-    stands: list[JournalEntry] = []
-    for event in events:
-        if event["event"] not in list(Outcome):
-            continue
-        outcome, run = Outcome(event["event"]), event.get("run", "")
-        if outcome is Outcome.NOT_SENT:
-            stands = stands[:-1] if stands and stands[-1].outcome is Outcome.SENT else stands
-        elif outcome is not Outcome.OFFERED or not stands:
-            status = event.get("status", "")
-            stands.append(JournalEntry(event["digest"], event["environment"], event["at"], run, outcome, status))
-    return stands[-1] if stands else None
-
-
 def outcome_of(exchange: Exchange, *, executes: bool) -> Outcome:
     """What the answer to a real code says of the transfer. With a wrong token, a code that is neither executed nor lost
     was only offered."""
     response = exchange.response
     if response is None:
         is_unsent = exchange.failure is not None and exchange.failure.kind is FailureKind.NO_CONNECTION
-        return Outcome.NOT_SENT if is_unsent else Outcome.UNKNOWN
+        return (Outcome.NOT_SENT if executes else Outcome.OFFERED) if is_unsent else Outcome.UNKNOWN
     kind = refusal_kind(response)
     if not executes:
         granted = Outcome.SUCCESS if grants_protected_result(exchange) else Outcome.OFFERED
@@ -214,3 +198,28 @@ def outcome_of(exchange: Exchange, *, executes: bool) -> Outcome:
         return Outcome.SUCCESS
     is_certain = 400 <= response.status < 500 and response.status not in NO_ANSWER_OF_THE_SERVICE
     return Outcome.REFUSED if is_certain or kind is RefusalKind.ENVELOPE else Outcome.UNKNOWN
+
+
+def _add(stands: list[JournalEntry], event: Event) -> None:
+    """Add an event of a code to those that stand: the last one counts."""
+    outcome = Outcome(event["event"])
+    if outcome is Outcome.NOT_SENT:
+        if stands and stands[-1].outcome is Outcome.SENT:
+            stands.pop()
+    elif outcome is not Outcome.OFFERED or not stands:
+        run, status = event.get("run", ""), event.get("status", "")
+        stands.append(JournalEntry(event["digest"], event["environment"], event["at"], run, outcome, status))
+
+
+def _link(key: bytes, before: Event, event: Event) -> str:
+    """The digest of an event over the one before."""
+    own = {name: value for name, value in event.items() if name != "chain"}
+    return digest_of(key, f"{before.get('chain', '')}\n{json.dumps(own)}")
+
+
+def _links(key: bytes, lines: Iterable[str]) -> Iterator[bool]:
+    """True for each line that is as it was written, after the one before it."""
+    before: Event = {}
+    for event in map(event_in, lines):
+        yield event is not None and event.get("chain") == _link(key, before, event)
+        before = event or {}

@@ -12,15 +12,12 @@ from environments.credentials import Target, resolve_headers, resolve_journal_ke
 from environments.door.budget import Budget
 from environments.door.client import Client
 from environments.door.door import Channel, Door
-from environments.door.event_log import JournalError, LogKey
+from environments.door.event_log import JournalError, KeyRecord, LogKey
 from environments.door.journal import Journal, ReadJournal
-from environments.door.key_record import KeyRecord
 from environments.door.run_keys import Keys
 from environments.door.wire import Wire
 from environments.profiles.model import EMBEDDED, Profile, ProfileError
 from environments.secret_values import listed_secrets
-
-JOURNAL = "journal.jsonl"
 
 
 def open_door(profile: Profile, target: Target, run: str = "", *, resend: Container[str] = ()) -> Door:
@@ -68,23 +65,20 @@ def _door(
     )
 
 
-def place_of_journal(profile: Profile | None = None) -> Path:
-    """The file of the journal: one for each user of a machine, or the one that the profile names."""
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return (profile and profile.journal) or Path(state).expanduser() / "pix-conformance" / JOURNAL
-
-
-def key_of_logs(profile: Profile | None = None) -> LogKey:
-    """The key of the journal. Raises ProfileError where the profile names a variable that is not set."""
-    given = resolve_journal_key(profile) if profile else None
-    return LogKey(place_of_journal(profile).with_suffix(".key"), given)
-
-
 def journal_of(
-    profile: Profile, *, run: str = "", resend: Container[str] = (), kind: type[Journal] = Journal
+    profile: Profile | None, *, run: str = "", resend: Container[str] = (), kind: type[Journal] = Journal
 ) -> Journal:
-    """The journal of a target that is no sandbox. Raises ProfileError."""
-    return kind(place_of_journal(profile), key_of_logs(profile), environment=profile.name, run=run, resend=resend)
+    """The journal of a target that is no sandbox, or of this user of the machine. Raises ProfileError where the profile
+    names a variable that is not set."""
+    path, key = _logs_of(profile)
+    return kind(path, key, environment=profile.name if profile else "", run=run, resend=resend)
+
+
+def _logs_of(profile: Profile | None) -> tuple[Path, LogKey]:
+    """The file of the journal, one for each user of a machine, or the one that the profile names; and its key."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    path = (profile and profile.journal) or Path(state).expanduser() / "pix-conformance" / "journal.jsonl"
+    return path, LogKey(path.with_suffix(".key"), resolve_journal_key(profile) if profile else None)
 
 
 def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
@@ -105,8 +99,8 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
 
 def record_of_keys(profile: Profile, *, run: str) -> KeyRecord:
     """The record of the keys that runs registered at the target, beside the journal. Raises ProfileError."""
-    beside = place_of_journal(profile).with_name(f"keys-{profile.name}.jsonl")
-    return KeyRecord(beside, key_of_logs(profile), run=run, environment=profile.name)
+    path, key = _logs_of(profile)
+    return KeyRecord(path.with_name(f"keys-{profile.name}.jsonl"), key, run=run, environment=profile.name)
 
 
 def open_client(door: Door, profile: Profile) -> Client:

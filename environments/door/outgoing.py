@@ -68,8 +68,6 @@ class Sending:
     put_off: int = 0
     lost: int = 0
     """Attempts that were answered "later", or not at all."""
-    claimed: bool = False
-    """Room for an execution is taken, and it was not sent yet."""
     exchange: Exchange = field(init=False)
 
     @property

@@ -1,16 +1,14 @@
-"""The keys that a run registers or deletes: the state of each, as the door sees it."""
+"""The keys that a run registers or deletes: the state of each, as the door sees it, and the record for later runs."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
-from environments.door import key_record
-from environments.door.key_record import KeyRecord
+from environments.door.event_log import GONE, MAYBE, REGISTERED, KeyRecord
 from environments.door.outgoing import Sending
 from environments.door.permission import key_sent, names, texts_of
 from environments.profiles.model import PixKey
@@ -31,10 +29,33 @@ _OF_ANOTHER_TYPE = re.compile(r".*@.*|\+?[0-9][0-9 ().\-/]{8,18}[0-9]")
 class KeyState(Enum):
     """What became of a key. The text says why one is not cleaned up."""
 
-    GONE = "not registered"
+    NOT_SENT = "not sent"
     BEFORE = "there before the run"
+    GONE = "not registered"
+    DELETED = "deleted"
     REGISTERED = "registered and not deleted"
-    MAYBE = "perhaps registered: refused or not answered, and no list shows that it is not there"
+    MAYBE = "perhaps registered"
+    REFUSED = "perhaps registered: refused, and no list shows that it is not there"
+    KEPT = "deleted, but still listed"
+
+
+_LEFT = {
+    KeyState.REGISTERED: REGISTERED,
+    KeyState.KEPT: REGISTERED,
+    KeyState.MAYBE: MAYBE,
+    KeyState.REFUSED: MAYBE,
+}
+"""The states of keys that may still be there, with the event that the record holds."""
+_UNSURE = (KeyState.MAYBE, KeyState.REFUSED)
+_LISTED = {
+    KeyState.NOT_SENT: KeyState.BEFORE,
+    KeyState.GONE: KeyState.MAYBE,
+    KeyState.DELETED: KeyState.KEPT,
+    KeyState.REFUSED: KeyState.MAYBE,
+}
+"""The state after a list that shows the key."""
+_NOT_LISTED = {KeyState.REFUSED: KeyState.GONE, KeyState.KEPT: KeyState.DELETED}
+"""The state after a list that does not. One that was granted, or is not answered, may be listed later."""
 
 
 @dataclass(eq=False)
@@ -47,22 +68,13 @@ class RunKey:
     account: str
     owned: bool = False  # it is in the profile
     disposable: bool = True  # the run may delete it
-    state: KeyState = KeyState.GONE
+    state: KeyState = KeyState.NOT_SENT
     exchanges: list[int] = field(default_factory=list)  # they show its state
-    is_sent: bool = False  # the run has named it in a registration, or taken it over from an earlier run
-    is_refused: bool = False  # its last registration was
-    is_deleted: bool = False  # its last deletion succeeded
-    written: str = ""  # its last event in the key record
 
     @property
     def is_left(self) -> bool:
         """True if the run registered it, or may have, and it may still be there."""
-        return self.state in (KeyState.REGISTERED, KeyState.MAYBE)
-
-    @property
-    def why_left(self) -> str:
-        """Why the key is not cleaned up, for people."""
-        return "deleted, but still listed" if self.is_deleted else self.state.value
+        return self.state in _LEFT
 
 
 class Keys:
@@ -70,7 +82,7 @@ class Keys:
 
     `before` is the list as it was before the first registration. `started`: the run has registered keys, other than the
     synthetic ones of invalid requests, so a list is no longer the one before the run. `account` is the one at which the
-    run registers. Any thread may send, and ask.
+    run registers. What changes a state is called under the lock of the door.
     """
 
     def __init__(
@@ -85,21 +97,19 @@ class Keys:
         self.before: Listing | None = None
         self.started, self.key_at = False, key_at
         self._is_sandbox, self._record, self._account = is_sandbox, record, account
-        self._guard, self._under_way, self._begun = threading.RLock(), 0, 0
         self._first_shown: dict[str, int] = {}  # by text, the first list that had it
-        self._keys: dict[tuple[str, str], RunKey] = {}  # those of the profile come first, whatever is sent first
-        for place, key in enumerate(owned):
-            if key.key:
-                mine = RunKey(name_of(owned, place), key.type, key.key, account, True, key.disposable or is_sandbox)
-                self._keys.setdefault((key.key, ""), mine)
-        self._owned = {key.value or "": key for key in self._keys.values()}
+        self._owned = {
+            key.key: RunKey(name_of(owned, place), key.type, key.key, account, True, key.disposable or is_sandbox)
+            for place, key in enumerate(owned)
+            if key.key
+        }
+        self._keys = [*self._owned.values()]  # those of the profile come first, whatever is sent first
 
     # -- what is asked ----------------------------------------------------------------------------------------
 
     def not_cleaned_up(self) -> list[RunKey]:
         """The keys that the run registered, or may have, and that may still be there: first those of the profile."""
-        with self._guard:
-            return [key for key in self._keys.values() if key.is_left]
+        return [key for key in self._keys if key.is_left]
 
     def was_there_before(self, value: str | None) -> bool:
         """True if a list showed the key before the run sent it, and no earlier run registered it."""
@@ -117,30 +127,37 @@ class Keys:
 
     def holds_an_unknown_key(self, account: str) -> bool:
         """True if a RANDOM key is left whose value is unknown. Raises JournalError."""
-        is_recorded = self._record is not None and self._record.state(account, "RANDOM", None) in key_record.OPEN
-        return is_recorded or any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
+        is_recorded = self._record is not None and self._record.state(account, "RANDOM", None)
+        return bool(is_recorded) or any(key.type == "RANDOM" and key.value is None for key in self.not_cleaned_up())
 
     @property
     def values(self) -> frozenset[str]:
-        """The keys that the run sent or was given, as far as they are known."""
-        with self._guard:
-            sent = (key for key in self._keys.values() if key.is_sent and not key.is_refused)
-            return frozenset(key.value for key in sent if key.value)
+        """The keys that the run registered, or may have, as far as their values are known."""
+        sent = (KeyState.REGISTERED, KeyState.MAYBE, KeyState.DELETED, KeyState.KEPT)
+        return frozenset(key.value for key in self._keys if key.value and key.state in sent)
 
     def is_still_listed(self, value: str) -> bool:
         """True if a list shows the key although its deletion succeeded."""
-        key = self._keys.get((value, ""))
-        return key is not None and key.is_deleted and key.is_left
+        return self._state_of(value) is KeyState.KEPT
 
     def seems_free(self, value: str) -> bool:
         """True if the key is not registered by all that the answers say."""
-        key = self._keys.get((value, ""))
-        return key is None or key.state is KeyState.GONE or (key.state is KeyState.MAYBE and key.is_refused)
+        state = self._state_of(value)
+        return state in (KeyState.NOT_SENT, KeyState.GONE, KeyState.DELETED, KeyState.REFUSED)
+
+    def _state_of(self, value: str) -> KeyState:
+        known = self._known(value, self._account)
+        return known.state if known else KeyState.NOT_SENT
+
+    def _known(self, value: str, account: str) -> RunKey | None:
+        """The key of this value. A synthetic key is another at each synthetic account."""
+        place = account if MARK in account else ""
+        same = (key for key in self._keys if key.value == value)
+        return next((key for key in same if key.owned or place == (key.account if MARK in key.account else "")), None)
 
     def key_of(self, exchange: Exchange) -> RunKey | None:
         """The key that a registration has registered, or may have."""
-        with self._guard:
-            return next((key for key in self._keys.values() if exchange.number in key.exchanges), None)
+        return next((key for key in self._keys if exchange.number in key.exchanges), None)
 
     # -- what is learned --------------------------------------------------------------------------------------
 
@@ -149,88 +166,76 @@ class Keys:
         it. Raises JournalError."""
         state = self._record.state(self._account, key.type, key.key) if self._record else ""
         taken = self._owned[key.key]
-        if state != key_record.REGISTERED or not taken.disposable:
+        if state != REGISTERED or not taken.disposable:
             return False
-        taken.state, taken.written, taken.is_sent = KeyState.REGISTERED, state, True
+        taken.state = KeyState.REGISTERED
         return True
 
     def learn_value(self, key: RunKey, value: str) -> None:
         """The value of a key that the service made. Raises JournalError."""
-        with self._guard:
-            if value != key.value and value not in self._owned:
-                self._write(key, key_record.GONE)
-                self._keys = {name: each for name, each in self._keys.items() if each is not key}
-                key.value = value
-                self._keys[_identity(value, key.account)] = key
-                self._write(key, key_record.REGISTERED)
+        if value != key.value and value not in self._owned:
+            state = key.state
+            self._become(key, KeyState.GONE)
+            key.value = value
+            self._become(key, state)
 
     # -- what the door sees -----------------------------------------------------------------------------------
 
     @contextmanager
     def watching(self, sending: Sending, number: int) -> Iterator[None]:
-        """While a request is on the wire. A registration is written down before it; JournalError. A list that was
-        read while a key was changed says nothing of it, and is not looked at."""
-        is_change = sending.intent.operation in ("registerPixKey", "deletePixKey")
-        with self._guard:
-            key = self._open(sending, number) if sending.intent.operation == "registerPixKey" else None
-            is_quiet = not self._under_way
-            self._under_way += is_change
-            self._begun += is_change
-            begun = self._begun
+        """While a request is on the wire. A registration is written down before it; JournalError."""
+        key = self._open(sending, number) if sending.intent.operation == "registerPixKey" else None
         try:
             yield
         finally:
-            with self._guard:
-                self._under_way -= is_change
-                self._take(sending.exchange, key, is_quiet=is_quiet and self._begun == begun)
+            self._take(sending.exchange, key)
 
     def _open(self, sending: Sending, number: int) -> RunKey | None:
         """Write down that a key may be registered from now on; none that was there before."""
-        key = self._named_in(sending.sent.body, sending.sent.last_segment, number)
+        key = self._named_in(sending.sent.body, sending.sent.last_segment)
         self.started = self.started or key.owned
         if self.was_there_before(key.value):
             key.state = KeyState.BEFORE
             return None
-        if not key.is_sent:
-            key.is_sent, key.account = True, sending.sent.last_segment
         if not key.is_left:
-            key.state, key.is_refused, key.is_deleted = KeyState.MAYBE, False, False
-            self._write(key, key_record.MAYBE)
+            key.account = sending.sent.last_segment
+        if key.state not in (KeyState.REGISTERED, KeyState.KEPT):
+            self._become(key, KeyState.MAYBE)
         return key
 
-    def _named_in(self, body: bytes, account: str, number: int) -> RunKey:
+    def _named_in(self, body: bytes, account: str) -> RunKey:
         """The key that a registration names: one of the profile in whatever form. A service may make another one for
-        each empty key. A synthetic key is another at each synthetic account."""
+        each empty key."""
         strings, (value, key_type) = set(texts_of(body)), key_sent(body)
         if owned := next((key for own, key in self._owned.items() if own in strings), None):
             return owned
+        if value and (known := self._known(value, account)):
+            return known
         key_type = key_type if key_type in KEY_TYPES else ""
-        name = "made by the service" if value is None else value if value and value.isprintable() else ascii(value)
-        name = f"{key_type or 'a key'}{', ' if value is None else ' '}{name}"[:_LONGEST_NAME]
-        return self._keys.setdefault(_identity(value or f"#{number}", account), RunKey(name, key_type, value, account))
+        named = ", made by the service" if value is None else f" {ascii(value)[1:-1]}"
+        self._keys.append(RunKey(f"{key_type or 'a key'}{named}"[:_LONGEST_NAME], key_type, value, account))
+        return self._keys[-1]
 
-    def _take(self, exchange: Exchange, key: RunKey | None, *, is_quiet: bool) -> None:
+    def _take(self, exchange: Exchange, key: RunKey | None) -> None:
         if key is not None:
             self._take_registration(exchange, key)
         elif exchange.response is not None and exchange.operation == "deletePixKey":
             self._take_deletion(exchange, refusal_kind(exchange.response))
         elif exchange.operation == "listPixKeys" and is_granted(exchange):
-            self._take_list(Listing(exchange, self.key_at), exchange.request.last_segment, is_quiet=is_quiet)
+            self._take_list(Listing(exchange, self.key_at), exchange.request.last_segment, alone=not exchange.beside)
 
     def _take_registration(self, exchange: Exchange, key: RunKey) -> None:
         """A key that is refused may be registered nevertheless: a list shows it, if any. None shows one of a synthetic
         account; and on a sandbox one that nobody can name is looked for only where its request was valid."""
         if registered(exchange):
-            key.state, key.is_refused, key.is_deleted = KeyState.REGISTERED, False, False
-            if not key.owned:
-                self._write(key, key_record.REGISTERED)
-        elif key.state is not KeyState.MAYBE:
+            self._become(key, KeyState.REGISTERED)
+        elif key.state not in _UNSURE:
             return
         elif exchange.response is not None and not may_be_registered(exchange):
-            key.is_refused = True
+            key.state = KeyState.REFUSED
             is_nobody = MARK in key.account or (key.value is None and self._is_sandbox and not exchange.valid)
             if is_nobody and exchange.response.status < _SERVER_ERROR:
-                self._close(key)
+                self._become(key, KeyState.GONE)
                 return
         key.exchanges.append(exchange.number)
 
@@ -238,60 +243,45 @@ class Keys:
         """A deletion that succeeded closes a key; so does the answer that there is no such key, where none was sure."""
         strings = set(texts_of(exchange.request.body))
         for key in self.not_cleaned_up():
-            is_gone = refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state is KeyState.MAYBE)
+            is_gone = refusal is None or (refusal is RefusalKind.NOT_FOUND and key.state in _UNSURE)
             is_meant = any(names(text, key.value) if key.value else text == key.value for text in strings)
             if is_gone and is_meant and key.account == exchange.request.last_segment:
                 key.exchanges.append(exchange.number)
-                key.is_deleted = refusal is None
-                self._close(key)
+                self._become(key, KeyState.DELETED if refusal is None else KeyState.GONE)
 
-    def _take_list(self, listing: Listing, account: str, *, is_quiet: bool) -> None:
+    def _take_list(self, listing: Listing, account: str, *, alone: bool) -> None:
+        """A list that was read while a key was changed says nothing of it: only one that was alone is looked at."""
         for text in listing.texts:
             self._first_shown.setdefault(text, listing.number)
-        if not is_quiet or not listing.is_readable:
+        if not alone or not listing.is_readable:
             return
         if not self.started and account == (self._account or account):
             self.before = listing
-        of_it = [key for key in self._keys.values() if account == (key.account or account)]
-        for key in (key for key in of_it if key.value is not None):
-            self._see(key, is_listed=listing.shows(key.value or ""))
-        for key in (key for key in of_it if key.value is None and key.is_left and key.is_refused and self.before):
-            new = {plain(text) for text in listing.texts if self.is_new_since(text, key.exchanges[0])}
-            if new <= {*map(plain, self.values)}:
-                self._close(key)
+        of_it = [key for key in self._keys if account == (key.account or account)]
+        for key in of_it:
+            if key.value is not None:
+                after = _LISTED if listing.shows(key.value) else _NOT_LISTED
+                self._become(key, after.get(key.state, key.state))
+            elif key.state is KeyState.REFUSED and self.before:
+                new = {plain(text) for text in listing.texts if self.is_new_since(text, key.exchanges[0])}
+                if new <= {*map(plain, self.values)}:
+                    self._become(key, KeyState.GONE)
 
-    def _see(self, key: RunKey, *, is_listed: bool) -> None:
-        if not key.is_sent:
-            key.state = KeyState.BEFORE if is_listed else key.state
-        elif is_listed:
-            if key.state is KeyState.REGISTERED and key.owned and self.before is not None:
-                self._write(key, key_record.REGISTERED)
-            elif key.state is KeyState.GONE:
-                key.state = KeyState.REGISTERED if key.is_deleted else KeyState.MAYBE
-                self._write(key, key_record.REGISTERED if key.is_deleted else key_record.MAYBE)
-            key.is_refused = False
-        elif key.is_deleted or key.is_refused:
-            self._close(key)
-
-    def _close(self, key: RunKey) -> None:
-        key.state = KeyState.GONE
-        self._write(key, key_record.GONE)
-
-    def _write(self, key: RunKey, event: str) -> None:
-        """Write down what became of a key. One entry stands for all of unknown value: it is closed with the last."""
-        if self._record is None or key.written == event:
-            return
-        key.written = event
-        others = (one for one in self.not_cleaned_up() if one is not key and one.value is None)
-        is_shared = key.value is None and any((one.account, one.type) == (key.account, key.type) for one in others)
-        if not (is_shared and event == key_record.GONE):
+    def _become(self, key: RunKey, state: KeyState) -> None:
+        """Change a state, and write down what became of the key. Of one of the profile it stands as registered where a
+        list showed that it was absent before. One entry stands for all of unknown value: it is closed with the last."""
+        before, key.state = self._event_of(key), state
+        event = self._event_of(key)
+        left = [(one.account, one.type, one.value) for one in self.not_cleaned_up()]
+        is_shared = event == GONE and (key.account, key.type, key.value) in left
+        if self._record is not None and event != before and not is_shared:
             self._record.note(key.account, key.type, key.value, event, ours=not key.owned)
+
+    def _event_of(self, key: RunKey) -> str:
+        event = _LEFT.get(key.state, GONE)
+        return MAYBE if key.owned and event == REGISTERED and self.before is None else event
 
 
 def name_of(keys: tuple[PixKey, ...], place: int) -> str:
     """A key of the profile for people, without its value: `EMAIL, the second of pix_keys`."""
     return f"{keys[place].type}, {ordinal(place + 1)} of pix_keys"
-
-
-def _identity(value: str, account: str) -> tuple[str, str]:
-    return value, account if MARK in account else ""

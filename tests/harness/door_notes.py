@@ -20,7 +20,7 @@ _NO_ANSWER = say("no answer says whether the transfer was executed; the code is 
 
 def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
     """The notes of a run, the most important one first."""
-    settle = SETTLE if door.guard.has_journal else ""
+    settle = SETTLE if door.guard.journal else ""
     for number in door.guard.unknown:
         yield outcome_unknown(say("exchange {number}", number=number), joined((_NO_ANSWER, settle)))
     for entry in door.guard.earlier:
@@ -57,9 +57,9 @@ def _token_refused_an_execution(door: Door) -> Iterator[Text]:
         told = say(
             "an execution was refused with 401 (exchange {number}), and no further transaction code was sent with this "
             "token: check auth",
-            number=guard.token_refused,
+            number=guard.token_refused[0],
         )
-        yield joined((told, say("then name this one code in --resend-code") if guard.has_journal else ""))
+        yield joined((told, say("then name this one code in --resend-code") if guard.journal else ""))
 
 
 def _kept_by_journal(door: Door) -> Iterator[Text]:

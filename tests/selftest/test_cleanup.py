@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from environments.door.key_record import GONE, MAYBE, REGISTERED
+from environments.door.event_log import GONE, MAYBE, REGISTERED
 from environments.door.opening import record_of_keys
 from environments.profiles.loading import load
 from environments.sandbox import Key, Server, Service
@@ -176,16 +176,12 @@ def test_a_target_that_is_gone_is_said_in_one_line(service, tmp_path):
     assert lines[-1] == "error: http://127.0.0.1:1 cannot be reached: the connection is refused"
 
 
-def test_the_record_holds_no_key_of_the_profile(service, tmp_path):
-    """A whole run writes digests of them, for its owner alone, and leaves nothing to clean up."""
+def test_a_whole_run_leaves_nothing_to_clean_up(service, tmp_path):
+    """The record is there, and holds no open entry."""
     profile = profile_of(tmp_path, service, allow=[*EVERYTHING, "fuzz"])
     result = run(profile, "--no-report")
-    (record,) = tmp_path.glob("keys-profile.jsonl")
-    text = record.read_text()
 
-    assert not [value for value in (EMAIL, CPF, "+5511955500777") if value in text], result.output
-    assert "pixconf-" in text
-    assert record.stat().st_mode & 0o077 == 0
+    assert (tmp_path / "keys-profile.jsonl").read_text() == "", result.output
     assert keys_of(service) == set()
     assert cleanup(profile, "--yes") == NOTHING
 
@@ -210,19 +206,23 @@ def test_what_a_run_leaves_is_cleaned_up_later(service, tmp_path):
     page = (result.folder / "report.html").read_text()
     assert 'EMAIL, the second of pix_keys: registered and not deleted; exchanges <a href="#exchange-' in page
 
+    record = tmp_path / "keys-profile.jsonl"
+    assert len(record.read_text().splitlines()) == len(left)
+    assert not [value for value in (EMAIL, CPF, "+5511955500777") if value in record.read_text()]
+    assert record.stat().st_mode & 0o077 == 0
     assert cleanup(profile_of(tmp_path, service), "--yes")[0] == 0
     assert keys_of(service) == set()
 
 
-def test_the_record_is_compacted_by_the_first_registration_of_a_run(service, tmp_path):
-    """It holds what is open; reading it changes nothing."""
+def test_the_record_holds_what_is_open(service, tmp_path):
+    """The last event of each key that is not gone; a later run adds to it."""
     profile = profile_of(tmp_path, service)
-    record = recorded(profile, (EMAIL, MAYBE), (EMAIL, REGISTERED), (CPF, MAYBE), (CPF, GONE))
-    before = record.path.read_text()
+    recorded(profile, (EMAIL, MAYBE), (EMAIL, REGISTERED), (CPF, MAYBE), (CPF, GONE))
     later = record_of_keys(load(str(profile), folder=tmp_path), run="later")
     states = [later.state("ac-0001", KINDS[key], key) for key in (EMAIL, CPF)]
-    unread = record.path.read_text()
+    before = later.events()
     later.note("ac-0001", "CPF", CPF, MAYBE, ours=False)
 
-    assert (states, unread) == ([REGISTERED, GONE], before)
+    assert states == [REGISTERED, ""]
+    assert [event["event"] for event in before] == [REGISTERED]
     assert [event["event"] for event in later.events()] == [REGISTERED, MAYBE]

@@ -188,7 +188,7 @@ def test_no_code_is_written_down_without_being_sent(service, tmp_path):
     exchange = a_run.execute()
 
     assert "limits.requests" in exchange.failure.message
-    assert a_run.door.guard._journal.entries() == []
+    assert a_run.door.guard.journal.entries() == []
 
 
 def test_the_journal_is_written_before_the_execution_is_sent(service, tmp_path):

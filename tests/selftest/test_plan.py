@@ -189,7 +189,7 @@ def test_a_journal_that_cannot_be_read_stops_every_execution(tmp_path):
     plan = run(profile, "--plan", "-k", "executePix.id")
     journal = tmp_path / "codes.jsonl"
 
-    expected = f"  no execution: transactions.codes are not sent: the journal {journal} cannot be relied on ("
+    expected = f"  no execution: transactions.codes are not sent: {journal} does not say which were sent ("
     assert expected in plan.output
     assert not journal.with_suffix(".key").exists()
 

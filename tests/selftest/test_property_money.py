@@ -10,7 +10,7 @@ import requests
 
 from environments.door.budget import Budget
 from environments.door.execution_guard import ExecutionGuard
-from environments.door.outgoing import Intent, Sending
+from environments.door.outgoing import Intent, NotSentError, Sending
 from environments.profiles.loading import load
 from environments.profiles.model import Limits
 from environments.sandbox import Request, Response, Service, Transfer
@@ -196,12 +196,12 @@ def test_second_execution_is_for_sandboxes_only(has_journal, permitted, tmp_path
     guard = ExecutionGuard(Budget(Limits(requests=9, executions=9)), journal, lambda: "token")
     permission = guard.permit_again("TX1")
     sending = Sending(requests.Request("GET", DONE.request.url).prepare(), Intent("executePix"), "TX1", True)
-    guard.claim(sending)
     with guard.watching(sending, DONE.number):
         sending.exchange = DONE
 
     assert permission is permitted
-    assert not guard.may_go_again("TX1")
+    with pytest.raises(NotSentError):
+        guard.refuse("TX1", executes=True)
 
 
 DONE = Exchange(

@@ -208,7 +208,7 @@ class Registrar:
         """Delete a key of this run, where it may. The deletion of one that was registered for sure, and not deleted, is
         valid."""
         if key.value is not None and self.keys.may_be_deleted(key.value):
-            valid = key.state is KeyState.REGISTERED and not key.is_deleted
+            valid = key.state is KeyState.REGISTERED
             deletion = self.delete(PixKey(key.type, key.value), key.account, valid=valid)
             self.found.deletions += [deletion] if valid else []
 
@@ -259,7 +259,7 @@ class Registrar:
         somebody else may use the account."""
         shown = self.listing.keys if self.listing else frozenset()
         left = (key for key in self.keys.not_cleaned_up() if key.account == self.account)
-        unseen = [key for key in left if not key.owned and not key.is_refused and key.value not in shown]
+        unseen = [key for key in left if not key.owned and key.state is not KeyState.REFUSED and key.value not in shown]
         new = self.made_since(min((number for key in unseen for number in key.exchanges), default=0))
         if self.keys.before and len(new) == len(unseen):
             for key, value in zip(unseen, new, strict=True):
