@@ -90,7 +90,7 @@ def journal_in_words(profile: Profile) -> tuple[str, str, list[str]]:
     try:
         journal = journal_of(profile)
         trouble = journal.refusal() if codes else ""  # a prepared code needs no journal of before
-        held = len(journal.entries()) if journal.path.exists() else 0
+        held = len(journal.entries())
         barred = [] if trouble else [code for code in codes if journal.barring(code)]
     except (ProfileError, JournalError) as error:
         return str(error), str(error), []

@@ -150,10 +150,9 @@ class Keys:
         return known.state if known else KeyState.NOT_SENT
 
     def _known(self, value: str, account: str) -> RunKey | None:
-        """The key of this value. A synthetic key is another at each synthetic account."""
-        place = account if MARK in account else ""
+        """The key of this value. One that is none of the profile is another at each account."""
         same = (key for key in self._keys if key.value == value)
-        return next((key for key in same if key.owned or place == (key.account if MARK in key.account else "")), None)
+        return next((key for key in same if key.owned or key.account == account), None)
 
     def key_of(self, exchange: Exchange) -> RunKey | None:
         """The key that a registration has registered, or may have."""
