@@ -128,7 +128,7 @@ class Journal(EventLog):
             if not self.refusal():
                 raise JournalError(f"--new-journal: {self.path} can be read: leave the option out")
             events, lines = self.events(), list[str]()
-            kept = self.path.with_name(f"{self.path.stem}-until-{datetime.now(UTC):%Y%m%dT%H%M%SZ}{self.path.suffix}")
+            kept = self.path.with_name(f"{self.path.stem}-until-{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}{self.path.suffix}")
             if is_old := self.path.exists():
                 replace_file(kept, self.path.read_bytes())
             for event in (*events, self._new("", _STARTED)):
