@@ -50,8 +50,8 @@ class TokenMonitor:
         """Have a request that was made, or waited, while another token was fetched carry that one."""
         if sending.with_token:
             headers = sending.request.headers
-            for before in self._secrets.tokens:
-                headers["Authorization"] = str(headers["Authorization"]).replace(before, self._secrets.token())
+            scheme = str(headers["Authorization"]).split(" ")[:-1]
+            headers["Authorization"] = " ".join((*scheme, self._secrets.token()))
 
     def watch(self, sending: Sending) -> bool:
         """See how a request was received. True where it goes again: the token had expired, and another was fetched."""
