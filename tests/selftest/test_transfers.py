@@ -265,7 +265,7 @@ def test_no_transfer_is_an_allowance_too(tmp_path):
     }
 
     assert (ended.service.prepared, ended.status) == ([], 6)
-    assert why == {"no answer; limits.transfers (0) is reached"}
+    assert why == {"no valid request was granted (limits.transfers (0) is reached); limits.transfers (0) is reached"}
 
 
 class FallsOnce(AcceptsEverything):
