@@ -8,6 +8,7 @@ lists the codes that earlier runs sent.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import secrets
@@ -15,27 +16,35 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
-from itertools import chain
-from typing import NoReturn
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
-from environments.commands.checking import Remark, at_the_target, in_the_profile
-from environments.commands.cleanup import delete, left_by_runs, refuse_wrong_use
-from environments.commands.sent_codes import lines_of, settle
 from environments.credentials import forget_variables, open_target, protect
 from environments.door.backoff import UnreachableError
 from environments.door.client import Client
-from environments.door.event_log import JournalError
-from environments.door.opening import journal_of, open_client, open_door, record_of_keys
-from environments.profiles.explained import SCHEMA_FILE, example
-from environments.profiles.loading import load, named, path_of, profile_of
-from environments.profiles.model import ENVIRONMENTS, Profile, ProfileError, shown
+from environments.door.event_log import GONE, KeyRecord
+from environments.door.opening import (
+    journal_in_words,
+    journal_of,
+    open_client,
+    open_door,
+    record_of_keys,
+)
+from environments.door.run_keys import name_of
+from environments.profiles.loading import EXAMPLE_FILE, SCHEMA_FILE, gaps, load, named, path_of, profile_of
+from environments.profiles.model import Profile, ProfileError, fill, shown
 from environments.secret_values import Secrets, listed_secrets
+from environments.sent_codes import lines_of, settle
 from reports.show import Display
 from reports.writing import write
+from spec.answers import RefusalKind, is_granted, refusal_kind
 
 CLEAN, LEFT, INTERRUPTED, WRONG_USE, INCOMPLETE, UNREACHABLE = 0, 1, 2, 4, 6, 7
 """Exit statuses, as those of a run. LEFT: keys are left."""
+_OF_THE_OPERATOR = "it is yours: delete it by hand, or mark it `disposable: true`"
+_ANOTHER_ACCOUNT = "its account is not in accounts of the profile any more: add it, or delete the key by hand"
+_UNKNOWN = "its value is not known: delete it by hand, and set key_at in the profile"
+_FORGOTTEN = "its value is not known: delete it by hand; --yes makes the record forget it, as key_at is set"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _clean_up(profile, options.yes) if options.command == "cleanup" else _check(profile)
     except ProfileError as error:
         return max(_error(display.foreign(problem), WRONG_USE) for problem in error.problems)
-    except JournalError as error:
-        return _error(display.foreign(str(error)), WRONG_USE)
+    except OSError as error:
+        return _error(f"{error.filename}: {error.strerror}", WRONG_USE)
     except UnreachableError as error:
         return _error(str(error), UNREACHABLE)
     except KeyboardInterrupt:
@@ -72,13 +81,13 @@ def _write_new(options: argparse.Namespace) -> int:
         raise ProfileError(f"{shown(path)}: expected a name such as staging, or a path that ends in .yaml")
     if os.path.lexists(path):
         raise ProfileError(f"{shown(path)}: exists already; delete it, or choose another name")
-    said = {"base_url": options.base_url, **({"accounts": options.account} if options.account else {})}
-    text = example(said, os.path.relpath(ENVIRONMENTS / SCHEMA_FILE, path.absolute().parent))
+    schema = os.path.relpath(SCHEMA_FILE, path.absolute().parent)
+    text = EXAMPLE_FILE.read_text("utf-8").replace(SCHEMA_FILE.name, schema)
+    text = text.replace("base_url: https://staging.example.test", f"base_url: {json.dumps(options.base_url)}")
+    if options.account:
+        text = text.replace("#accounts: [ac-0001-77]", f"accounts: {json.dumps(options.account)}")
     profile_of(text, path)
-    try:
-        write(path, text)
-    except OSError as error:
-        return _error(f"{shown(path)}: cannot be written ({error.strerror})", WRONG_USE)
+    write(path, text)
     name = shlex.quote(named(path))
     print(f"wrote {shown(path)}: it only reads; what else it may allow is explained in it and switched off")
     print(f"  export PIX_TOKEN=…\n  python -m environments check {name}\n  pytest --environment={name} --plan")
@@ -96,36 +105,95 @@ def _show_journal(profile: Profile | None, settles: str | None) -> int:
 
 
 def _check(profile: Profile) -> int:
+    """Say whether a run could begin: what the preflight asks, the token, the journal, and what the profile lacks."""
+    journal, trouble, sent_before = journal_in_words(profile)  # its key may be in a variable that is forgotten below
     narrow = replace(profile, allow=profile.allow & {"read"})
-    where = f"{shown(profile.path)} is valid; its target is {'a' if profile.is_sandbox else 'no'} sandbox"
-    supplied = list(in_the_profile(profile))  # before the variables are forgotten: the key of the journal may be one
-    lacking = False
     with _opened(narrow) as (client, display):
-        for remark in chain([Remark("profile", where)], at_the_target(client, narrow), supplied):
-            print(display.foreign(f"{remark.topic}: {remark.text}"))
-            lacking |= remark.lacking
+        is_sandbox = "a" if profile.is_sandbox else "no"
+        said = [f"profile: {shown(profile.path)} is valid; its target is {is_sandbox} sandbox"]
+        if unreachable := client.preflight():
+            raise UnreachableError(unreachable)
+        said.append(f"reachable: {client.door.permission.base_url}")
+        lacking = [] if narrow.allow else ["token: not tried: add read to allow"]
+        for listed in client.door.exchanges[:1]:
+            token = f"token: {listed.summary} to listAccounts"
+            if is_granted(listed):
+                said.append(token)
+            else:
+                lacking.append(f"{token}: it may be wrong or expired, or may not read; check auth")
+    if "execute" in profile.allow and not profile.is_sandbox:
+        (lacking if trouble else said).append(f"journal: {trouble or journal}")
+    lacking += [f"not exercised: {gap}" for gap in gaps(profile, sent_before)]
+    print(*(display.foreign(line) for line in (*said, *lacking)), sep="\n")
     ready = f"ready: pytest --environment={named(profile.path)} --plan"
     print("not ready: a run would be incomplete" if lacking else ready)
     return INCOMPLETE if lacking else CLEAN
 
 
+@dataclass(frozen=True)
+class _Left:
+    """One key that earlier runs left, or may have. `value` is None where it is unknown. `keeps` says why it is not
+    deleted; empty where it is."""
+
+    name: str
+    account: str
+    type: str
+    value: str | None
+    ours: bool
+    keeps: str = ""
+
+
+def _left_by_runs(profile: Profile, record: KeyRecord) -> Iterator[_Left]:
+    """Every open entry of the key record, synthetic keys included. A key of the profile is left alone, unless it is
+    disposable or the target a sandbox: it may have been there before. Raises JournalError."""
+    for account in profile.accounts:
+        for place, key in enumerate(profile.pix_keys):
+            if key.key and record.state(account, key.type, key.key):
+                keeps = "" if key.disposable or profile.is_sandbox else _OF_THE_OPERATOR
+                yield _Left(name_of(profile.pix_keys, place), account, key.type, key.key, False, keeps)
+    unknown = _FORGOTTEN if profile.key_at else _UNKNOWN
+    for account, event in record.left(profile.accounts):
+        key_type, value = event["type"], event.get("key") or None
+        keeps = (unknown if value is None else "") if account else _ANOTHER_ACCOUNT
+        named = value or f"made by the service at {event['at']}"
+        yield _Left(f"{key_type} {named}", account, key_type, value, True, keeps)
+
+
 def _clean_up(profile: Profile, yes: bool) -> int:
-    refuse_wrong_use(profile)
+    if not profile.deletes_keys:
+        raise ProfileError(f"{profile.path}: cleanup deletes keys: add delete-keys to allow, and requests.deletePixKey")
     run = secrets.token_hex(8)
     record = record_of_keys(profile, run=run)
-    entries = list(left_by_runs(profile, record))
-    for entry in entries:
-        print(f"left by an earlier run: {entry.name}{': ' if entry.keeps else ''}{entry.keeps}")
-    if not entries:
+    left = list(_left_by_runs(profile, record))
+    for key in left:
+        print(f"left by an earlier run: {key.name}{': ' if key.keeps else ''}{key.keeps}")
+    if not left:
         print(f"nothing to clean up: no earlier run left a key of {profile.name}")
         return CLEAN
     if not yes:
         print("nothing was deleted: --yes deletes the keys without a reason to stay")
         return LEFT
-    narrow = replace(profile, allow=profile.allow & {"delete-keys"})
-    with _opened(narrow, run) as (client, _):
-        gone = [delete(client, profile, record, entry) for entry in entries]
-    return CLEAN if all(gone) else LEFT
+    remaining = len(left)
+    with _opened(replace(profile, allow=profile.allow & {"delete-keys"}), run) as (client, _):
+        for key in left:
+            is_gone = _delete(client, profile.requests["deletePixKey"].json, key)
+            remaining -= is_gone
+            if is_gone or key.keeps == _FORGOTTEN:
+                record.note(key.account, key.type, key.value, GONE, ours=key.ours)
+    return LEFT if remaining else CLEAN
+
+
+def _delete(client: Client, body: Any, key: _Left) -> bool:
+    """Delete a key and say so. True where it is gone."""
+    if key.keeps:
+        return False
+    filled = fill(body, account=key.account, key=key.value or "", type=key.type)
+    exchange = client.send("deletePixKey", key.account, json=filled)
+    was_gone = exchange.response is not None and refusal_kind(exchange.response) is RefusalKind.NOT_FOUND
+    is_gone = was_gone or is_granted(exchange)
+    done = ("already gone" if was_gone else "deleted") if is_gone else "not deleted"
+    print(f"{done}: {key.name}" + ("" if is_gone else f" ({exchange.summary})"))
+    return is_gone
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -48,11 +48,6 @@ def protect() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (most, most))
 
 
-def environment_of_children(profile: Profile) -> Mapping[str, str]:
-    """The variables of this process without the secrets that the profile names."""
-    return {name: value for name, value in os.environ.items() if name not in _named(profile)}
-
-
 def forget_variables(profile: Profile) -> None:
     """Take the secrets that the profile names out of the environment. They have been read."""
     for name in _named(profile):
@@ -64,20 +59,20 @@ def _named(profile: Profile) -> set[str]:
     return {name for name in (*named, *(header.env for header in profile.headers)) if name}
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False)
 class Target:
     """Where to send, and the registry of secrets, which holds the token. `stop` ends what was started for the run;
-    `fetches` fetch the token again: none, or the token command once."""
+    `fetch` is the token command, which is run once more."""
 
     base_url: str
-    secrets: Secrets = field(repr=False)
-    stop: Callable[[], None] = field(default=lambda: None, repr=False)
-    fetches: Iterator[Callable[[], str]] = field(default_factory=lambda: iter(()), repr=False)
+    secrets: Secrets
+    stop: Callable[[], None] = lambda: None
+    fetch: Callable[[], str] | None = None
 
     def refresh(self) -> bool:
         """Fetch the token again where that is left to do. True where it is another one now."""
-        before = self.secrets.token()
-        if fetch := next(self.fetches, None):
+        before, fetch, self.fetch = self.secrets.token(), self.fetch, None
+        if fetch:
             self.secrets.learn_token(fetch())
         return self.secrets.token() != before
 
@@ -86,8 +81,8 @@ def open_target(profile: Profile) -> Target:
     """The target that the profile names. Raises ProfileError where a secret cannot be fetched."""
     if profile.base_url == EMBEDDED:
         return _embedded(profile)
-    fetches = [partial(resolve, profile)] if profile.auth.token_command else []
-    return Target(profile.base_url, _secrets(profile, resolve(profile)), fetches=iter(fetches))
+    fetch = partial(resolve, profile) if profile.auth.token_command else None
+    return Target(profile.base_url, _secrets(profile, resolve(profile)), fetch=fetch)
 
 
 def _embedded(profile: Profile) -> Target:
@@ -120,13 +115,13 @@ def resolve(profile: Profile) -> str:
     """The access token of a profile, without its scheme. Raises ProfileError."""
     auth, token = profile.auth, ""
     if auth.token_env:
-        token = _variable(profile, "auth.token_env", auth.token_env).strip()
+        token = _variable(profile, auth.token_env).strip()
     elif auth.token_file:
         token = _content(profile, auth.token_file)
     elif auth.token_command:
         token = _output(profile, auth.token_command)
     if not _TOKEN.fullmatch(token):
-        raise _error(profile, "auth", 'no token; expected the token alone, without spaces and without "Bearer"')
+        raise _error(profile, 'auth: no token; expected the token alone, without spaces and without "Bearer"')
     return token
 
 
@@ -138,29 +133,30 @@ def resolve_headers(profile: Profile) -> tuple[tuple[str, str], ...]:
 def _header_value(profile: Profile, header: Header) -> str:
     if header.env is None:
         return header.text or ""
-    where = f"headers.{header.name}.env"
-    value = _variable(profile, where, header.env).strip()
+    value = _variable(profile, header.env).strip()
     if not _HEADER_VALUE.fullmatch(value):
-        raise _error(profile, where, f"{header.env} cannot be sent in a header; expected one line of ASCII")
+        raise _error(
+            profile, f"headers.{header.name}: {header.env} cannot be sent in a header; expected one line of ASCII"
+        )
     return value
 
 
 def resolve_passphrase(profile: Profile) -> str | None:
     """The passphrase of the client key, where the profile names one. Raises ProfileError."""
     name = profile.tls.client_key_passphrase_env
-    return _variable(profile, "tls.client_key_passphrase_env", name) if name else None
+    return _variable(profile, name) if name else None
 
 
 def resolve_journal_key(profile: Profile) -> bytes | None:
     """The key of the journal's digests, where the profile names its variable. Raises ProfileError."""
     name = profile.journal_key_env
-    return _variable(profile, "journal_key_env", name).strip().encode() if name else None
+    return _variable(profile, name).strip().encode() if name else None
 
 
-def _variable(profile: Profile, where: str, name: str) -> str:
+def _variable(profile: Profile, name: str) -> str:
     value = os.environ.get(name, "")
     if not value.strip():
-        raise _error(profile, where, f"{name} is not set in the environment; export {name}=…")
+        raise _error(profile, f"{name} is not set in the environment; export {name}=…")
     return value
 
 
@@ -168,27 +164,23 @@ def _content(profile: Profile, file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8-sig", "replace").strip()
     except OSError as error:
-        raise _error(profile, "auth.token_file", f"cannot be read ({error.strerror})") from None
+        raise _error(profile, f"auth.token_file: cannot be read ({error.strerror})") from None
 
 
 def _output(profile: Profile, command: tuple[str, ...]) -> str:
     """What the command prints, run in the folder of the profile."""
     try:
         ended = subprocess.run(
-            command, cwd=profile.path.absolute().parent, env=environment_of_children(profile),
+            command, cwd=profile.path.absolute().parent,
+            env={name: value for name, value in os.environ.items() if name not in _named(profile)},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             timeout=COMMAND_TIMEOUT, check=True,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        why = f"not done after {COMMAND_TIMEOUT:g} seconds"
-    except subprocess.CalledProcessError as error:
-        why = f"ended with exit status {error.returncode}"
-    except (OSError, ValueError):
-        why = "cannot be started"
-    else:
-        return ended.stdout.decode(errors="replace").strip()
-    raise _error(profile, "auth.token_command", f"{why}; run it by hand to see why: its output is never shown here")
+    except (OSError, ValueError, subprocess.SubprocessError):
+        why = f"failed, or took more than {COMMAND_TIMEOUT:g} seconds; run it by hand: its output is never shown here"
+        raise _error(profile, f"auth.token_command: {why}") from None
+    return ended.stdout.decode(errors="replace").strip()
 
 
-def _error(profile: Profile, where: str, why: str) -> ProfileError:
-    return ProfileError(f"{shown(profile.path)}: {where}: {why}")
+def _error(profile: Profile, why: str) -> ProfileError:
+    return ProfileError(f"{shown(profile.path)}: {why}")

@@ -17,7 +17,7 @@ from typing import Any
 import jsonschema_rs
 import yaml
 
-from environments.profiles.checked_yaml import document
+from environments.profiles.loading import document
 from environments.profiles.model import ProfileError, shown, today
 from reports.behaviour import Behaviour, PlainData, data_of_behaviour
 from reports.formats.conformance_json import FILE, RunDocument

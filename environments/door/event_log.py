@@ -16,6 +16,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from environments.door.budget import Ending
+from environments.profiles.model import ProfileError
 from spec.interface import MARK
 
 Event = dict[str, str]
@@ -23,7 +24,7 @@ MAYBE, REGISTERED, GONE = "refused, perhaps registered", "registered", "gone"
 """Events of the key record."""
 
 
-class JournalError(Exception):
+class JournalError(ProfileError):
     """The log cannot be used, so nothing is sent that would have to stand in it. The text says why and what to do."""
 
 

@@ -40,11 +40,11 @@ def check_address(text: str, *, insecure: bool, exact: bool) -> None:
         raise ValueError("an address with a user name or password; secrets are named, never written: leave them out")
     if set(text) & set("?#"):
         raise ValueError("an address with a query or a fragment; leave out what follows ? or #")
-    if not exact and (shorter := _without_version(text)):
-        remedy = f"write {shorter}, or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
-        raise ValueError(f"ends in /v1, and every path of the interface starts with /v1 already: {remedy}")
     if not _ADDRESS.fullmatch(text) or not _has_a_port_number(text):
         raise ValueError("not an address; expected http(s)://host[:port][/prefix]")
+    if not exact and re.search("(?i)/v1/?$", urlsplit(text).path):
+        remedy = "leave it out, or set base_url_is_exact: true in the profile if the paths start with /v1/v1"
+        raise ValueError(f"ends in /v1, and every path of the interface starts with /v1 already: {remedy}")
     if text.startswith("http:") and not insecure and not is_loopback(text):
         raise ValueError("http:// sends the token in clear text; use https://, or set insecure: true in the profile")
 
@@ -55,12 +55,6 @@ def check_proxy(proxy: str, base_url: str, *, insecure: bool) -> None:
     check_address(proxy, insecure=True, exact=True)
     if base_url.startswith("http:") and not insecure and not is_loopback(proxy):
         raise ValueError("http:// shows the token to the proxy; use https://, or set insecure: true in the profile")
-
-
-def _without_version(text: str) -> str:
-    """The address without the /v1 at its end, in any letter case; empty where there is none, or no address is left."""
-    shorter = re.sub(r"(?i)(/+v1)+/*$", "", text)
-    return in_one_form(shorter) if shorter != text and _ADDRESS.fullmatch(shorter) else ""
 
 
 def _has_a_port_number(text: str) -> bool:

@@ -1,5 +1,5 @@
 """Loads a profile: its file is found, read, checked and made into a ``Profile``. Nothing is sent. Says what a profile
-permits and does not supply, too.
+permits and does not supply, too. `python -m environments.profiles.loading` prints profile.schema.json, for editors.
 
 Whatever is wrong is a ``ProfileError``, before any request, with every problem in one line: file, line, key, what was
 expected and what to do. No message repeats a value, because any value may be a secret or personal data.
@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import fields, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import yaml
 from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
-from environments.profiles.addresses import check_address, check_proxy, in_one_form
-from environments.profiles.checked_yaml import Document, document
-from environments.profiles.explained import rule_of
+from environments.profiles.addresses import in_one_form
 from environments.profiles.model import (
     EMBEDDED,
     ENVIRONMENTS,
@@ -26,15 +28,88 @@ from environments.profiles.model import (
     Profile,
     ProfileError,
     ProfileFile,
-    Transactions,
     shown,
 )
-from environments.profiles.parts import nearest
+
+_KINDS = {
+    "null": r"~|null|Null|NULL|",
+    "bool": r"true|True|TRUE|false|False|FALSE",
+    "int": r"-?(0|[1-9]\d*)",
+    "float": r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?",
+}
+"""What is no text when it stands without quotes (YAML 1.2, section 10.3). YAML 1.1 reads 010 as 8 and 1:30 as 90."""
+_QUOTED = re.compile(r"""(['"])(?:(?P<plain>.{1,2}|<[a-z ]+>)|.*?)\1""")
+"""What PyYAML quotes comes from the file and may be a secret; punctuation and <stream end> are none."""
+
+
+class _Loader(yaml.SafeLoader):
+    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}  # type: ignore[misc]  # as PyYAML has it
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """A node that is no alias: nothing is larger than it is written."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="an alias; write it out", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """A mapping whose keys are unique."""
+        node = super().compose_mapping_node(anchor)
+        keys: list[Any] = []
+        for key, _ in node.value:
+            if key.value in keys:
+                raise yaml.MarkedYAMLError(problem="a duplicate key; keep one of the two", problem_mark=key.start_mark)
+            keys.append(key.value)
+        return node
+
+
+for _name, _form in _KINDS.items():
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_form})$"), None)
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a file holds, and where."""
+
+    data: Any
+    root: yaml.Node | None
+
+    def line_of(self, place: Sequence[str | int]) -> int:
+        """The line of the key or item at a place, or of the one around it."""
+        node, mark = self.root, self.root and self.root.start_mark
+        for step in place:
+            if isinstance(node, yaml.MappingNode) and isinstance(step, str):
+                key, node = next((pair for pair in node.value if pair[0].value == step), (None, None))
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                key = node = node.value[step]
+            else:
+                break
+            mark = key.start_mark if key else mark
+        return mark.line + 1 if mark else 1
+
+
+def document(text: str, name: str) -> Document:
+    """The text of a file of that name. Raises ProfileError."""
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        data = None if root is None else loader.construct_document(root)
+        written = json.dumps(data, ensure_ascii=False, allow_nan=False).encode()  # no NaN, no half of a character
+        return Document(json.loads(written), root)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = _QUOTED.sub(lambda quoted: quoted[0] if quoted["plain"] else "…", error.problem or "not YAML")
+        raise ProfileError(f"{name}:{mark.line + 1 if mark else 1}: {problem}") from None
+    except (yaml.YAMLError, RecursionError, KeyError, TypeError, ValueError):
+        raise ProfileError(f"{name}: a value or a character that cannot be read, or nested too deeply") from None
+
 
 _FILE = TypeAdapter(ProfileFile)
 _KEYS = {key.name for key in fields(ProfileFile)}
 """Without a value, such as where all below it is switched off, a key keeps its default."""
 _UNKNOWN = "unexpected_keyword_argument"
+SCHEMA_FILE, EXAMPLE_FILE = ENVIRONMENTS / "profile.schema.json", ENVIRONMENTS / "staging.example.yaml"
+_OF_THE_SANDBOX = ("pix_keys", "transactions", "requests")
 
 NO_ACCOUNT = "no account: supply accounts"
 NOTHING_TO_REGISTER = "nothing to register: supply {}"
@@ -44,46 +119,78 @@ NO_CODE = "no transaction code: supply transactions.codes or transactions.prepar
 SENT_BEFORE = "every transaction code was sent by an earlier run: prepare new ones"
 
 
+class _Generator(GenerateJsonSchema):
+    """JSON Schema as pydantic writes it, in the order of the model, without titles that say no more than names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def encode_default(self, dft: Any) -> Any:
+        return sorted(dft) if isinstance(dft, frozenset) else super().encode_default(dft)
+
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:
+        return value
+
+
+@cache
+def editor_schema() -> dict[str, Any]:
+    """JSON Schema draft-07, with which editors complete and explain the keys: of what is newer, pydantic uses $defs
+    alone."""
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **_FILE.json_schema(schema_generator=_Generator)}
+
+
 def load(environment: str, *, folder: Path = ENVIRONMENTS, base_url: str | None = None) -> Profile:
     """The profile named ``environment`` in ``folder``, or at that path; ``base_url`` replaces its address.
 
     Raises ``ProfileError``.
     """
     path = path_of(environment, folder)
-    profile = profile_of(_text(path, folder), path)
-    return profile if base_url is None else _redirected(profile, base_url)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        names = sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
+        there = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
+        reason = getattr(error, "strerror", "it is not UTF-8")
+        raise ProfileError(f"{shown(path)}: cannot be read ({reason}); {there}") from None
+    return profile_of(text, path, base_url)
 
 
-def profile_of(text: str, path: Path) -> Profile:
-    """The profile that a text holds. Raises ``ProfileError`` with every problem."""
-    name = shown(path)
+def profile_of(text: str, path: Path, base_url: str | None = None) -> Profile:
+    """The profile that a text holds. What was made up for the embedded sandbox does not follow it to another address.
+    Raises ``ProfileError`` with every problem."""
+    name, redirected = shown(path), ""
     read = document(text, name)
     if not isinstance(read.data, dict):
         raise ProfileError(f"{name}: expected keys such as base_url and auth at the top")
+    data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
+    if base_url is not None and data.get("base_url") == EMBEDDED:
+        data = {key: value for key, value in data.items() if key not in _OF_THE_SANDBOX} | {"allow": ["read"]}
+        said = f"--base-url: {name} is for the embedded sandbox, this run only reads; keys and codes stay there"
+        redirected = f"{said}. `python -m environments new NAME` writes a profile for {in_one_form(base_url)}"
+    if base_url is not None:
+        data |= {"base_url": base_url, "sandbox": None}
     try:  # as JSON, which has no tuples, sets, dates and paths, so that even where it is strict pydantic makes them
-        data = {key: value for key, value in read.data.items() if value is not None or key not in _KEYS}
         file = _FILE.validate_json(json.dumps(data), context=path.absolute().parent)
     except ValidationError as error:  # what is missing may be there under an unknown key, which comes first
         told = sorted(error.errors(include_url=False), key=lambda each: each["type"] != _UNKNOWN)
-        raise ProfileError(*dict.fromkeys(f"{name}:{_line(each, read)}" for each in told)) from None
-    return Profile(**vars(file), name=path.stem, path=path)
+        raise ProfileError(*dict.fromkeys(_problem(each, read, name, base_url) for each in told)) from None
+    return Profile(**vars(file), name=path.stem, path=path, redirected=redirected)
 
 
-def _line(error: Any, read: Document) -> str:
-    """A problem with its place, such as ``7: limits.rate: Input should be a valid number``."""
-    place, kind, said = error["loc"], error["type"], error["msg"].removeprefix("Value error, ")
-    if kind == _UNKNOWN:
-        said = f"unknown key; {nearest(place[-1], rule_of(*place[:-1])['properties'])}"
+def _problem(error: Any, read: Document, file: str, base_url: str | None) -> str:
+    """A problem with its place, such as ``qa.yaml:7: limits.rate: Input should be a valid number``."""
+    place, said = error["loc"], error["msg"].removeprefix("Value error, ")
+    if error["type"] == _UNKNOWN:
+        known = [name for part in (editor_schema(), *editor_schema()["$defs"].values()) for name in part["properties"]]
+        said = "unknown key" + "".join(f'; did you mean "{near}"?' for near in get_close_matches(place[-1], known, 1))
         if place[0] == "auth":
             said = "unknown key; secrets are named, never written: use token_env, token_command or token_file"
-    elif kind == "literal_error":
-        known = re.findall("'(.*?)'", error["ctx"]["expected"])
-        said = f"unknown {'key' if place[-1] == '[key]' else 'value'}; {nearest(str(error['input']), known)}"
-    elif kind in ("missing", "too_short"):
-        said = "missing"
-    if place[-1] == "[key]" and kind != _UNKNOWN:  # as pydantic marks a key that is wrong itself
+    elif error["type"] == "too_short":
+        said = "expected at least one"
+    elif place[-1] == "[key]":  # as pydantic marks a key that is wrong itself
         place = place[:-1]
-    return f"{read.line_of(place)}: {'.'.join(map(_printable, place))}: {said}"
+    where = f"{file}:{read.line_of(place)}: {'.'.join(map(_printable, place))}"
+    return f"{where if base_url is None or place != ('base_url',) else '--base-url'}: {said}"
 
 
 def _printable(step: str | int) -> str:
@@ -92,54 +199,14 @@ def _printable(step: str | int) -> str:
     return name if re.fullmatch(r"[A-Za-z_]{1,40}(-[A-Za-z0-9]{1,12})*|\d{1,3}", name) else "…"
 
 
-def _text(path: Path, folder: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        names = sorted(file.stem for file in folder.glob("*.yaml") if not file.name.endswith(RECORD))
-        there = f"the environments in {shown(folder)} are: {', '.join(names) or 'none'}"
-        raise ProfileError(f"{shown(path)}: no such file; {there}") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", "it is not UTF-8")
-        raise ProfileError(f"{shown(path)}: cannot be read ({reason}); expected a YAML file") from None
-
-
 def path_of(environment: str, folder: Path = ENVIRONMENTS) -> Path:
-    """``folder/<name>.yaml``, or the path itself where it is one. Raises ``ProfileError`` for a record."""
-    path = Path(environment) if re.search(r"[/\\]|\.ya?ml$", environment) else folder / f"{environment}.yaml"
-    if path.name.endswith(RECORD):
-        profile = shown(path.with_name(f"{path.name.removesuffix(RECORD)}.yaml"))
-        raise ProfileError(f"{shown(path)}: the record of what was observed, and no profile; name {profile}")
-    return path
+    """``folder/<name>.yaml``, or the path itself where it is one."""
+    return Path(environment) if re.search(r"[/\\]|\.ya?ml$", environment) else folder / f"{environment}.yaml"
 
 
 def named(path: Path) -> str:
     """The name of the profile at ``path`` on the command line: the opposite of ``path_of``."""
     return path.stem if path.absolute().parent == ENVIRONMENTS else shown(path)
-
-
-def _redirected(profile: Profile, base_url: str) -> Profile:
-    """The profile with the address of ``--base-url``, which is no sandbox. What was made up for the embedded sandbox
-    stays there."""
-    address = in_one_form(base_url)
-    try:
-        check_address(address, insecure=profile.insecure, exact=profile.base_url_is_exact)
-        if profile.proxy:
-            check_proxy(profile.proxy, address, insecure=profile.insecure)
-    except ValueError as error:
-        raise ProfileError(f"--base-url: {error}") from None
-    moved = replace(profile, base_url=address, sandbox=None)
-    if profile.base_url != EMBEDDED:
-        return moved
-    said = f"--base-url: {shown(profile.path)} is for the embedded sandbox, this run only reads; keys and codes"
-    return replace(
-        moved,
-        allow=frozenset({"read"}),
-        pix_keys=(),
-        transactions=Transactions(),
-        requests={},
-        redirected=f"{said} stay there. `python -m environments new NAME` writes a profile for {address}",
-    )
 
 
 def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
@@ -157,3 +224,7 @@ def gaps(profile: Profile, sent_before: Collection[str] = ()) -> Iterator[str]:
     codes = profile.transactions.codes
     if "execute" in allowed and not profile.transactions.prepare and not set(codes) - set(sent_before):
         yield SENT_BEFORE if codes else NO_CODE
+
+
+if __name__ == "__main__":
+    print(json.dumps(editor_schema(), indent=2, ensure_ascii=False))

@@ -19,7 +19,6 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from environments.profiles.addresses import check_address, check_proxy, host_of, in_one_form
 from environments.profiles.parts import (
-    INTERNAL,
     PERMISSIONS,
     Auth,
     File,
@@ -41,7 +40,6 @@ from environments.profiles.parts import (
     Variable,
     headers_of,
     one_of,
-    shown_as,
     written_as,
 )
 from spec.interface import PREPARING, operations
@@ -86,7 +84,6 @@ _CONFIG = ConfigDict(
 @pydantic_dataclass(frozen=True, kw_only=True, config=_CONFIG)
 class ProfileFile:
     """A profile: one service, what the suite may do there, and with what.
-    `python -m environments.profiles` makes staging.example.yaml from it.
 
     1. `python -m environments new staging --base-url=https://…` writes this file as environments/staging.yaml.
     2. export PIX_TOKEN=…
@@ -137,13 +134,10 @@ class ProfileFile:
 
     fuzz: Generated requests, valid and invalid ones, to the operations that are permitted besides, up to
     limits.requests. They name synthetic accounts, keys and codes (pixconf-…), and never yours."""
-    accounts: Annotated[Identifiers, shown_as(["ac-0001-77"])] = field(default=(), repr=False)
+    accounts: Identifiers = field(default=(), repr=False)
     """Accounts that the token may see, as they stand in the path. Without one, requirements about balance, entries and
     keys are not exercised."""
-    pix_keys: Annotated[
-        tuple[PixKey, ...],
-        shown_as([{"type": "RANDOM", "key": ""}, {"type": "EMAIL", "key": "qa@example.com", "disposable": True}]),
-    ] = field(default=(), repr=False)
+    pix_keys: tuple[PixKey, ...] = field(default=(), repr=False)
     """Keys that you own and that may be registered: PHONE, EMAIL, RANDOM, CNPJ, CPF. For RANDOM the service makes it.
     A key stays registered, and is listed, unless it is disposable: then the run deletes it, where no list showed it
     before the run."""
@@ -155,16 +149,12 @@ class ProfileFile:
     transactions: Transactions = field(default_factory=Transactions)
     """Codes of transfers to execute. One is enough for a whole run; with more, more key types are seen.
     A code is executed once and never again, by no later run either: the journal remembers it."""
-    requests: Annotated[
-        Mapping[Annotated[str, one_of("deletePixKey", *PREPARING)], RequestBody],
-        shown_as({"deletePixKey": {"json": {"pixKey": "{key}"}}, "transferInternal": {"json": INTERNAL}}),
-    ] = field(default_factory=dict)
+    requests: Mapping[Annotated[str, one_of("deletePixKey", *PREPARING)], RequestBody] = field(default_factory=dict)
     """Bodies of the operations whose shape the interface document does not show, as your service wants them.
     {account}, {key} and {type} in their texts are filled in from the lists above."""
     headers: Annotated[
         tuple[Header, ...],
         written_as(Annotated[dict[HeaderName, HeaderValue], AfterValidator(headers_of)]),
-        shown_as({"X-Tenant": "qa", "X-Api-Key": {"env": "PIX_API_KEY"}}),
     ] = ()
     """Headers that a gateway asks for, beside Authorization. A secret one comes from the environment."""
     correlation_header: HeaderName | None = None
@@ -196,10 +186,7 @@ class ProfileFile:
     language: Annotated[str, one_of("en", "pt-BR")] = "en"
     """The language of report.html: en (English) or pt-BR (Brazilian Portuguese). The terminal and the files for
     programs are in English. --report-language=pt-BR overrides it."""
-    known_failures: Annotated[
-        tuple[KnownFailure, ...],
-        shown_as([{"id": "executePix.digit.type", "reason": "fixed in 2.4", "until": "2027-01-31"}]),
-    ] = ()
+    known_failures: tuple[KnownFailure, ...] = ()
     """Requirements that are known to fail. They are reported, but do not fail the run up to the day `until`.
     One that holds again is a warning that names the entry to delete; with `strict: true` it fails the run."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
@@ -22,7 +22,6 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
-    WithJsonSchema,
     WrapValidator,
 )
 
@@ -32,11 +31,6 @@ from spec.requirements import requirements
 PERMISSIONS = ("read", "register-keys", "delete-keys", "create-pix", "transfer", "execute", "fuzz")
 """In the order in which they are added."""
 _OWN_HEADERS = "authorization|proxy-authorization|host|content-.*|transfer-encoding|connection|te|upgrade|expect"
-
-
-def shown_as(example: Any) -> Any:
-    """The value of the commented example."""
-    return Field(examples=[example])
 
 
 def expected(words: str) -> WrapValidator:
@@ -59,19 +53,6 @@ def written_as(form: Any) -> GetPydanticSchema:
 def one_of(*names: str) -> GetPydanticSchema:
     """One of these texts."""
     return written_as(Literal.__getitem__(names))
-
-
-def nearest(value: str, known: Collection[str]) -> str:
-    """The remedy for an unknown name: the known one that was probably meant, else all of them."""
-    by_letters = {name.lower(): name for name in known}
-    near = get_close_matches(value.lower(), by_letters, 1)
-    return f'did you mean "{by_letters[near[0]]}"?' if near else f"expected one of {', '.join(known)}"
-
-
-def _each_once(values: tuple[str, ...]) -> tuple[str, ...]:
-    if len(values) > len({*values}):
-        raise ValueError("one is listed twice; remove one of the two")
-    return values
 
 
 def _beside_the_profile(path: Path, info: ValidationInfo) -> Path:
@@ -103,13 +84,10 @@ Identifier = Annotated[  # one segment of a path
     Field(pattern=r"^(?!\s|\.\.?$)[^\x00-\x1f\x7f-\x9f]+(?<!\s)$"),
     expected("text, in quotes if it is made of digits"),
 ]
-Identifiers = Annotated[tuple[Identifier, ...], AfterValidator(_each_once)]
-Body = Annotated[
-    Any,
-    written_as(dict[str, Any] | list[Any]),
-    WithJsonSchema({"type": ["object", "array"]}),
-    expected("a body written as YAML (a mapping or a list)"),
+Identifiers = Annotated[  # each once
+    tuple[Identifier, ...], AfterValidator(lambda values: tuple(dict.fromkeys(values)))
 ]
+Body = Annotated[dict[str, Any] | list[Any], expected("a body written as YAML (a mapping or a list)")]
 File = Annotated[Path, AfterValidator(_beside_the_profile)]
 FileThere = Annotated[File, AfterValidator(_that_is_there)]
 Variable = Annotated[  # upper case only: a pasted token is then nearly always refused, and never shown as a "name"
@@ -133,9 +111,7 @@ class Auth:
 
     token_env: Variable | None = None
     """The name of an environment variable, in upper case."""
-    token_command: Annotated[tuple[Word, ...], shown_as(["vault", "read", "-field=token", "pix"])] = field(
-        default=(), repr=False
-    )
+    token_command: tuple[Word, ...] = field(default=(), repr=False)
     """A program and its arguments, which prints the token within 30 seconds. It runs in the folder of this file, and
     what it prints is never shown."""
     token_file: FileThere | None = None
@@ -205,21 +181,15 @@ class PixKey:
     disposable: bool = False
 
 
-INTERNAL = {
-    "from": "{account}", "to": "ac-0002-31", "value": 0.01, "date": "2026-12-01", "description": "conformance suite",
-}  # fmt: skip
-"""The body of the example."""
-
-
 @dataclass(frozen=True)
 class Prepare:
     """How to prepare ``count`` transfers."""
 
-    operation: Annotated[str, one_of(*PREPARING), shown_as("transferInternal")]
+    operation: Annotated[str, one_of(*PREPARING)]
     """The operation that prepares. It needs transfer (createPix: create-pix) in allow."""
-    json: Annotated[Body, shown_as(INTERNAL)] = field(repr=False)
+    json: Body = field(repr=False)
     """The body. {account}, {key} and {type} are filled in, as below."""
-    code_at: Annotated[Pointer, shown_as("/data/transactionId")]
+    code_at: Pointer
     """Where the code stands in the answer, as a JSON pointer."""
     count: Count = 1
     """How many to prepare; one without this line. Three show whether an execution needs more than is documented."""
@@ -229,7 +199,7 @@ class Prepare:
 class Transactions:
     """Codes to execute, and how to prepare more."""
 
-    codes: Annotated[Identifiers, shown_as(["TX0001B"])] = field(default=(), repr=False)
+    codes: Identifiers = field(default=(), repr=False)
     """Codes that somebody prepared."""
     prepare: Prepare | None = None
     """How the suite prepares codes."""

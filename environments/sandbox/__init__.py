@@ -57,18 +57,8 @@ preparation                           {transactionId, status, value, date, name,
 from __future__ import annotations
 
 from environments.sandbox.double_entry import Database, Key, Transfer
-from environments.sandbox.pix_keys import KeyOperations
 from environments.sandbox.protocol import Data, Headers, Refusal, Request, Response
 from environments.sandbox.server import Server
-from environments.sandbox.transfers import TransferOperations
+from environments.sandbox.service import Service
 
 __all__ = ["Data", "Database", "Headers", "Key", "Refusal", "Request", "Response", "Server", "Service", "Transfer"]
-
-
-class Service(KeyOperations, TransferOperations):
-    """The interface document, kept.
-
-    Mutants and variants subclass it and override one method: of accounts, execution and preparation (transfers.py), of
-    registration (pix_keys.py), or of what holds for all operations (protocol.py). `finish` sees every response before
-    it leaves.
-    """

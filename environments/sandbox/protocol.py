@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import count
 from typing import ClassVar
 from urllib.parse import unquote
@@ -22,6 +23,9 @@ from spec.interface import operations
 
 MAX_BODY = 1_048_576
 """Bytes of a request body that are accepted; more is refused with 413."""
+
+MAX_NUMBER = 10**13
+"""The largest amount, in reais, and time, in milliseconds: far below where a float loses cents."""
 
 Data = dict[str, object]
 """The object field `data` of the envelope, or the body of a request."""
@@ -63,6 +67,25 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
     status: int
     error: str
     headers: Headers = ()
+
+
+def text(body: Mapping[str, object], name: str, default: str | None = None) -> str:
+    """A string; without a default it is required."""
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise Refusal(400, f"The field {name} holds a string.")
+    return value
+
+
+def integer(body: Mapping[str, object], name: str, factor: int = 1) -> int:
+    """A number that is an integer once it is multiplied."""
+    value = body.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_NUMBER:
+        raise Refusal(400, f"The field {name} holds a positive number, at most {MAX_NUMBER}.")
+    product = Decimal(str(value)) * factor
+    if product % 1:
+        raise Refusal(400, f"The field {name} has too many decimals.")
+    return int(product)
 
 
 class HttpService:

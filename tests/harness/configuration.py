@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from environments.commands.sent_codes import code_from, code_to_resend, start_journal
 from environments.credentials import protect
 from environments.door.opening import journal_in_words
 from environments.profiles.loading import load
 from environments.profiles.model import Profile, ProfileError
 from environments.secret_values import listed_secrets
+from environments.sent_codes import code_from, code_to_resend, start_journal
 from reports.earlier_runs import UnreadableError
 from reports.explanation import explanation, last_run, listing
 from reports.plan import Plan, plan_lines

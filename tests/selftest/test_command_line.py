@@ -119,7 +119,7 @@ def test_failure_names_row_statement_and_finding(failing_run):
         ),
         (
             ["--environment=staging.example"],
-            "ERROR: environments/staging.example.yaml: auth.token_env: PIX_TOKEN is not",
+            "ERROR: environments/staging.example.yaml: PIX_TOKEN is not",
         ),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from babel.messages.plurals import get_plural
 from babel.messages.pofile import read_po
 
-from environments.profiles.explained import rule_of
+from environments.profiles.loading import editor_schema
 from reports.language import ENGLISH, Language, catalogues, language
 from spec.findings import finding, templates
 from spec.message import joined, say, say_many
@@ -137,6 +137,6 @@ def test_an_unknown_language_of_the_profile_is_refused(tmp_path):
 
     assert result.status == 4
     assert re.sub(r":\d+:", ":", result.output.strip()) == (
-        f"ERROR: {profile}: language: unknown value; expected one of en, pt-BR"
+        f"ERROR: {profile}: language: Input should be 'en' or 'pt-BR'"
     )
-    assert [ENGLISH, *catalogues()] == rule_of("language")["enum"]
+    assert [ENGLISH, *catalogues()] == editor_schema()["properties"]["language"]["enum"]

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from environments.__main__ import main
-from environments.profiles.explained import editor_schema, example
-from environments.profiles.loading import load
+from environments.profiles.loading import EXAMPLE_FILE, editor_schema, load
 from environments.sandbox import Server, Service
 from tests.selftest.services.running import ROOT, TOKEN, environment, run
 
@@ -59,9 +58,11 @@ def test_the_rest_is_the_example(new, path):
     """With the address alone, only its line differs, and that of the schema beside it."""
     new(ADDRESS)
     written = path.read_text("utf-8").splitlines()
-    differing = [line for line, other in zip(written, example().splitlines(), strict=True) if line != other]
+    differing = [
+        line for line, other in zip(written, EXAMPLE_FILE.read_text("utf-8").splitlines(), strict=True) if line != other
+    ]
 
-    assert differing[1:] == ["base_url: https://bank.example"]
+    assert differing[1:] == ['base_url: "https://bank.example"']
 
 
 def test_a_profile_is_not_overwritten(new, path, tmp_path):

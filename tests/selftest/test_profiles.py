@@ -10,9 +10,7 @@ import pytest
 import yaml
 
 from environments.profiles import model as profiles
-from environments.profiles.checked_yaml import document
-from environments.profiles.explained import editor_schema, example
-from environments.profiles.loading import load
+from environments.profiles.loading import document, editor_schema, load
 from environments.profiles.model import ProfileError, fill
 
 REPOSITORY = Path(__file__).parents[2]
@@ -67,6 +65,12 @@ class TestWhatAProfileSays:
         assert (profile.name, profile.path) == ("staging", Path("environments/staging.yaml"))
         assert (profile.allow, profile.fail_on) == ({"read"}, {"documented", "robustness"})
         assert profile.limits == profiles.Limits(5, 20, 20, 2000, 900, None, 8, 30, 5_000_000, None)
+
+    def test_what_is_listed_twice_counts_once(self):
+        """An account, and a code: it is executed once."""
+        profile = loaded(f"{GOOD}accounts: [a, b, a]\ntransactions: {{codes: [TX, TX]}}\n")
+
+        assert (profile.accounts, profile.transactions.codes) == (("a", "b"), ("TX",))
 
     def test_empty_sections(self):
         """A section whose entries are all commented out is as if it were not there."""
@@ -136,10 +140,10 @@ class TestFindingTheFile:
         [
             (
                 "stagin",
-                "environments/stagin.yaml: no such file; the environments in environments are: qa, staging.example",
+                "environments/stagin.yaml: cannot be read (No such file or directory)",
             ),
-            ("folder.yaml", "folder.yaml: cannot be read (Is a directory); expected a YAML file"),
-            ("a\nb", "environments/a b.yaml: no such file; the environments in environments are: qa, staging.example"),
+            ("folder.yaml", "folder.yaml: cannot be read (Is a directory)"),
+            ("a\nb", "environments/a b.yaml: cannot be read (No such file or directory)"),
         ],
         ids=["not there", "a directory", "two lines"],
     )
@@ -151,7 +155,7 @@ class TestFindingTheFile:
 
         with pytest.raises(ProfileError) as caught:
             load(given, folder=Path("environments"))
-        assert str(caught.value) == message
+        assert str(caught.value) == f"{message}; the environments in environments are: qa, staging.example"
 
 
 class TestAnInvalidProfile:
@@ -173,12 +177,13 @@ class TestAnInvalidProfile:
     def test_every_problem_is_told(self):
         """The message tells the first, which is an unknown key, and counts the others."""
         with pytest.raises(ProfileError) as caught:
-            loaded(f"{GOOD}limits: {{timeuot: 3, rate: 0}}\naccounts: [a, a]\nallow: [raed]\n")
+            loaded(f"{GOOD}limits: {{timeuot: 3, rate: 0}}\naccounts: [..]\nallow: [raed]\n")
 
         problems = [
             'environments/staging.yaml:3: limits.timeuot: unknown key; did you mean "timeout"?',
-            'environments/staging.yaml:5: allow.0: unknown value; did you mean "read"?',
-            "environments/staging.yaml:4: accounts: one is listed twice; remove one of the two",
+            "environments/staging.yaml:5: allow.0: Input should be 'read', 'register-keys', 'delete-keys', 'create-pix', 'transfer', "
+            "'execute' or 'fuzz'",
+            "environments/staging.yaml:4: accounts.0: expected text, in quotes if it is made of digits",
             "environments/staging.yaml:3: limits.rate: Input should be greater than or equal to 0.01",
         ]
         assert caught.value.problems == problems
@@ -194,9 +199,16 @@ class TestAnInvalidProfile:
 class TestTheExampleAndTheSchema:
     validator = jsonschema_rs.Draft7Validator(json.loads(PUBLISHED.read_text("utf-8")), validate_formats=True)
 
-    def test_the_example_is_made_from_the_model(self):
-        """To make it: python -m environments.profiles > environments/staging.example.yaml."""
-        assert EXAMPLE.read_text("utf-8") == example()
+    def test_the_example_explains_in_the_words_of_the_model(self):
+        """Each key stands below its description, as a comment."""
+        schema = editor_schema()
+        lines = [line.strip().lstrip("# ") for line in EXAMPLE.read_text("utf-8").splitlines()]
+        parts = [schema, *(schema["$defs"][name] for name in ("Auth", "Limits", "Prepare", "Tls", "Transactions"))]
+        told = {key: rule.get("description", "") for part in parts for key, rule in part["properties"].items()}
+        written = "\n".join(lines)
+
+        assert schema["description"] in written
+        assert [key for key, words in told.items() if not re.search(rf"(?m)^{re.escape(words)}\n{key}:", written)] == []
 
     def test_the_example_names_every_key(self):
         """The staging example has every key that a profile may have."""
@@ -206,7 +218,7 @@ class TestTheExampleAndTheSchema:
         assert [key for key in keys if not re.search(rf"\b{key}\b", text)] == []
 
     def test_the_schema_is_made_from_the_model(self):
-        """To make it: python -m environments.profiles --schema > environments/profile.schema.json."""
+        """To make it: python -m environments.profiles.loading > environments/profile.schema.json."""
         assert json.loads(PUBLISHED.read_text("utf-8")) == editor_schema()
 
     @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
@@ -262,7 +274,9 @@ class TestAddresses:
 
     def test_sandbox_permissions_stay_local(self):
         """What is allowed on the sandbox is not allowed on a service that --base-url names: a run only reads there."""
-        profile = loaded("base_url: embedded\nallow: [read, execute]", base_url="https://bank.example")
+        profile = loaded(
+            "base_url: embedded\nauth: {token_env: A}\nallow: [read, execute]", base_url="https://bank.example"
+        )
 
         assert (profile.allow, profile.is_sandbox) == ({"read"}, False)
 

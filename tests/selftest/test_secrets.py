@@ -44,7 +44,7 @@ def test_the_door_has_no_codes_of_its_own(service, tmp_path):
 
 def test_a_token_that_is_fetched_again_is_sent_and_hidden(secrets):
     """A refresh is one call, too: the next request carries the new token, and no output shows the new or the old one."""
-    target = Target("http://127.0.0.1", secrets, fetches=iter([lambda: ANOTHER]))
+    target = Target("http://127.0.0.1", secrets, fetch=lambda: ANOTHER)
     display = Display(secrets)
     before = display.foreign(f"{TOKEN} {ANOTHER}")
 

@@ -11,10 +11,9 @@ from environments.profiles.model import Auth, Header, Profile, ProfileError, Tls
 
 SECRET = "s3cr3t-t0ken"
 PROFILE = "environments/staging.yaml"
-COMMAND = f"{PROFILE}: auth.token_command"
 NO_TOKEN = f'{PROFILE}: auth: no token; expected the token alone, without spaces and without "Bearer"'
-BY_HAND = "run it by hand to see why: its output is never shown here"
-NOT_SET = f"{PROFILE}: auth.token_env: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
+FAILED = f"{PROFILE}: auth.token_command: failed, or took more than 0.2 seconds; run it by hand: its output is never shown here"
+NOT_SET = f"{PROFILE}: PIX_TOKEN is not set in the environment; export PIX_TOKEN=…"
 VARIABLE = Auth(token_env="PIX_TOKEN")
 
 
@@ -105,11 +104,11 @@ def test_a_token_that_a_command_prints(here):
     ("command", "said"),
     [
         (("cat",), NO_TOKEN),
-        (("sh", "-c", f"echo {SECRET}; echo {SECRET} >&2; exit 3"), f"{COMMAND}: ended with exit status 3; {BY_HAND}"),
-        (("no-such-program-here", SECRET), f"{COMMAND}: cannot be started; {BY_HAND}"),
-        ((f"a\0{SECRET}",), f"{COMMAND}: cannot be started; {BY_HAND}"),
+        (("sh", "-c", f"echo {SECRET}; echo {SECRET} >&2; exit 3"), FAILED),
+        (("no-such-program-here", SECRET), FAILED),
+        ((f"a\0{SECRET}",), FAILED),
         (("sh", "-c", f"echo token:; echo {SECRET}"), NO_TOKEN),
-        (("sleep", "60"), f"{COMMAND}: not done after 0.2 seconds; {BY_HAND}"),
+        (("sleep", "60"), FAILED),
     ],
     ids=["asks", "fails aloud", "not there", "no name", "says more", "takes too long"],
 )
@@ -142,7 +141,7 @@ class TestRefresh:
         """A command that fails on the second run is not run a third time."""
         target = open_target(profile(shell("echo x >> runs; test $(wc -l < runs) != 2 && cat runs")))
 
-        assert refusal(target.refresh).startswith(f"{COMMAND}: ended with exit status 1")
+        assert refusal(target.refresh).startswith(FAILED.partition(",")[0])
         assert (target.refresh(), target.secrets.token()) == (False, "x")
 
 
@@ -160,7 +159,7 @@ class TestHeaders:
         monkeypatch.setenv("PIX_TENANT", value)
 
         assert refusal(resolve_headers, profile(headers=(Header("X-Tenant", env="PIX_TENANT"),))) == (
-            f"{PROFILE}: headers.X-Tenant.env: PIX_TENANT cannot be sent in a header; expected one line of ASCII"
+            f"{PROFILE}: headers.X-Tenant: PIX_TENANT cannot be sent in a header; expected one line of ASCII"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from environments.sandbox import Data, Refusal, Request, Response
 from environments.sandbox.double_entry import Ledger
-from environments.sandbox.pix_keys import Registration
+from environments.sandbox.service import Registration
 from spec.interface import MARK, operations
 from tests.selftest.proof.meeting import Meets, Visit
 from tests.selftest.proof.mutants.making_faults import SUBJECT, UNREGISTERED, OfOperations, fixed

@@ -1,7 +1,7 @@
 """Keys that come and go later than the answer says, and what a deletion may answer."""
 
 from environments.sandbox import Data, Key, Refusal, Request, Response, Service
-from environments.sandbox.pix_keys import Registration
+from environments.sandbox.service import Registration
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import Finishes, Refuses, as_json, declined, empty
 from tests.selftest.proof.variants.lawful_scopes import DELETION

@@ -3,7 +3,7 @@
 import uuid
 
 from environments.sandbox import Data, Key, Refusal, Request, Response, Service
-from environments.sandbox.transfers import text
+from environments.sandbox.protocol import text
 from tests.selftest.proof.registry import lawful, variant
 from tests.selftest.proof.variants.lawful_making import InTurn, Refuses, as_json, declined, problem, profile, verbatim
 from tests.selftest.proof.variants.lawful_scopes import DELETION

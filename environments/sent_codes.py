@@ -28,10 +28,7 @@ def code_to_resend(profile: Profile, code: str) -> str:
     supplied = {canonical(one): one for one in profile.transactions.codes}.get(canonical(code))
     if profile.is_sandbox or supplied is None:
         raise ProfileError("--resend-code: no such code in transactions.codes, or a sandbox, which has no journal")
-    try:
-        entry = journal_of(profile).entry(supplied)
-    except JournalError as error:
-        raise ProfileError(f"--resend-code: {error}") from None
+    entry = journal_of(profile).entry(supplied)
     if entry and entry.outcome is Outcome.SUCCESS:
         raise ProfileError(f"--resend-code: this code was executed at {entry.at}, the journal says: prepare a new one")
     return supplied
@@ -42,10 +39,7 @@ def start_journal(profile: Profile) -> str:
     start."""
     if profile.is_sandbox:
         raise ProfileError("--new-journal: a sandbox has no journal; leave it out")
-    try:
-        return journal_of(profile).start()
-    except JournalError as error:
-        raise ProfileError(str(error)) from None
+    return journal_of(profile).start()
 
 
 def lines_of(journal: Journal, environment: str = "") -> Iterator[str]:
