@@ -15,6 +15,7 @@ from tests.harness.judging import (
     rules_of,
     supplied,
 )
+from tests.traffic.described import states_before, values_in_results
 from tests.traffic.judgements import (
     accepted_under_another_scheme,
     needs_more,
@@ -22,7 +23,6 @@ from tests.traffic.judgements import (
     seen_in_one_answer,
     token_is_accepted,
 )
-from tests.traffic.observations import states_before, values_in_results
 from tests.traffic.refused_credentials import tried
 
 OF_THE_KEY_THAT_WAS_USED = "type.example"

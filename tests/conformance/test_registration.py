@@ -18,12 +18,7 @@ from tests.harness.judging import (
     rules_of,
     supplied,
 )
-from tests.traffic.effects import no_refusal_had_an_effect, warn_of
-from tests.traffic.judgements import none_granted, registration_is_understood, token_is_accepted
-from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
-from tests.traffic.refused_credentials import tried
-from tests.traffic.registrar import Attempted
-from tests.traffic.registration_values import (
+from tests.traffic.described import (
     formats_of_granted,
     formats_of_synthetic,
     numeric_values,
@@ -31,6 +26,11 @@ from tests.traffic.registration_values import (
     repeated_values,
     required_values,
 )
+from tests.traffic.effects import no_refusal_had_an_effect, warn_of
+from tests.traffic.judgements import none_granted, registration_is_understood, token_is_accepted
+from tests.traffic.observations import COMPLETE, OTHER_ACCOUNT, incomplete_ones, one_of
+from tests.traffic.refused_credentials import tried
+from tests.traffic.registrar import Attempted
 
 OF_A_FIRST_REGISTRATION = ("Success.example", "Key.example")
 OF_ANY_RESULT = (

@@ -18,7 +18,7 @@ from tests.harness.judging import NotExercised, require_permission, supplied
 from tests.traffic.execution import execute
 from tests.traffic.invalid import UNREADABLE
 from tests.traffic.registration import register
-from tests.traffic.scenario import Traffic, scenario
+from tests.traffic.scenario import MAY_BE_OPEN, Traffic, scenario
 from tests.traffic.undescribed import visit
 
 
@@ -44,7 +44,6 @@ def prefix_is_served(traffic: Traffic) -> Judgement:
     return inconclusive(say("no documented path can be told from an undocumented one"), *exchanges)
 
 
-WITH_A_BODY = ("deletePixKey", *PREPARING)
 _NO_ENDPOINT = (RefusalKind.METHOD, RefusalKind.NOT_IMPLEMENTED)
 _NOT_TOLD_APART = say("cannot be told from an undocumented path")
 _NEEDED = {operation: f"supply requests.{operation}" for operation in PREPARING} | {
@@ -121,7 +120,7 @@ def _refuses_what_is_invalid(traffic: Traffic, operation: str) -> tuple[Exchange
     """An invalid request that is not answered like an unknown path, and its comparison: a valid request may be (no such
     key, no such payee). For a synthetic account: what a deletion without a key does to a real one is not shown."""
     bodies = [b"{}"] if operation == "deletePixKey" else []
-    bodies += [UNREADABLE["cut short"]] if operation in WITH_A_BODY and "fuzz" in traffic.profile.allow else []
+    bodies += [UNREADABLE["cut short"]] if operation in MAY_BE_OPEN and "fuzz" in traffic.profile.allow else []
     for body in bodies:
         seen = _send_for_nobody(traffic, operation, body)
         sibling = _send_to_sibling(traffic, seen)

@@ -2,15 +2,13 @@
 
 Only requests that a run always sends in the same way count, each under a phrase that is the same in every run: what is
 generated, or tried because of an answer, is left out. Each shows one requirement alone: a large one is no part of a
-refusal. ObservedValues are small, and name nobody.
+refusal. Values are small, and name nobody.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any
 
 from environments.door.wrong_tokens import ANOTHER, NO_HEADER
 from reports.behaviour import NOT_REQUIRED, REQUIRED
@@ -18,9 +16,7 @@ from spec.answers import (
     ABOUT_THE_CALLER,
     RefusalKind,
     code_of,
-    data_of,
     is_granted,
-    is_judged_as_success,
     is_page,
     is_refusal,
     refusal_kind,
@@ -28,10 +24,8 @@ from spec.answers import (
     succeeded,
 )
 from spec.exchange import VALID, Exchange
-from spec.facts import Facts, is_name
+from spec.facts import Facts
 from spec.interface import READS, operations
-from spec.json_text import is_integer
-from spec.key_list import UUID
 from spec.message import Text, say
 from spec.observed import (
     ObservedValues,
@@ -42,6 +36,7 @@ from spec.observed import (
     is_refused,
     settle,
 )
+from tests.traffic.described import format_of, number_of
 from tests.traffic.execution import execute
 from tests.traffic.registrar import OTHER_TYPES
 from tests.traffic.registration import register
@@ -172,7 +167,9 @@ def codes_of(sent: Iterable[Situated]) -> ObservedValues:
     """By operation and what its requests are refused for, the values of `code`."""
     answers = ((f"{seen.operation}, {situation}", seen.response) for situation, seen in sent if is_refused(seen))
     codes = ((name, code_of(response)) for name, response in answers if response)
-    return by_situation((name, _number(Decimal(code))) for name, code in codes if code is not None) or {"": ["no code"]}
+    return by_situation((name, number_of(Decimal(code))) for name, code in codes if code is not None) or {
+        "": ["no code"]
+    }
 
 
 # -- whether an operation wants the token -------------------------------------------------------------------------
@@ -202,67 +199,6 @@ def _wants_the_token(without: Exchange, traffic: Traffic) -> str:
     return wants_the_token(without, same)
 
 
-ANOTHER_TEXT = "another text"
-_WORD = re.compile(r"[A-Z][A-Z_]{0,29}|[a-z][a-z_]{0,29}")
-"""A word as programs have it. The name of a person has letters of both cases, or a blank."""
-_LARGEST = 9_999
-
-# -- fields of the execution result -------------------------------------------------------------------------------
-
-
-def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping[int, str]) -> ObservedValues:
-    """Values of a field of the execution result. All but the unit of a date depend on the transfer: they are kept by the
-    operation that prepared it, from the numbers of executions. Other codes may be of other transfers in the next run:
-    what is seen there is no more than seen."""
-    results = (
-        (seen.number, data_of(seen.response)) for seen in answers if seen.response and is_judged_as_success(seen)
-    )
-    found = [(number, data[field]) for number, data in results if data and field in data]
-    if field == "date":
-        return by_situation(("", _unit(date)) for _, date in found if isinstance(date, Decimal))
-    seen = [(number, _VALUES[field](value)) for number, value in found]
-    return by_situation(
-        (_prepared_by(prepared[number]), value) if number in prepared else (f"{value} for a supplied code", "seen")
-        for number, value in seen
-    )
-
-
-def states_before(preparations: Iterable[Exchange]) -> ObservedValues:
-    """Statuses of transfers in the answers to preparations: they are not executed yet."""
-    granted = [(seen.operation, data_of(seen.response)) for seen in preparations if seen.response and succeeded(seen)]
-    return by_situation(
-        (_prepared_by(operation), word_of(data["status"]) if data and "status" in data else "no status")
-        for operation, data in granted
-    )
-
-
-def _prepared_by(operation: str) -> str:
-    """The situation: what one operation prepares need not be like what another one does."""
-    return f"a transfer prepared by {operation}"
-
-
-def word_of(value: object) -> str:
-    """A word of a program, or ordinary words, as they are, and what else the value is."""
-    if not isinstance(value, str):
-        return "no text"
-    return value if _WORD.fullmatch(value) or is_name(value.replace(" ", "_")) else ANOTHER_TEXT
-
-
-def _number(value: object) -> str:
-    if not is_integer(value) or not isinstance(value, Decimal):
-        return "no integer"
-    return str(int(value)) if abs(value) <= _LARGEST else f"a number of {value.adjusted() + 1} digits"
-
-
-def _unit(date: Decimal) -> str:
-    """The unit that the size of a date suggests."""
-    units = {9: "seconds", 12: "milliseconds", 15: "microseconds", 18: "nanoseconds"}
-    unit = units.get(date.adjusted())
-    return f"{unit} since 1970" if unit else f"a number of {max(1, date.adjusted() + 1)} digits"
-
-
-_VALUES: Mapping[str, Callable[[Any], str]] = {"status": word_of, "accountType": _number}
-
 # -- answers that the interface document does not describe -----------------------------------------------------------
 
 
@@ -291,35 +227,19 @@ def no_answer(operation: str, traffic: Traffic) -> Text:
 
 # -- identifiers and keys -----------------------------------------------------------------------------------------
 
-A_UUID, DIGITS = "the form of a UUID", "digits"
-_CHARACTERS = (
-    (A_UUID, UUID),
-    (DIGITS, re.compile(r"[0-9]+")),
-    ("+ and digits", re.compile(r"\+[0-9]+")),
-    ("digits and punctuation", re.compile(r"[0-9 ().,/+-]+")),
-    ("an e-mail address", re.compile(r"[^@\s]+@[^@\s]+")),
-)
-
-
-def format_of(text: str) -> str:
-    """The characters that a text is of."""
-    return next((name for name, form in _CHARACTERS if form.fullmatch(text)), "other characters")
-
 
 def formats_of_identifiers(exchanges: Iterable[Exchange]) -> ObservedValues:
-    """The formats of the identifiers in the paths of granted requests: no finer than what every random text of one alphabet
-    has in common."""
+    """The formats of the identifiers in the paths of granted requests."""
     named = ((operations()[seen.operation].path_parameter, seen) for seen in exchanges if succeeded(seen))
-    formats = ((name, format_of(seen.request.last_segment)) for name, seen in named if name)
-    return by_situation((name, found if found in (A_UUID, DIGITS) else ANOTHER_TEXT) for name, found in formats)
+    return by_situation((name, format_of(seen.request.last_segment)) for name, seen in named if name)
 
 
 # -- limits, codes and versions -----------------------------------------------------------------------------------
 
 _OF_LIMITS = (
-    "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
-    "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used",
-    "X-Rate-Limit-Limit", "X-Rate-Limit-Remaining", "X-Rate-Limit-Reset",
+    "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Reset",
+    "X-RateLimit-Limit", "X-RateLimit-Reset",
+    "X-Rate-Limit-Limit", "X-Rate-Limit-Reset",
 )  # fmt: skip
 _OF_VERSIONS = ("API-Version", "Deprecation", "Sunset", "X-API-Deprecated", "X-API-Version", "Api-Supported-Versions")
 """Headers that say which version answers, and until when: RFC 9745, RFC 8594, and common ones."""

@@ -1,16 +1,98 @@
-"""What the answers to key registrations show of what the interface document does not show."""
+"""Values that the interface document does not list, in the answers that it describes: to executions and to registrations of
+keys. They are small, and name nobody."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any
 
 from environments.profiles.model import PixKey
 from reports.behaviour import NOT_REQUIRED, REQUIRED
-from spec.answers import ABOUT_THE_CALLER, data_of, find, refusal_kind, registered
+from spec.answers import ABOUT_THE_CALLER, data_of, find, is_judged_as_success, refusal_kind, registered, succeeded
 from spec.exchange import Exchange
+from spec.facts import is_name
+from spec.json_text import is_integer
+from spec.key_list import UUID
 from spec.observed import ObservedValues, answer_of, by_situation, counts, indistinguishable
-from tests.traffic.observations import format_of
 from tests.traffic.registrar import Registrations, body_sent, type_sent
+
+_WORD = re.compile(r"[A-Z][A-Z_]{0,29}|[a-z][a-z_]{0,29}")
+"""A word as programs have it. The name of a person has letters of both cases, or a blank."""
+_LARGEST = 9_999
+_CHARACTERS = (
+    ("the form of a UUID", UUID),
+    ("digits", re.compile(r"[0-9]+")),
+    ("+ and digits", re.compile(r"\+[0-9]+")),
+    ("digits and punctuation", re.compile(r"[0-9 ().,/+-]+")),
+    ("an e-mail address", re.compile(r"[^@\s]+@[^@\s]+")),
+)
+
+
+def format_of(text: str) -> str:
+    """The characters that a text is of."""
+    return next((name for name, form in _CHARACTERS if form.fullmatch(text)), "other characters")
+
+
+# -- fields of the execution result -------------------------------------------------------------------------------
+
+
+def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping[int, str]) -> ObservedValues:
+    """Values of a field of the execution result. All but the unit of a date depend on the transfer: they are kept by the
+    operation that prepared it, from the numbers of executions. Other codes may be of other transfers in the next run:
+    what is seen there is no more than seen."""
+    results = (
+        (seen.number, data_of(seen.response)) for seen in answers if seen.response and is_judged_as_success(seen)
+    )
+    found = [(number, data[field]) for number, data in results if data and field in data]
+    if field == "date":
+        return by_situation(("", _unit(date)) for _, date in found if isinstance(date, Decimal))
+    seen = [(number, _VALUES[field](value)) for number, value in found]
+    return by_situation(
+        (_prepared_by(prepared[number]), value) if number in prepared else (f"{value} for a supplied code", "seen")
+        for number, value in seen
+    )
+
+
+def states_before(preparations: Iterable[Exchange]) -> ObservedValues:
+    """Statuses of transfers in the answers to preparations: they are not executed yet."""
+    granted = [(seen.operation, data_of(seen.response)) for seen in preparations if seen.response and succeeded(seen)]
+    return by_situation(
+        (_prepared_by(operation), word_of(data["status"]) if data and "status" in data else "no status")
+        for operation, data in granted
+    )
+
+
+def _prepared_by(operation: str) -> str:
+    """The situation: what one operation prepares need not be like what another one does."""
+    return f"a transfer prepared by {operation}"
+
+
+def word_of(value: object) -> str:
+    """A word of a program, or ordinary words, as they are, and what else the value is."""
+    if not isinstance(value, str):
+        return "no text"
+    return value if _WORD.fullmatch(value) or is_name(value.replace(" ", "_")) else "another text"
+
+
+def number_of(value: object) -> str:
+    """A number of few digits as it is, and of any other one how many it has."""
+    if not is_integer(value) or not isinstance(value, Decimal):
+        return "no integer"
+    return str(int(value)) if abs(value) <= _LARGEST else f"a number of {value.adjusted() + 1} digits"
+
+
+def _unit(date: Decimal) -> str:
+    """The unit that the size of a date suggests."""
+    units = {9: "seconds", 12: "milliseconds", 15: "microseconds", 18: "nanoseconds"}
+    unit = units.get(date.adjusted())
+    return f"{unit} since 1970" if unit else f"a number of {max(1, date.adjusted() + 1)} digits"
+
+
+_VALUES: Mapping[str, Callable[[Any], str]] = {"status": word_of, "accountType": number_of}
+
+# -- registrations -------------------------------------------------------------------------------------------------
 
 ACCEPTED, REFUSED = "accepted", "refused"
 LIKE_COMPLETE = "answered like a complete registration"
