@@ -92,9 +92,8 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
     _send_undocumented(registrar, keys)
     if wants(*SHOWN_BY_WRONG_TOKENS):
         wrong = iter(of_keys(to_try(registrar.profile, registrar.client.door.secrets.token())))
-        own = keys if registrar.profile.is_sandbox else []
-        tries = [(key, NO_HEADER) for key in own or [registrar.key_of_nobody()]]
-        _send(registrar, Attempted.WITHOUT_A_TOKEN, *tries, company=True)
+        own = (keys if registrar.profile.is_sandbox else []) or [registrar.key_of_nobody()]
+        _send(registrar, Attempted.WITHOUT_A_TOKEN, *((key, NO_HEADER) for key in own), company=True)
     if registrar.deletes and wants("registerPixKey.token.scheme", *_ROBUST):
         schemes = forms(registrar.profile, among=OTHER_SCHEMES)
         _send(registrar, Attempted.OTHER_SCHEME, *_of_nobody(registrar, (form.name for form in schemes)), company=True)
@@ -102,6 +101,8 @@ def _register(registrar: Registrar, keys: list[PixKey], wants: Wants) -> None:
     free = [key for key in (*given(keys), *registrar.synthetic_keys()) if _register_new(registrar, key, wrong)]
     if registrar.deletes and registrar.together.is_possible:
         _register_beside_each_other(registrar, free)
+    elif registrar.deletes:
+        free = [key for key in free if _register_new(registrar, key, wrong)]
     _send(registrar, Attempted.WITHOUT_A_TOKEN, *_of_nobody(registrar, wrong), company=True)
     if registrar.deletes:
         _send_other_spellings(registrar)
