@@ -1,4 +1,4 @@
-"""What runs left, without a run: `python -m reports compare A B` says what changed from run A to run B."""
+"""Commands on the files of runs: `python -m reports compare A B` says what changed from run A to run B."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run observed where the interface document does not show it: facts by requirement and situation, and drift.
+"""Behaviour that the interface document does not show: facts by requirement and situation, and drift.
 
 Pure: facts in, plain data and words out. The same requests give the same behaviour in any order and any number. For a
 situation that two behaviours both know, they drift at a place where they have nothing in common: what varies in one of
@@ -18,7 +18,7 @@ from spec.message import Text, say_many
 from spec.requirements import requirements
 
 REQUIRED, NOT_REQUIRED = "required", "not required"
-"""What is said of the token, and of a field of a body."""
+"""Words for the token, and for a field of a body."""
 _LONGEST, _LONGEST_DRIFT, _MOST_LINES = 400, 300, 10
 """Characters of what was observed in a situation, and at one place that drifts; places that a terminal lists."""
 PlainData = dict[str, Any]
@@ -71,13 +71,13 @@ def facts_of_data(places: Mapping[str, Iterable[str]]) -> Facts:
 
 
 def in_words(situations: Situations) -> str:
-    """What was observed for a requirement, in one line; what was the same in several situations once."""
+    """The observations of a requirement in one line; those that several situations have in common once."""
     alike = grouped(situations, lambda situation: facts_in_words(situations[situation]))
     return "; ".join(f"{listed(names)}: {told}" if any(names) else told for told, names in alike.items())
 
 
 def facts_in_words(facts: Facts) -> str:
-    """What was seen in one situation. What is longer is cut."""
+    """The facts of one situation, cut where they are too long."""
     return shortened(text_of(facts), _LONGEST)
 
 
@@ -99,7 +99,7 @@ def drifts(was: Behaviour, now: Behaviour) -> list[Drift]:
 
 
 def drift_in_words(document: Mapping[str, Any]) -> Text:
-    """How much drifts in the run of this conformance.json; empty where nothing does."""
+    """Number of places that drift in the run of this conformance.json; empty where none does."""
     if not document["drift"]:
         return ""
     return say_many(

@@ -44,7 +44,7 @@ def _way(found: Finding) -> tuple[object, ...]:
 
 
 def _weight(requirement: ReportEntry) -> tuple[bool, int]:
-    """What leads comes first: failures, then the level."""
+    """Order of requirements with one cause: failures first, then the level. The first one leads."""
     return requirement["verdict"] != Verdict.FAIL, LEVELS.index(requirement["level"])
 
 

@@ -1,4 +1,4 @@
-"""What changed from one run to another. Pure: the conformance.json of two runs in, plain data out.
+"""Changes from one run to another. Pure: the conformance.json of two runs in, plain data out.
 
 Nothing is judged anew: a requirement changed where the two runs gave it verdicts of different standing. One that only
 one of them is about did not change.
@@ -67,7 +67,7 @@ def compared(was: RunDocument, now: RunDocument, clean: Callable[[str], str]) ->
 
 
 def _scope(run: RunDocument) -> dict[str, Any]:
-    """What must be the same for two runs to be comparable."""
+    """Everything that must be the same for two runs to be comparable."""
     environment = run["environment"]
     return {
         "environment": environment["name"],
@@ -89,7 +89,7 @@ def _changes(was: RunDocument, now: RunDocument) -> dict[str, list[str]]:
 
 
 def _standing(entry: ReportEntry) -> str:
-    """Where a requirement stands after a run. A known failure stands with the warnings: it fails no run."""
+    """Standing of a requirement after a run. A known failure stands with the warnings: it fails no run."""
     if entry["verdict"] in (Verdict.FAIL, Verdict.WARN):
         return FAILS if entry["verdict"] == Verdict.FAIL and "known_failure" not in entry else WARNS
     return HOLDS if entry["verdict"] in TESTED else UNTESTED

@@ -36,7 +36,7 @@ COMPARABLE = Path(__file__).with_name("comparable.schema.json")
 
 
 class UnreadableError(Exception):
-    """Why a file is not read: one line, without anything that the file holds."""
+    """Reason why a file is not read: one line, without anything that the file holds."""
 
 
 def read_run(path: Path) -> RunDocument:

@@ -38,7 +38,7 @@ _OF_THE_PROFILE = ("account", "key", "code", "identifier")
 _SEGMENT = re.compile(r"([/?&=;#]+)")
 _SCHEME = re.compile(r"(?:bearer|token|dpop|oauth|basic|digest|negotiate|ntlm|apikey)(?: |\Z)", re.IGNORECASE)
 _REWRITTEN = re.compile(r"[\[\]{}]|/(?:\.|%2e)", re.IGNORECASE)
-"""What curl reads in an address as more than its characters."""
+"""Parts of an address that curl reads as more than their characters."""
 _SPECIAL = re.compile(r"(?P<repeated>[A-Za-z0-9])(?P=repeated){199,}|[^ -~]+.?|'", re.DOTALL)
 """Long runs of one character; what is no ASCII, and one more, as a shell drops a line end at the end of an output."""
 
@@ -80,7 +80,7 @@ def evidence(exchange: Exchange, resending: Resending) -> Evidence:
 
 
 def _reproduced(exchange: Exchange, resending: Resending) -> Iterator[str]:
-    """What is said of a line that moves money, or may; and the line, which sends the request."""
+    """The line that sends the request; before it a comment where the line moves money, or may."""
     line = resending.curl(exchange.request)
     operation = operations().get(exchange.operation)
     permission = operation.permission if operation else ""
@@ -95,14 +95,14 @@ def _reproduced(exchange: Exchange, resending: Resending) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Hidden:
+class Redacted:
     """A value that is not shown: what stands for it in a shell, between double quotes, and elsewhere."""
 
     expression: str
     shown: str = ""
 
 
-Part = str | Hidden
+Part = str | Redacted
 Parts = list[Part]
 """Texts as they were sent, and values that are not shown."""
 
@@ -136,7 +136,7 @@ class Resending:
         headers = [(name, self._header(name, value)) for name, value in request.headers]
         text, known = request.body.decode("utf-8", "surrogateescape"), self.display.known
         if len(text) > _LARGEST or (not is_json_like(text) and (known.has(text) or PERSONAL_PAIR.search(text))):
-            return Sent(url, headers, [Hidden("", f"… ({len(request.body)}{CUT}")], is_whole=False)
+            return Sent(url, headers, [Redacted("", f"… ({len(request.body)}{CUT}")], is_whole=False)
         times: Counter[str] = Counter()
         body = [part for token in tokens(text) for part in self._token(token, times)]
         fits = "\0" not in text and not text.endswith("\n") and len(word(body)) <= _LONGEST
@@ -158,11 +158,11 @@ class Resending:
         line = " ".join([*words, word(sent.url)])
         return line if sent.is_whole else f"# not the whole request, which has a body of {size} bytes: {line}"
 
-    def _value(self, placeholder: str) -> Hidden:
-        """What stands for a known value."""
+    def _value(self, placeholder: str) -> Redacted:
+        """The variable and the placeholder of a known value."""
         name = placeholder.strip("<>")
         is_listed = name.partition(" ")[0] in _OF_THE_PROFILE
-        return Hidden(self._named.get(name) or _variable(name if is_listed else f"sent {name}"), placeholder)
+        return Redacted(self._named.get(name) or _variable(name if is_listed else f"sent {name}"), placeholder)
 
     def _parts(self, text: str, name: str) -> Parts:
         """A text with the known values in it; all of it is one value where one is written otherwise."""
@@ -184,7 +184,7 @@ class Resending:
         shown = self.display.known.whole(credential)
         if shown.strip("<>") in self._named and self.display.known.plain[shown] == credential:
             return [scheme, self._value(shown)]
-        return [scheme, Hidden(_variable("wrong token"), "<another token>")]
+        return [scheme, Redacted(_variable("wrong token"), "<another token>")]
 
     def _token(self, token: Token, times: Counter[str]) -> Iterator[Part]:
         """A piece of a body. A second value of a member has a variable with a number."""
@@ -206,8 +206,8 @@ def _variable(name: str) -> str:
     return f"${{{re.sub('[^A-Z0-9]+', '_', name.upper()).strip('_')}:?}}"
 
 
-def _as_sent(name: str, text: str) -> Hidden:
-    return Hidden(_variable(f"sent {name}"), shape(text))
+def _as_sent(name: str, text: str) -> Redacted:
+    return Redacted(_variable(f"sent {name}"), shape(text))
 
 
 def _is_masked(token: Token) -> bool:
@@ -219,7 +219,7 @@ def _is_masked(token: Token) -> bool:
 
 def shown_parts(parts: Iterable[Part]) -> str:
     """The parts for people, the first 4,000 characters of them."""
-    text = printable("".join(part.shown if isinstance(part, Hidden) else part for part in parts))
+    text = printable("".join(part.shown if isinstance(part, Redacted) else part for part in parts))
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text.encode())}{CUT}"
 
 
@@ -228,8 +228,8 @@ def shown_parts(parts: Iterable[Part]) -> str:
 
 def word(parts: Iterable[Part]) -> str:
     """One word of a line."""
-    grouped = groupby(parts, key=lambda part: f'"{part.expression}"' if isinstance(part, Hidden) else "")
-    return "".join(hidden or _quoted("".join(map(str, group))) for hidden, group in grouped) or "''"
+    in_turn = groupby(parts, key=lambda part: f'"{part.expression}"' if isinstance(part, Redacted) else "")
+    return "".join(redacted or _quoted("".join(map(str, group))) for redacted, group in in_turn) or "''"
 
 
 def _quoted(text: str) -> str:

@@ -33,7 +33,7 @@ def fits(entry: Mapping[str, Any], requirement: Requirement) -> bool:
 
 
 def fix_for(requirement: Requirement) -> Text:
-    """What usually fixes a deviation from the requirement; empty where no exchange can show one."""
+    """The usual fix of a deviation from the requirement; empty where no exchange can show one."""
     if requirement.untestable:
         return ""
     text = next(entry["fix"] for entry in fixes() if fits(entry, requirement))

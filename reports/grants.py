@@ -1,4 +1,4 @@
-"""What the valid token was granted, and how generated traffic was answered.
+"""Requests that the valid token was granted, and answers to generated traffic.
 
 An operation that granted nothing was not tested.
 """
@@ -35,7 +35,7 @@ class Grants:
 
     @classmethod
     def of_exchanges(cls, exchanges: Iterable[Exchange]) -> Grants:
-        """What the exchanges show."""
+        """The grants that the exchanges show."""
         grants = cls()
         seen = [exchange for exchange in exchanges if exchange.operation]
         refused = [one for one in seen if one.credential != VALID and one.response and not is_page(one.response)]
@@ -64,7 +64,7 @@ class Grants:
         return [operation for operation in operations() if operation in self.answered and operation in selected]
 
     def lacking(self, selected: Collection[str]) -> Text:
-        """Why the verdict on the selected operations has nothing to rest on; empty where it has.
+        """Reason why the verdict on the selected operations has nothing to rest on; empty where it has.
 
         Where none of them answered a valid request (only invalid ones were sent, or a 503 came), a grant of any
         operation shows that the token is valid.

@@ -67,7 +67,7 @@ def headline(document: Mapping[str, Any]) -> Headline:
 
 
 def run_line(document: Mapping[str, Any]) -> Text:
-    """Where the run went, and how much it sent."""
+    """The target of the run, and the number of requests."""
     environment, generated = document["environment"], document["generated"]
     where = {"name": environment["name"], "base_url": environment["base_url"], "sent": sent(document)}
     seed = say("generated with --seed={seed}", seed=generated["seed"]) if generated["refused"] else ""
@@ -75,7 +75,7 @@ def run_line(document: Mapping[str, Any]) -> Text:
 
 
 def sent(document: Mapping[str, Any]) -> Text:
-    """Whether the target is a sandbox, the transfers executed there, and the requests."""
+    """Sandbox or not, the transfers executed, and the number of requests."""
     where = say("a sandbox") if document["environment"]["sandbox"] else say("no sandbox")
     traffic = document["traffic"]
     unknown = traffic["unknown_outcomes"]
@@ -88,7 +88,7 @@ def sent(document: Mapping[str, Any]) -> Text:
 
 
 def permitted(allow: Collection[str]) -> Text:
-    """What the profile permits, in words for people: `read only`, `read and register keys`."""
+    """Permissions of the profile in words for people: `read only`, `read and register keys`."""
     missing = [words for name, words in PERMISSIONS.items() if name not in allow]
     given = [words for name, words in PERMISSIONS.items() if name in allow]
     if not missing:
@@ -101,7 +101,7 @@ def permitted(allow: Collection[str]) -> Text:
 
 
 def result_line(document: Mapping[str, Any]) -> Text:
-    """What failed, and how many of the selected testable requirements at failing levels were tested."""
+    """The failures, and the number of selected testable requirements at failing levels that were tested."""
     tested, testable = tested_of(document["coverage"], document["environment"]["fail_on"])
     known, failing = known_failures(document), [one["level"] for one in document["requirements"] if fails(one)]
     failed = say("no failure")
@@ -154,5 +154,5 @@ def _sentence(document: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def known_failures(document: Mapping[str, Any], level: str = "") -> int:
-    """How many failures are listed as known, of one level or of all."""
+    """Number of failures that are listed as known, of one level or of all."""
     return sum("known_failure" in one and level in ("", one["level"]) for one in document["requirements"])

@@ -29,7 +29,7 @@ class Plan:
     journal_trouble: str = ""
 
     def to(self, *names: str) -> list[Exchange]:
-        """What goes to these operations; the empty name stands for paths that are not documented."""
+        """The requests to these operations; the empty name stands for paths that are not documented."""
         return [seen for seen in self.sent if seen.operation in names]
 
 
@@ -94,7 +94,7 @@ _STAYS = "stays: a deletion needs delete-keys in allow and requests.deletePixKey
 
 
 def _after(key: PixKey, profile: Profile) -> str:
-    """What becomes of a key of the profile that the run registered."""
+    """The end of a key of the profile that the run registered: deleted, or stays."""
     if not profile.deletes_keys:
         return _STAYS
     if key.type == "RANDOM" and not key.key:
@@ -105,7 +105,7 @@ def _after(key: PixKey, profile: Profile) -> str:
 
 
 def _transfers(plan: Plan, profile: Profile) -> Iterator[str]:
-    """What may prepare or move a transfer, other than an execution."""
+    """Requests that may prepare or move a transfer, other than an execution."""
     most, limit = len(plan.to(*PREPARING)), profile.limits.transfers
     yield f"transfers: at most {min(most, limit)} may succeed (limits.transfers: {limit}; {most} bodies may be sent)"
     for name in PREPARING:

@@ -1,4 +1,4 @@
-"""Where a run came from, for those who have to show it later: the suite, what it judged by, the profile, the CI job."""
+"""Provenance of a run, for those who have to show it later: the suite, what it judged by, the profile, the CI job."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def commit_of(checkout: Path) -> str | None:
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:
-    """What git prints of this folder, whatever variables and hooks there are; None where it fails."""
+    """The output of git for this folder, whatever variables and hooks there are; None where it fails."""
     environment = {name: os.environ[name] for name in _OF_GIT if name in os.environ}
     command = ["git", "-C", str(checkout), "--no-optional-locks", "-c", "core.fsmonitor=false", *arguments]
     try:

@@ -38,7 +38,7 @@ UNWRITTEN = say("a part of the report cannot be written")
 
 
 class NoteKind(IntEnum):
-    """What a note is about, in the order in which notes are said. The first ones are alerts."""
+    """Kinds of notes, in the order in which notes are said. The first ones are alerts."""
 
     OUTCOME_UNKNOWN = auto()
     OBSERVED_FIRST = auto()
@@ -171,7 +171,7 @@ class Run:
         return RunResult(verdict, missing if verdict in (RunVerdict.DRIFTED, RunVerdict.INCOMPLETE) else "")
 
     def _missing(self, results: Results, share: float) -> Iterator[Text]:
-        """Why a run in which nothing failed is no verdict on the service. The first that is not empty counts."""
+        """Reasons why a run without a failure is no verdict on the service. The first that is not empty counts."""
         yield say("the journal could not be used, which stopped executions") if self.journal_trouble else ""
         yield "" if any(result.verdict in TESTED for _, result in results) else NOTHING_TESTED
         yield self.grants.lacking(self.operations)
@@ -187,7 +187,7 @@ class Run:
         yield say("min_coverage ({share}) is not reached", share=f"{least:g}") if share < least else ""
 
     def notes(self) -> tuple[Note, ...]:
-        """What is said of the run as a whole: each note once, by kind."""
+        """The notes on the run as a whole: each once, by kind."""
         nothing_tested = say("nothing was tested: see what is out of scope, and what to add to allow")
         found = {
             NoteKind.OBSERVED_FIRST: [
@@ -219,7 +219,7 @@ class Run:
             yield say("{why}: not all requests to {operations} were sent", **parts)
 
     def _left(self) -> Iterator[Text]:
-        """How many keys were not cleaned up, and the command that deletes them where a record is kept for it."""
+        """Number of keys not cleaned up, and the command that deletes them where the key record has them."""
         if self.not_cleaned_up:
             name, is_recorded = self.profile.name, self.profile.base_url != EMBEDDED
             left = say_many("{n} key not cleaned up", "{n} keys not cleaned up", n=len(self.not_cleaned_up))
@@ -239,7 +239,7 @@ class Run:
 
     @property
     def not_cleaned_up_in_words(self) -> list[Text]:
-        """What was not cleaned up, in words."""
+        """Keys and transfers not cleaned up, in words."""
         return [*(key.in_words for key in self.not_cleaned_up), *self.not_executed]
 
     def close(self) -> None:
@@ -254,7 +254,7 @@ class Run:
 
     @cached_property
     def behaviour(self) -> Behaviour:
-        """What was observed."""
+        """The behaviour that was observed."""
         return behaviour((seen.id, seen.situation, seen.facts) for seen in self.observations)
 
     def _merged(self) -> dict[str, RequirementResult]:

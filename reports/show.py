@@ -1,4 +1,4 @@
-"""What may be shown: of a service's answer and of any other text, in one place.
+"""Rules of what may be shown of a service's answer and of any other text, in one place.
 
 - A sentence of ours: all of it. It passes nothing here; only what is put into it does.
 - A text of a service: documented names, words of lower-case letters, and the words of `words.txt` in any letter case.
@@ -40,7 +40,7 @@ from spec.json_text import folded, parts_of_pointer
 SHOWN = 4_000
 """Bytes of a body that are shown: what a screen or two hold."""
 BYTE_ORDER_MARK, CUT = r"\ufeff", " bytes in all)"
-"""How a body begins that has such a mark, and how one ends that is shown in part."""
+"""Start of a body that has such a mark, and end of one that is shown in part."""
 _LONGEST_SHAPE, _LONGEST_TEXT, _LONGEST_WORD = 64, 300, 20
 _PLACE = re.compile(r"[0-9]{1,3}")
 """A place in a JSON pointer. A longer number is as likely a name, such as that of an account."""
@@ -51,7 +51,7 @@ _STAYS = "\n\t*#•●○■□█▇▒▓▪∙…"
 
 
 def printable(text: str) -> str:
-    r"""What is not seen, reorders what is read or has no bytes in UTF-8 as `\x1b` or `\u200b`; new lines, tabs stay."""
+    r"""The text with characters that are not seen, reorder others or have no bytes in UTF-8 as `\x1b` or `\u200b`."""
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 

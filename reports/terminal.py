@@ -1,4 +1,4 @@
-"""What a run says on the terminal: why tests failed, each cause once; then the verdict, the findings and the rest."""
+"""Output of a run on the terminal: why tests failed; then the verdict, the findings by cause, and the rest."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _drift(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _untested(run: Run) -> Iterator[str]:
-    """What the verdict misses: requirements of the levels that count for it, and why they were not exercised."""
+    """Requirements that the verdict misses, of the levels that count for it, by why they were not exercised."""
     counting = [result for requirement, result in run.requirements() if requirement.level in run.profile.fail_on]
     missing = [result for result in counting if result.verdict == Verdict.NOT_EXERCISED]
     reasons = grouped(missing, attrgetter("message"))

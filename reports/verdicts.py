@@ -69,7 +69,7 @@ ON_THE_SERVICE = (
 
 @dataclass(frozen=True)
 class RequirementResult:
-    """What one test, or the whole run, found for one requirement: findings, or why there are none."""
+    """Result of one test, or of the whole run, for one requirement: findings, or why there are none."""
 
     id: str
     verdict: Verdict
@@ -80,13 +80,13 @@ class RequirementResult:
 
     @property
     def message(self) -> Text:
-        """What was found, or why nothing was."""
+        """The findings in one text, or why there are none."""
         found = list(dict.fromkeys(each.in_full for each in self.findings))
         return joined(capped(found, MOST_SAID)) or self.why
 
     @property
     def fails(self) -> bool:
-        """Whether it fails the run: a known failure does not."""
+        """True if it fails the run: a known failure does not."""
         return self.verdict == Verdict.FAIL and not self.known
 
 
@@ -103,12 +103,12 @@ class RunResult:
 
 
 def fails(entry: ReportEntry) -> bool:
-    """Whether a requirement or a finding of conformance.json fails the run: a known failure does not."""
+    """True if a requirement or a finding of conformance.json fails the run: a known failure does not."""
     return entry["verdict"] == Verdict.FAIL and "known_failure" not in entry
 
 
 def is_told_by_none(document: Mapping[str, Any]) -> bool:
-    """Whether no requirement of a conformance.json says why the run is not green: it gives no verdict on the service,
+    """True if no requirement of a conformance.json says why the run is not green: it gives no verdict on the service,
     or an entry of known_failures no longer holds."""
     if document["verdict"] not in ON_THE_SERVICE:
         return True
@@ -116,7 +116,7 @@ def is_told_by_none(document: Mapping[str, Any]) -> bool:
 
 
 def deviation(level: str, fail_on: Collection[str]) -> Verdict:
-    """What a deviation from a requirement of that level is."""
+    """The verdict on a deviation from a requirement of that level."""
     if level == "not-shown":
         return Verdict.OBSERVED
     return Verdict.FAIL if level in fail_on else Verdict.WARN
@@ -151,7 +151,7 @@ def coverage(results: Results) -> dict[str, dict[str, int]]:
 
 
 def tested_of(coverage: Mapping[str, Mapping[str, int]], fail_on: Collection[str]) -> tuple[int, int]:
-    """How many of the testable requirements at failing levels were tested, and how many there are, permitted or not."""
+    """Number of testable requirements at failing levels that were tested, and of all of them, permitted or not."""
     shares = [coverage[level] for level in fail_on if level in coverage]
     return sum(share["tested"] for share in shares), sum(share["testable"] for share in shares)
 

@@ -60,15 +60,15 @@ def shortened(text: str, most: int) -> str:
 
 
 def needed_for(operation: Operation) -> Text:
-    """What a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
+    """Permission that a request to an operation needs: `GET /v1/pix/: needs read in allow`."""
     parts = {"method": operation.method, "path": operation.path, "permission": operation.permission}
     money = say("it moves money, or may do so") if operation.permission in MONEY else ""
     return joined((say("{method} {path}: needs {permission} in allow", **parts), money))
 
 
 def missing_permission(requirement: Requirement, allow: Collection[str], more: Sequence[Text] = ()) -> Text:
-    """Why the profile keeps a requirement out of scope, with what would have been sent; empty where it does not. `more`
-    is needed in allow beyond the permission of its operation, and is not there."""
+    """Reason why the profile keeps a requirement out of scope, with the request that would have been sent; empty where
+    it does not. `more` is needed in allow beyond the permission of its operation, and is not there."""
     operation = operations().get(requirement.operation or "")
     if operation is None or operation.permission in allow:
         return say("needs {needed} in allow", needed=listed(more)) if more else ""

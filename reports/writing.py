@@ -34,7 +34,7 @@ def run_folder(environment: str, started: datetime) -> Path:
 
 
 class UnsafeFolderError(Exception):
-    """Why nothing is written to a folder, and what to do, in one line."""
+    """Reason why nothing is written to a folder, and a remedy, in one line."""
 
 
 def make_folder(folder: Path) -> None:
@@ -98,7 +98,7 @@ def _write(path: Path, make: Callable[[RunDocument], str], document: RunDocument
 
 
 def reason(error: Exception) -> str:
-    """Why a file is not there: what the system says, or what failed in the suite."""
+    """Reason why a file is not there: the words of the system, or the error in the suite."""
     return (isinstance(error, OSError) and error.strerror) or f"{type(error).__name__}: {error}"
 
 

@@ -39,7 +39,7 @@ _OF_PAGING = re.compile(
 
 
 def said(text: str) -> Facts:
-    """What is observed, in words of ours, or a word of the service that is no payload, such as `DONE`."""
+    """An observation in words of ours, or a word of the service that is no payload, such as `DONE`."""
     return frozenset({(ANSWER, text)})
 
 

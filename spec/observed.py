@@ -1,4 +1,4 @@
-"""How a request was answered, as an observation keeps it, and which answers count as what a service does.
+"""Answers as an observation keeps them, and the answers that count as what a service does.
 
 An answer that may be another one in a minute shows nothing, and neither does a refusal of a token that has expired.
 """
@@ -66,7 +66,7 @@ _OF_A_REFUSAL = ("Allow", "Location", "Retry-After", "WWW-Authenticate")
 
 
 def answer_of(exchange: Exchange) -> Facts:
-    """How the request was answered. There is an answer."""
+    """The answer as an observation keeps it. There is one."""
     assert exchange.response is not None
     return said(head_of(exchange.response)) | _facts_in(exchange.response)
 

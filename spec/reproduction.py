@@ -1,4 +1,4 @@
-"""What requests answered that were sent once more, alone, and what follows from it.
+"""Judgement by what showed again: answers to requests that were sent once more, alone.
 
 What was seen once may have been the network, or shows only while other requests are under way.
 """
@@ -16,7 +16,7 @@ from spec.message import say
 from spec.rules import ROBUSTNESS, judge
 
 _OF_ANOTHER = ABOUT_THE_REQUEST - {RefusalKind.CONFLICT} | {RefusalKind.TOKEN}
-"""What a refusal may be about that belongs to another request."""
+"""Kinds of refusals that may belong to another request."""
 _WAYS = 3
 """A service that limits requests at the same time says so in one of these ways, or in two."""
 
@@ -27,7 +27,7 @@ def robustness_of(operation: str) -> list[str]:
 
 
 def refused_or_lost(exchange: Exchange) -> RefusalKind | FailureKind | None:
-    """How a request was refused, or why it got no answer; None where it succeeded."""
+    """Kind of the refusal, or reason for a missing answer; None where the request succeeded."""
     if exchange.response is None:
         return exchange.failure.kind if exchange.failure else None
     return refusal_kind(exchange.response)

@@ -127,7 +127,7 @@ def _found(run: Run) -> RunDocument:
 
 
 def _observations(run: Run) -> list[RunDocument]:
-    """What was observed for each requirement, in words; what is said before all others stands first."""
+    """The observations of each requirement in words; those that are said before all others stand first."""
     shown = {requirement.id: result.exchanges for requirement, result in run.requirements()}
     urgent = {seen.id for seen in run.observations if seen.first}
     return [
@@ -155,7 +155,7 @@ def _requirement(requirement: Requirement, result: RequirementResult, elapsed_s:
 
 
 def _told_apart(result: RequirementResult) -> dict[str, Text]:
-    """What was expected and what was got."""
+    """The expected and the got of the findings, each in one text."""
     if not result.findings:
         return {}
     expected, got = ([getattr(each, part) for each in result.findings] for part in ("expected", "got"))
@@ -197,7 +197,7 @@ SUMMARY = Path(__file__).parents[1] / "proof" / "summary.json"
 
 
 def proof_line() -> str:
-    """How many seeded faults are caught and how many conforming services pass; empty where there is no summary."""
+    """Numbers of seeded faults caught and of conforming services passed; empty where there is no summary."""
     try:
         return str(json.loads(SUMMARY.read_text("utf-8"))["line"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""What a run tells GitHub: a summary of its job in Markdown, and annotations as workflow commands.
+"""Output for GitHub: a summary of the job in Markdown, and annotations as workflow commands.
 
 The job of a public repository is public: here are ids and texts of requirements, words of the suite and counts, and
 no text of the service, its address, the profile or the command line.
@@ -44,7 +44,7 @@ def _summary(document: RunDocument) -> Iterator[str]:
 
 
 def sentence(document: RunDocument) -> str:
-    """What was permitted, what was tested, and what speaks against it."""
+    """The permissions, the result, and the traffic in one sentence."""
     parts = [
         permitted(document["environment"]["allow"]),
         *["only a part of the requirements was selected"] * (document["selection"] is not None),
@@ -56,7 +56,7 @@ def sentence(document: RunDocument) -> str:
 
 
 def _alerts(document: RunDocument) -> Iterator[str]:
-    """How many alerts of each kind there are: the report has their texts."""
+    """Number of alerts of each kind: the report has their texts."""
     tally = Counter(alert["kind"] for alert in document["alerts"])
     yield from (
         f"- {say_many('{n} alert', '{n} alerts', n=count)}: {kind.replace('-', ' ')}" for kind, count in tally.items()
@@ -90,7 +90,7 @@ def _table(title: str, findings: list[ReportEntry]) -> Iterator[str]:
 
 
 def _drift(document: RunDocument) -> Iterator[str]:
-    """Which requirements drift, and in how many places."""
+    """Requirements that drift, each with the number of places."""
     if not document["drift"]:
         return
     tally = Counter(one["id"] for one in document["drift"])
@@ -112,7 +112,7 @@ def _statement(requirement_id: str) -> str:
 
 
 def _changes(document: RunDocument) -> Iterator[str]:
-    """What changed since the last comparable run, in numbers."""
+    """Changes since the last comparable run, in numbers."""
     comparison = document["comparison"]
     if not comparison or not comparison["comparable"]:
         return

@@ -91,7 +91,7 @@ def _take(case: TestCase, entry: ReportEntry, reproduce: str) -> None:
 
 
 def _explanation(entry: ReportEntry, reproduce: str) -> Iterator[str]:
-    """What was found: the message first, then expected and got, the statement and its place, how to reproduce it."""
+    """The finding: the message first, then expected and got, the statement and its place, how to reproduce it."""
     yield str(entry["message"])
     if "expected" in entry:
         yield f"expected: {entry['expected']}"
@@ -109,6 +109,6 @@ def _conclude(case: TestCase, result: FinalResult, text: str) -> None:
 
 
 def _provenance(document: RunDocument) -> dict[str, str]:
-    """What tells a run from others, by name; without what is not known."""
+    """The verdict and the provenance by name; without values that are not known."""
     shown = {name: value for name, value in document["provenance"].items() if isinstance(value, str | int)}
     return {"verdict": document["verdict"], **{name: str(value) for name, value in shown.items()}}

@@ -35,7 +35,7 @@ first line (nothing)."""
 
 
 class Mark(NamedTuple):
-    """What a line deviates from; `missing` names what it lacks."""
+    """The requirement that a line deviates from; `missing` names the part that it lacks."""
 
     requirement: ReportEntry
     missing: str = ""
@@ -75,7 +75,7 @@ Marks = list[tuple[str, ReportEntry]]
 
 
 def places_of(requirement: ReportEntry, exchange: int = 0) -> list[MarkedPlace]:
-    """Where an exchange shows what was found for a requirement; its findings name the exchanges that show them."""
+    """The places in an exchange that show the findings of a requirement; each finding names its exchanges."""
     found = [each for each in requirement["found"] if not each.exchanges or exchange in (0, *each.exchanges)]
     return list(dict.fromkeys(place for each in found for place in _places(each))) or [("response", "")]
 

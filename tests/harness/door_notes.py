@@ -31,7 +31,7 @@ def notes_of(door: Door, reproduction: Reproduction) -> Iterator[Note]:
 
 
 def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:
-    """What few requests met may be passing trouble."""
+    """A note where many requests were answered otherwise alone: with few, it may be passing trouble."""
     if len(seen := reproduction.otherwise_alone) >= _MANY:
         yield say(
             "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone: "

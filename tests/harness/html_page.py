@@ -37,7 +37,7 @@ class HtmlPage:
         cells[1] = f'<td class="col-testId">{escape(printable(report.nodeid))}</td>'
 
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
-        """Why a test was skipped, without the place of the skip on this machine."""
+        """The reason of a skip, without its place on this machine."""
         if isinstance(report.longrepr, tuple):
             why = getattr(report, "why", "") or str(report.longrepr[-1]).partition(": ")[2]
             data[:] = [escape(language(self.run.profile.language).text(why))]

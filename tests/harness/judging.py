@@ -1,4 +1,4 @@
-"""How a conformance test names its requirement and is judged, and what it finds: results and observations."""
+"""The judging of a conformance test: the requirement that it names, its results and its observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every pytest session of this project has: markers, fixtures, and the order of the tests."""
+"""Markers, fixtures and selection by -k for every pytest session of this project."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def session(pytestconfig: pytest.Config) -> Session:
-    """What the run works with."""
+    """The parts that the run works with."""
     return pytestconfig.stash[SESSION]
 
 

@@ -127,7 +127,7 @@ class Reporter:
         return {}
 
     def _rewrite_with(self, failed: dict[str, str]) -> None:
-        """Where a file could not be written, the run is not green: write the others once more, which say so."""
+        """Write the files once more where one could not be written: the run is not green, and the others say so."""
         if failed and not self.run.unwritten:
             why = f"{first_few([*failed])} cannot be written to {self.folder}: {next(iter(failed.values()))}"
             self.run.unwritten = why
@@ -169,7 +169,7 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
 
 
 def _why_not(run: Run) -> str:
-    """Why nothing that the run observed is accepted; empty where it is. Without a valid token everything looks refused."""
+    """Reason why nothing that the run observed is accepted; empty where it is. Without a token everything looks refused."""
     reasons = {
         "the suite failed": run.errors,
         "the run was interrupted": run.interrupted,

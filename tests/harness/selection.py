@@ -37,7 +37,7 @@ class Selection:
 
 
 def only_selftests(config: pytest.Config) -> bool:
-    """Whether every path on the command line lies under tests/selftest: no verdict on a service."""
+    """True if every path on the command line lies under tests/selftest: no verdict on a service."""
     paths = [_path(config, arg.split("::")[0]) for arg in config.args]
     return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "selftest") for path in paths)
 
@@ -88,7 +88,7 @@ def _shown(text: str) -> str:
 
 
 def selection(config: pytest.Config) -> Selection:
-    """What the user selected."""
+    """The selection of the user."""
     narrowing = [f"-k {config.option.ids}"] if config.option.ids else []
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         narrowing += [arg for arg in config.args if _path(config, arg) not in _WHOLE]
@@ -105,7 +105,7 @@ def ids_tested(items: Iterable[pytest.Item], *fixtures: str) -> frozenset[str]:
 
 
 def uses(item: pytest.Item, *fixtures: str) -> bool:
-    """Whether a test uses one of the fixtures, directly or through another one."""
+    """True if a test uses one of the fixtures, directly or through another one."""
     return not set(fixtures).isdisjoint(getattr(item, "fixturenames", ()))
 
 

@@ -35,7 +35,7 @@ class Session:
 
 SESSION = pytest.StashKey[Session]()
 SENT = pytest.StashKey[Any]()
-"""What was sent, as tests/traffic gives it, which tests/harness does not import."""
+"""Everything that was sent, as tests/traffic gives it, which tests/harness does not import."""
 
 
 class Interruption:
