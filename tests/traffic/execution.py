@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -116,7 +116,7 @@ class _Sender:
 
     # -- which codes there are, and how each is sent ----------------------------------------------------------------
 
-    def _codes(self) -> tuple[list[tuple[str, bool]], int]:
+    def _codes(self) -> tuple[Iterable[tuple[str, bool]], int]:
         """Each code once that there is room for, and whether the run prepared it; and the number of those that are not for
         the same moment. On a sandbox two are, and have the first share of limits.executions; then come the supplied codes
         that the journal lets this run send, then those of other transfers that the run prepares."""
@@ -131,12 +131,18 @@ class _Sender:
         if ordinary < in_all:
             left_out = f"limits.executions ({limit}) leaves out {in_all - ordinary} of {in_all} transaction codes"
             self._door.unsent[left_out] = {_EXECUTE}
-        self.found.preparations.extend(prepare(self._traffic.client, profile, min(wanted + at_once, guard.room)))
+        return self._in_order(supplied, wanted + at_once, left_out), ordinary
+
+    def _in_order(self, supplied: list[str], wanted: int, left_out: str) -> Iterator[tuple[str, bool]]:
+        """The supplied codes; then those of transfers that are prepared when these were sent, or why there is none."""
+        guard = self._door.guard
+        yield from ((code, False) for code in supplied)
+        self.found.preparations.extend(prepare(self._traffic.client, self._profile, min(wanted, guard.room)))
         prepared = dict.fromkeys(guard.prepared.codes_of(self.found.preparations))
         if not supplied and not prepared:
             why = guard.journal_trouble or guard.supplied_trouble or (SENT_BEFORE if guard.barred else NO_CODE)
             self.found = replace(self.found, missing=left_out or why)
-        return [*((code, False) for code in supplied), *((code, True) for code in prepared)], ordinary
+        yield from ((code, True) for code in prepared)
 
     def _offered(self, ordinary: int) -> dict[int, tuple[str, ...]]:
         """The credentials that each code is offered with, by its place."""
