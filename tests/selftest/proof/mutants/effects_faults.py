@@ -61,7 +61,7 @@ for _name, _text, _meant, _parts in (
     ),
     (
         "RefusesEverySecondKeyThatItRegisters", "Every second new key is registered, and answered with 422.",
-        lambda self, kind, new: new and self.new % 2 == 0, {"STATUS": 422},
+        lambda self, kind, new: new and kind != "RANDOM" and self.new % 2 == 0, {"STATUS": 422},
     ),
     (
         "RefusesEveryKeyThatItRegisters", "Every new key is registered, and answered with 400.",
