@@ -93,7 +93,7 @@ _KEPT = "deletePixKey.exists"
 for _name, _text, _kinds, _warns in (
     (
         "DeletesNothing", "Every deletion is granted, and no key is deleted.", KeepsKeys.KINDS,
-        (_KEPT,),
+        (_KEPT, "registerPixKey.Success.example"),
     ),
     ("DeletesNoPhone", "The deletion of a PHONE key is granted, and the key stays.", ("PHONE",), (_KEPT,)),
     ("DeletesNoCnpj", "The deletion of a CNPJ key is granted, and the key stays.", ("CNPJ",), (_KEPT,)),
