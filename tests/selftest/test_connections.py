@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from environments.door.budget import Ending
-from environments.door.wire import Deadline, Watchdog, _hang_up, _WatchedPool
+from environments.door.sockets import Deadline, Watchdog, _hang_up, _WatchedPool
 from spec.findings import Conclusion
 from spec.rules import judge
 from tests.selftest.services import closing
@@ -48,7 +48,7 @@ def test_a_later_code_goes_over_a_kept_connection(service, tmp_path):
 @served_by(closing.Closes)
 def test_a_connection_is_kept_only_directly_after_an_answer(service, tmp_path, monkeypatch):
     """What was answered a while ago may be closed: then a code has a fresh connection."""
-    monkeypatch.setattr("environments.door.wire.KEPT_S", 0.0)
+    monkeypatch.setattr("environments.door.sockets.KEPT_S", 0.0)
     a_run = Run(service, tmp_path)
     a_run.secrets.learn("code", *CODES)
     executed_after_an_answer(a_run)
@@ -267,7 +267,7 @@ def test_where_connections_are_few_a_code_has_the_only_one(service, a_run):
 
 def test_a_service_that_keeps_its_end_open_is_not_waited_for(deadline, monkeypatch):
     """It may send on what nobody asked for, too."""
-    monkeypatch.setattr("environments.door.wire._HANGS_UP_S", 0.01)
+    monkeypatch.setattr("environments.door.sockets._HANGS_UP_S", 0.01)
     ours, theirs = socket.socketpair()
     connection = _WatchedPool("bank.example")._get_conn()
     connection.sock = ours
