@@ -116,8 +116,8 @@ def explains(config: pytest.Config) -> bool:
 
 
 class Explainer:
-    """`--explain` and `--list` in place of a run: without a target, a token and a report, it prints what is required, and
-    what the last run saw. UsageError, in one line, for an id that is not known."""
+    """`--explain` and `--list` in place of a run: without a target, a token and a report, it prints what is required,
+    and what the last run saw. UsageError, in one line, for an id that is not known."""
 
     def __init__(self, config: pytest.Config, profile: Profile) -> None:
         if len(asked := options_given(config, PRINTING)) > 1:

@@ -139,8 +139,8 @@ class Controller:
 
 @contextmanager
 def progress(file: TextIO, line: Callable[[], str]) -> Iterator[None]:
-    """Have a thread print the line while something else goes on that prints nothing; in the end nothing of it stays on a
-    terminal."""
+    """Have a thread print the line while something else goes on that prints nothing; in the end nothing of it stays on
+    a terminal."""
     in_place = file.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     stopped = threading.Event()
 

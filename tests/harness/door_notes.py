@@ -34,8 +34,8 @@ def _otherwise_alone(reproduction: Reproduction) -> Iterator[Text]:
     """A note where many requests were answered otherwise alone: with few, it may be passing trouble."""
     if len(seen := reproduction.otherwise_alone) >= _MANY:
         yield say(
-            "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone: "
-            "the service limits requests at the same time, or mixes up their answers",
+            "{number} requests were refused or not answered with other requests in flight, and answered otherwise alone"
+            ": the service limits requests at the same time, or mixes up their answers",
             number=len(seen),
         )
 

@@ -84,8 +84,8 @@ def require_permission(permitted: object, missing: Text) -> None:
 
 @dataclass
 class Recording:
-    """Results of one test, its own requirement's first. `error` says what failed in the suite. `reproduction` judges, as
-    it knows what showed again."""
+    """Results of one test, its own requirement's first. `error` says what failed in the suite. `reproduction` judges,
+    as it knows what showed again."""
 
     own: RequirementResult
     reproduction: Reproduction
@@ -132,7 +132,8 @@ def remark(text: Text) -> None:
 
 
 def _deviate(findings: Iterable[Finding]) -> None:
-    """End the running test: its requirement is not met, which its level makes a failure, a warning or an observation."""
+    """End the running test: its requirement is not met, which its level makes a failure, a warning or an
+    observation."""
     recording = current.get()
     verdict = deviation(requirements()[recording.own.id].level, recording.fail_on)
     recording.note(verdict=verdict, findings=tuple(findings))

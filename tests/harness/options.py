@@ -13,7 +13,8 @@ from reports.language import ENGLISH, catalogues
 DEFAULT_EXAMPLES = 20
 """Valid registrations, and as many deletions. A fault in one answer of four is then missed once in 300 runs."""
 _REFUSED = {
-    "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",
+    "verify_base_url": "--verify-base-url bypasses the checks of the suite; leave it out, "
+    "every run checks the target first",
     "htmlpath": "--html: a run writes its own report.html; leave it out, and name the folder with --report-dir=DIR",
     "xmlpath": "--junitxml: a run writes its own junit.xml; leave it out, and name the folder with --report-dir=DIR",
     "debug": "--debug writes tokens and codes to a file; leave it out",

@@ -1,4 +1,5 @@
-"""Hides known values in what pytest, plugins and libraries print: the terminal, log records, the traceback of a crash."""
+"""Hides known values in what pytest, plugins and libraries print: the terminal, log records, the traceback of a
+crash."""
 
 from __future__ import annotations
 

@@ -32,11 +32,11 @@ none of its own."""
 
 
 class Reporter:
-    """The files go to `folder`, None for none. `named` is the run that --compare-with names, `before` the path of the run
-    before this one. With `accepts` what was observed is written to the record.
+    """The files go to `folder`, None for none. `named` is the run that --compare-with names, `before` the path of the
+    run before this one. With `accepts` what was observed is written to the record.
 
-    The runner of GitHub takes each line that begins with `::` for a command, and a body that a service sent may stand in
-    such a line: while tests run, it is told to take none.
+    The runner of GitHub takes each line that begins with `::` for a command, and a body that a service sent may stand
+    in such a line: while tests run, it is told to take none.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """Before pytest-html writes its page, the results stand; after it, the other files are written. Then pytest asks
-        for a summary, or never does."""
+        """Before pytest-html writes its page, the results stand; after it, the other files are written. Then pytest
+        asks for a summary, or never does."""
         run = self.run
         run.interrupted |= exitstatus == pytest.ExitCode.INTERRUPTED
         if exitstatus == pytest.ExitCode.INTERNAL_ERROR and not run.errors:
@@ -169,7 +169,8 @@ def consult_record(run: Run, clean: Clean, *, accepts: bool) -> bool:
 
 
 def _why_not(run: Run) -> str:
-    """Reason why nothing that the run observed is accepted; empty where it is. Without a token everything looks refused."""
+    """Reason why nothing that the run observed is accepted; empty where it is. Without a token everything looks
+    refused."""
     reasons = {
         "the suite failed": run.errors,
         "the run was interrupted": run.interrupted,

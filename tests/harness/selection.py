@@ -1,4 +1,5 @@
-"""Tests that the command line selects. -k takes ids of requirements: pytest's own matches parts of any name of a test."""
+"""Tests that the command line selects. -k takes ids of requirements: pytest's own matches parts of any name of a
+test."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ _SEPARATOR = re.compile(r"([/\\\u2215\u2044\u29f8\uff0f\uff3c\ufe68]|%(?:25)*(?:
 _NO_IDENTIFIERS = frozenset({"value", "date", "pixKeyType", "description", "message"})
 _AMOUNT = "value"
 _NOT_TO_BE_DELETED = re.compile(rf"(?:{MARK})?\s*|.{{201,}}|.*[\0-\x1f\x7f-\x9f\ud800-\udfff].*", re.DOTALL)
-"""Keys that a list may not show as they are, and a deletion may not name: empty, but for the mark, long, or with control
-characters or halves of surrogate pairs."""
+"""Keys that a list may not show as they are, and a deletion may not name: empty, but for the mark, long, or with
+control characters or halves of surrogate pairs."""
 _TEXTS_KEPT = frozenset({"", *NAMED_TYPES})
 Leaf = tuple[JsonPath, Any]
 Form = Mapping[str, Any]
@@ -110,8 +110,8 @@ def harmless(value: Any) -> Any:
 
 
 def _synthetic(value: Any) -> Any:
-    """A JSON value of the operator with nothing in it that any reader could take for somebody: each text is the mark and
-    the name of its member, and no number but an amount or a date is other than 0."""
+    """A JSON value of the operator with nothing in it that any reader could take for somebody: each text is the mark
+    and the name of its member, and no number but an amount or a date is other than 0."""
 
     def nobody(item: Any, name: str) -> Any:
         if isinstance(item, str):
@@ -181,7 +181,8 @@ def _may_be_sent(operation: str, leaves: Iterable[Leaf], profile: Profile) -> bo
 
 
 def _may_stay(leaves: Iterable[Leaf]) -> bool:
-    """True if a key in the body may be impossible to delete, or the body has none: a service may register an empty one."""
+    """True if a key in the body may be impossible to delete, or the body has none: a service may register an empty
+    one."""
     keys = [text for path, text in leaves if isinstance(text, str) and (not path or _names_somebody(path))]
     return not keys or any(map(_NOT_TO_BE_DELETED.fullmatch, keys))
 

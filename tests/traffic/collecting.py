@@ -1,4 +1,5 @@
-"""The findings of generated traffic: each deviation from a requirement once, with the smallest request that shows it."""
+"""The findings of generated traffic: each deviation from a requirement once, with the smallest request that shows
+it."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ class Findings:
             self.cut = self.cut or exchange.summary
 
     def results(self, seed: int, fail_on: Collection[str]) -> list[RequirementResult]:
-        """A result for each requirement that an exchange could show; of what a class of requests shows, only that it shows
-        it."""
+        """A result for each requirement that an exchange could show; of what a class of requests shows, only that it
+        shows it."""
         held: dict[str, list[int]] = {}
         shown: dict[Sign, list[tuple[Case, Exchange]]] = {}
         for case, exchange in sorted(self.taken, key=lambda taken: taken[0].size):

@@ -1,5 +1,5 @@
-"""Values that the interface document does not list, in the answers that it describes: to executions and to registrations of
-keys. They are small, and name nobody."""
+"""Values that the interface document does not list, in the answers that it describes: to executions and to
+registrations of keys. They are small, and name nobody."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def format_of(text: str) -> str:
 
 
 def values_in_results(field: str, answers: Iterable[Exchange], prepared: Mapping[int, str]) -> ObservedValues:
-    """Values of a field of the execution result. All but the unit of a date depend on the transfer: they are kept by the
-    operation that prepared it, from the numbers of executions. Other codes may be of other transfers in the next run:
-    what is seen there is no more than seen."""
+    """Values of a field of the execution result. All but the unit of a date depend on the transfer: they are kept by
+    the operation that prepared it, from the numbers of executions. Other codes may be of other transfers in the next
+    run: what is seen there is no more than seen."""
     results = (
         (seen.number, data_of(seen.response)) for seen in answers if seen.response and is_judged_as_success(seen)
     )
@@ -117,8 +117,8 @@ def repeated_values(repeated: Iterable[Exchange]) -> ObservedValues:
 
 
 def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> ObservedValues:
-    """The digits that are accepted as key type. A service may look whether the key fits, and another profile has another
-    key: so the situation says which type is right."""
+    """The digits that are accepted as key type. A service may look whether the key fits, and another profile has
+    another key: so the situation says which type is right."""
     types = {key.key: key.type for key in keys if key.key}
 
     def situation(seen: Exchange) -> str:
@@ -128,16 +128,16 @@ def numeric_values(numeric: Iterable[Exchange], keys: Iterable[PixKey]) -> Obser
 
 
 def required_values(without: Mapping[str, Exchange], complete: Exchange | None) -> ObservedValues:
-    """The fields that a registration needs: not where one without it is accepted, and surely where a complete one of the
-    same key is answered otherwise."""
+    """The fields that a registration needs: not where one without it is accepted, and surely where a complete one of
+    the same key is answered otherwise."""
     return by_situation(
         (f"without {name}", value) for name, seen in without.items() if (value := _needed(seen, complete))
     )
 
 
 def _needed(seen: Exchange, complete: Exchange | None) -> str:
-    """What a service that looks at the key first refuses, one that takes any key accepts: both answer it like a complete
-    one."""
+    """What a service that looks at the key first refuses, one that takes any key accepts: both answer it like a
+    complete one."""
     if complete is None:
         return NOT_REQUIRED if registered(seen) else ""
     is_alike = registered(seen) and registered(complete)

@@ -1,7 +1,8 @@
 """Requests that Schemathesis draws from `spec/openapi.yaml`, with synthetic identifiers in all of them.
 
-Of its cases only the path parameter and the body are taken: credentials and Content-Types are those of `invalid.py`, and
-other methods and headers are never sent. What its coverage phase lists repeats the classes there, so it is not sent.
+Of its cases only the path parameter and the body are taken: credentials and Content-Types are those of `invalid.py`,
+and other methods and headers are never sent. What its coverage phase lists repeats the classes there, so it is not
+sent.
 
 Import it where something is drawn: with what it needs that takes most of a second.
 """
@@ -33,8 +34,8 @@ NEGATIVE_IS_POSSIBLE = ("registerPixKey", "transferExternal", "transferInternal"
 
 
 def draw_cases(operation: str, profile: Profile, seed: str, most: int) -> list[Case]:
-    """Cases of positive data, and of negative data where the schema can be broken. The path parameter is drawn where there
-    is no body. The same seed draws the same cases."""
+    """Cases of positive data, and of negative data where the schema can be broken. The path parameter is drawn where
+    there is no body. The same seed draws the same cases."""
     form, source = form_of(operation, profile), _schema().find_operation_by_id(operation)
     modes = list(GenerationMode) if operation in NEGATIVE_IS_POSSIBLE else [GenerationMode.POSITIVE]
     place = place_of(operation, profile) if form else None

@@ -2,8 +2,8 @@
 And what is granted and has none: a key that is not listed after it was registered, or still is after it was deleted.
 
 What a list may hold is not shown: keys that wait, attempts that failed, the last key that was named. So a refusal
-counts only where its key stands exactly as an accepted key stands, was absent before and is there in two lists after. It
-does not count where a registered key gets the same answer: another client may have registered this one in between.
+counts only where its key stands exactly as an accepted key stands, was absent before and is there in two lists after.
+It does not count where a registered key gets the same answer: another client may have registered this one in between.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def no_refusal_had_an_effect(effects: list[Exchange]) -> Judgement:
 
 
 def warn_of(code: str, seen: list[Exchange]) -> None:
-    """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys that
-    were registered at the same time and are `lost`, and deleted ones that are `kept`."""
+    """Warn of what is no failure, as no statement says that what is granted is listed or gone, or from when on: keys
+    that were registered at the same time and are `lost`, and deleted ones that are `kept`."""
     if seen:
         warn(replace(finding(code), alone=code != "lost"), *seen)

@@ -18,8 +18,8 @@ from tests.traffic.refused_credentials import of_code, to_try
 from tests.traffic.scenario import Traffic, scenario
 
 PERHAPS_SPENT = (
-    "exchange {} refused a code that wrong tokens were sent with, and a code without them was executed: perhaps spent by a "
-    "wrong token"
+    "exchange {} refused a code that wrong tokens were sent with, and a code without them was executed: perhaps spent "
+    "by a wrong token"
 )
 _EXECUTE, _SCHEME = "executePix", "executePix.token.scheme"
 _ROBUST = tuple(f"{_EXECUTE}.{what}" for what in ROBUSTNESS)
@@ -36,8 +36,8 @@ _IN_COMPANY = slice(1, 3)
 @dataclass(frozen=True)
 class Executions:
     """Everything that was sent to GET /v1/execute/pix/{transactionId}, and its answers. `unknown` is a synthetic code,
-    `unauthorized` are such codes without the valid token, `refusals` real ones. `prepared` and `offered` are the numbers of
-    executions of such codes; `missing` says why no code was sent."""
+    `unauthorized` are such codes without the valid token, `refusals` real ones. `prepared` and `offered` are the
+    numbers of executions of such codes; `missing` says why no code was sent."""
 
     unknown: Exchange | None = None
     unauthorized: list[Exchange] = field(default_factory=list)
@@ -66,7 +66,8 @@ class Executions:
 
 @scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=Executions(missing=NO_CODE))
 def execute(traffic: Traffic) -> Executions:
-    """A synthetic code; each real code, where a selected requirement needs one; and a synthetic code with wrong tokens."""
+    """A synthetic code; each real code, where a selected requirement needs one; and a synthetic code with wrong
+    tokens."""
     sender = _Sender(traffic)
     sender.send_codes()
     return sender.send_synthetic_codes()
@@ -75,9 +76,10 @@ def execute(traffic: Traffic) -> Executions:
 class _Sender:
     """Sends codes, and keeps the answers in `found`.
 
-    The first code is executed first. The second is offered with wrong tokens, then executed. The third is executed beside
-    one other request. All others go as the second, as a single code does. A service that takes a code for spent after a
-    wrong token is offered no more of them. The last two are executed at the same time where the run prepared them for that.
+    The first code is executed first. The second is offered with wrong tokens, then executed. The third is executed
+    beside one other request. All others go as the second, as a single code does. A service that takes a code for spent
+    after a wrong token is offered no more of them. The last two are executed at the same time where the run prepared
+    them for that.
     """
 
     def __init__(self, traffic: Traffic) -> None:
@@ -104,8 +106,8 @@ class _Sender:
         self._execute_pair(pair)
 
     def send_synthetic_codes(self) -> Executions:
-        """Send a synthetic code with wrong tokens. What the others are compared with is alone on the wire: that a service
-        is busy tells no credential from another."""
+        """Send a synthetic code with wrong tokens. What the others are compared with is alone on the wire: that a
+        service is busy tells no credential from another."""
         send = partial(self._send, synthetic())
         if self._wants(_SCHEME, "executePix.refusal", *_ROBUST):
             self.found.unauthorized.extend(send(credential=name) for name in (NO_HEADER, ANOTHER))
@@ -117,9 +119,9 @@ class _Sender:
     # -- which codes there are, and how each is sent ----------------------------------------------------------------
 
     def _codes(self) -> tuple[Iterable[tuple[str, bool]], int]:
-        """Each code once that there is room for, and whether the run prepared it; and the number of those that are not for
-        the same moment. On a sandbox two are, and have the first share of limits.executions; then come the supplied codes
-        that the journal lets this run send, then those of other transfers that the run prepares."""
+        """Each code once that there is room for, and whether the run prepared it; and the number of those that are not
+        for the same moment. On a sandbox two are, and have the first share of limits.executions; then come the supplied
+        codes that the journal lets this run send, then those of other transfers that the run prepares."""
         profile, guard, limit = self._profile, self._door.guard, self._profile.limits.executions
         plan, usable = profile.transactions.prepare, guard.open(profile.transactions.codes)
         may_pair = profile.is_sandbox and plan and self._together.is_possible and self._wants(_SHOWN_BY_A_PAIR)
@@ -159,8 +161,8 @@ class _Sender:
     # -- with a credential that is to be refused ------------------------------------------------------------------
 
     def _offer(self, code: str, credentials: Sequence[str]) -> bool:
-        """Send a code with each of these, the first right behind the execution before, until one breaks the service. On a
-        sandbox some have company with the valid token. True where the code is spent."""
+        """Send a code with each of these, the first right behind the execution before, until one breaks the service. On
+        a sandbox some have company with the valid token. True where the code is spent."""
         company = credentials[_IN_COMPANY] if self._profile.is_sandbox and self.found.successes else ()
         for name in credentials:
             send = partial(self._send, code, credential=name)

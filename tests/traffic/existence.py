@@ -1,8 +1,8 @@
 """The existence of each endpoint, and of the prefix of all.
 
 The interface document names the endpoints and shows no answer of most of them. A success proves an endpoint. A refusal
-is compared with that of its sibling, a path that is not documented: an endpoint that answers a valid request like such a
-path does not exist.
+is compared with that of its sibling, a path that is not documented: an endpoint that answers a valid request like such
+a path does not exist.
 """
 
 from __future__ import annotations

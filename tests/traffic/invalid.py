@@ -1,4 +1,5 @@
-"""Invalid requests: the errors that a client makes, one class in each row of a table, and the requests of each class."""
+"""Invalid requests: the errors that a client makes, one class in each row of a table, and the requests of each
+class."""
 
 from __future__ import annotations
 
@@ -25,10 +26,11 @@ from tests.traffic.case import (
 )
 
 Values = Mapping[str, Any]
-"""By class, what stands in one part of a request. Every operation with the part gets the first table of it; `MORE_…` is for
-the operations that the interface document describes."""
+"""By class, what stands in one part of a request. Every operation with the part gets the first table of it; `MORE_…` is
+for the operations that the interface document describes."""
 LONG, LONGER, LONGEST = 300, 5_000, 110_000
-"""Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB and the 100 kB that some read of a body."""
+"""Longer than a column of 255, than a buffer of 4 KiB, than a text of 64 KiB and the 100 kB that some read of a
+body."""
 _DEEP, _DEEPER = 200, 20_000
 _M = MARK.encode()
 _REGISTER = "registerPixKey"
@@ -71,8 +73,8 @@ CONTENT_TYPES = {
     "text/plain": "text/plain",
 }
 UNREADABLE = {"cut short": b'{"' + _M, "no UTF-8": b'{"pixKey": "' + _M + b'\xff\xfe"}'}
-"""Bodies that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever is
-there."""
+"""Bodies that go to an account of the profile in a deletion, too. The others, read carelessly, ask to delete whatever
+is there."""
 TEXTS = {
     "empty": b"",
     **UNREADABLE,
@@ -126,7 +128,10 @@ OBSERVED: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(READS, _OF_A_READ),
     **dict.fromkeys(PREPARING, _OF_A_TRANSFER),
     "executePix": frozenset(
-        {"very long", "with an encoded slash", "outside the basic plane", "with quotes", "with NUL", "with a question mark"}
+        {
+            "very long", "with an encoded slash", "outside the basic plane", "with quotes", "with NUL",
+            "with a question mark",
+        }
     ),
     "listAccounts": frozenset({"long", ANOTHER}),
     _REGISTER: frozenset(
@@ -136,7 +141,9 @@ OBSERVED: Mapping[str, frozenset[str]] = {
             "a text", "an empty object", "deeply nested", "no UTF-8", "long, and cut short", "a form",
         }
     ),
-    "deletePixKey": frozenset({"unknown", "a synthetic key", "empty", "cut short", "body: an array", "a text", "a form"}),
+    "deletePixKey": frozenset(
+        {"unknown", "a synthetic key", "empty", "cut short", "body: an array", "a text", "a form"}
+    ),
 }  # fmt: skip
 """The classes whose answers are observations, wherever they stand or in one place: the targeted tests send them."""
 
@@ -159,14 +166,15 @@ def _with_its_own_key(case: Case) -> Case:
 
 
 def unauthorized(operation: str, credential: str) -> Case:
-    """A request without a valid token that can do nothing, even where the operation is open: its body cannot be read."""
+    """A request without a valid token that can do nothing, even where the operation is open: its body cannot be
+    read."""
     place = synthetic() if operations()[operation].path_parameter else None
     return Case(operation, path_parameter=place, body=UNREADABLE["cut short"], credential=credential)
 
 
 def in_turns(cases: Iterable[Case]) -> list[Case]:
-    """These cases, those that may prepare a transfer last: one of each operation in turn, and of each operation one of each
-    part of a request that is unusual. So limits.transfers is for all of them alike."""
+    """These cases, those that may prepare a transfer last: one of each operation in turn, and of each operation one of
+    each part of a request that is unusual. So limits.transfers is for all of them alike."""
     cases = list(cases)
     orders = _by_turns(
         (case for case in cases if case.operation in PREPARING), lambda case: (case.operation, case.where)
@@ -228,7 +236,8 @@ def _at_home(case: Case, profile: Profile) -> Case:
 
 
 def _registrations(case: Case, form: Form) -> Iterator[Case]:
-    """Those that name another account, which is synthetic in other forms anyway, or a key that does not fit its type."""
+    """Those that name another account, which is synthetic in other forms anyway, or a key that does not fit its
+    type."""
     yield from _with_member(case, form, "account", {"text": IN_PLACE_OF_A_NUMBER["text"]})
     for name in NAMED_TYPES:
         for what, key in (("no", form["pixKey"]), ("an empty", "")):

@@ -42,8 +42,8 @@ def token_is_accepted(traffic: Traffic, operation: str, answers: list[Exchange])
 
 
 def _why_it_is_refused(traffic: Traffic, operation: str, shown: Exchange) -> Judgement:
-    """The judgement of a 401 to every valid request: a fault of the service only if the token is valid elsewhere, and did
-    not expire in between, as far as harmless requests show that."""
+    """The judgement of a 401 to every valid request: a fault of the service only if the token is valid elsewhere, and
+    did not expire in between, as far as harmless requests show that."""
     witness = _shows_the_token(traffic, operation)
     if not witness or (traffic.client.door.token_monitor.witness is None and witness[0].number < shown.number):
         return inconclusive(say("status 401, and no other operation shows that the token is valid"), shown)
@@ -51,8 +51,8 @@ def _why_it_is_refused(traffic: Traffic, operation: str, shown: Exchange) -> Jud
 
 
 def _shows_the_token(traffic: Traffic, but: str) -> tuple[Exchange, ...]:
-    """A request that is granted with the token and, where the interface document does not say that a token is needed, one
-    that is refused without it."""
+    """A request that is granted with the token and, where the interface document does not say that a token is needed,
+    one that is refused without it."""
     for operation in [name for name in ("executePix", "registerPixKey", *READS) if name != but]:
         sent = traffic.targeted(operation)
         granted = list(filter(succeeded, sent))
@@ -113,8 +113,8 @@ def json_is_understood(answers: list[Exchange], otherwise: Text) -> Judgement:
 
 
 def registration_is_understood(requirement_id: str, registrations: Registrations) -> Judgement:
-    """The judgement that the documented request is understood. If a changed request was accepted, the change is what the
-    service asks for in addition."""
+    """The judgement that the documented request is understood. If a changed request was accepted, the change is what
+    the service asks for in addition."""
     if requirement_id in registrations.broken:
         return registrations.broken[requirement_id]
     if registrations.understood:
@@ -136,7 +136,8 @@ def seen_in_one_answer(requirement_id: str, answers: list[Exchange]) -> Judgemen
 
 
 def never_broken(requirement_id: str, exchanges: list[Exchange], reproduction: Reproduction) -> Judgement:
-    """The judgement that no request to the operation breaks the requirement; generated invalid ones are judged apart."""
+    """The judgement that no request to the operation breaks the requirement; generated invalid ones are judged
+    apart."""
     operation = requirement_id.partition(".")[0]
     seen = [each for each in exchanges if each.operation == operation and (each.valid or not each.part)]
     if not any(each.response for each in seen):

@@ -145,8 +145,8 @@ def _invalid(operation: str, traffic: Traffic) -> Iterator[Situated]:
 
 
 def refused_values(sent: Iterable[Situated], unknown: Exchange | None) -> ObservedValues:
-    """By situation, how requests are refused. The answer that an unknown code gets is named as that: another requirement
-    shows it."""
+    """By situation, how requests are refused. The answer that an unknown code gets is named as that: another
+    requirement shows it."""
 
     def how(seen: Exchange) -> Facts | str:
         if unknown is not None and seen.credential == VALID and answer_of(seen) == answer_of(unknown):

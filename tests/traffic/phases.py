@@ -1,12 +1,10 @@
 """All that a run sends, phase after phase, before the first test judges; and the plan of it.
 
-1. Preflight: `tests/harness/controller.py`.
-2. Alone and in order: the keys, then the money, then sequences of both.
-3. Together: all that names nobody, or only reads.
-4. Side by side on purpose. Wrong tokens, two registrations and two executions go so within phase 2.
-5. Once more and alone: what deviates, or was refused beside others (`send_once_more`). Then what the answers leave open,
-   and what may have changed since; the generated requests, together; and of these, once more, what deviates.
-6. Clean up.
+1. Preflight: `tests/harness/controller.py`. 2. Alone and in order: the keys, then the money, then sequences of both. 3.
+Together: all that names nobody, or only reads. 4. Side by side on purpose. Wrong tokens, two registrations and two
+executions go so within phase 2. 5. Once more and alone: what deviates, or was refused beside others (`send_once_more`).
+Then what the answers leave open, and what may have changed since; the generated requests, together; and of these, once
+more, what deviates. 6. Clean up.
 
 The plan is the same traffic on a wire that sends nothing and answers as the interface document says.
 """

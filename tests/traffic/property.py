@@ -20,13 +20,15 @@ from tests.traffic.invalid import in_turns, invalid_requests
 from tests.traffic.together import Together
 
 DEFAULT_READS = 12
-"""Valid requests for each read. A fault in one answer of four is then missed once in 30 runs; it is a warning at most."""
+"""Valid requests for each read. A fault in one answer of four is then missed once in 30 runs; it is a warning at
+most."""
 DEFAULT_DRAWN = 10
 """Requests that Hypothesis draws for each operation. They look for faults that no listed class covers."""
 
 
 class Generation:
-    """The generated traffic of a run. `observed` are the operations that the targeted tests send invalid requests to."""
+    """The generated traffic of a run. `observed` are the operations that the targeted tests send invalid requests
+    to."""
 
     def __init__(
         self, client: Client, profile: Profile, reproduction: Reproduction, observed: Collection[str] = ()
@@ -36,8 +38,9 @@ class Generation:
         self._sent: list[tuple[Case, Exchange]] = []
 
     def draw(self, operation: str, seed: int, examples: int) -> None:
-        """Draw the requests to an operation; of each sort as many as there are `examples`, if any. CPython 3.11 fails where two threads parse Python at once (SystemError: AST
-        constructor recursion depth mismatch), and Schemathesis does: so before anything is sent from several."""
+        """Draw the requests to an operation; of each sort as many as there are `examples`, if any. CPython 3.11 fails
+        where two threads parse Python at once (SystemError: AST constructor recursion depth mismatch), and Schemathesis
+        does: so before anything is sent from several."""
         from tests.traffic.drawing import draw_cases
 
         observed, profile = False if operation in self._observed else None, self._profile

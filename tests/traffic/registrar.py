@@ -232,7 +232,8 @@ class Registrar:
     # -- keys that the service makes --------------------------------------------------------------------------
 
     def holds_an_unknown_key(self) -> bool:
-        """True if a RANDOM key is left whose value is unknown, so that no further one may be made; on a sandbox it may."""
+        """True if a RANDOM key is left whose value is unknown, so that no further one may be made; on a sandbox it
+        may."""
         return not self.profile.is_sandbox and self.keys.holds_an_unknown_key(self.account)
 
     def made_since(self, number: int) -> list[str]:
@@ -242,8 +243,8 @@ class Registrar:
         return sorted(key for key in shown - self.keys.values if self.keys.is_new_since(key, number))
 
     def _seek_value(self, key: RunKey, exchange: Exchange) -> None:
-        """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows it
-        now, and none did before; on a sandbox that none did is enough."""
+        """Learn the value of the key that the service made. One that the answer tells is surely new where a list shows
+        it now, and none did before; on a sandbox that none did is enough."""
         member = find(data_of(exchange.response) or {}, "Key") if exchange.response else None
         told, listing = member[1] if member else None, self.look()
         if not isinstance(told, str) or not _WHOLE.fullmatch(told):

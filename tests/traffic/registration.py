@@ -1,7 +1,7 @@
 """The key registrations of a run: what must be refused, and what must be accepted; and which key types are.
 
-That a documented key type is refused wrongly is certain only where another type is accepted from the same account before
-the refusal and after it. Where no registration is understood, one may need more than is documented.
+That a documented key type is refused wrongly is certain only where another type is accepted from the same account
+before the refusal and after it. Where no registration is understood, one may need more than is documented.
 """
 
 from __future__ import annotations
@@ -172,9 +172,9 @@ def _register_new(registrar: Registrar, key: PixKey, wrong: Iterator[str]) -> bo
 
 
 def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> None:
-    """Register keys at the same time that were registered one after the other before, and delete them. The first one and
-    a read of the list, where it is permitted, leave at the same moment: that list says nothing of the keys. One that the
-    list does not show later, although it showed all of them before, is lost."""
+    """Register keys at the same time that were registered one after the other before, and delete them. The first one
+    and a read of the list, where it is permitted, leave at the same moment: that list says nothing of the keys. One
+    that the list does not show later, although it showed all of them before, is lost."""
     found, together = registrar.found, registrar.together
     sends: list[Callable[[], Exchange]] = [partial(registrar.register, key) for key in keys]
     if keys and registrar.may_list:
@@ -187,8 +187,8 @@ def _register_beside_each_other(registrar: Registrar, keys: list[PixKey]) -> Non
 
 
 def _register_random(registrar: Registrar, keys: list[PixKey]) -> None:
-    """Register each RANDOM key of the profile, and delete it; none while one of unknown value is left. How such a key is
-    asked for is not shown: as the profile does, with a UUID, or without pixKey."""
+    """Register each RANDOM key of the profile, and delete it; none while one of unknown value is left. How such a key
+    is asked for is not shown: as the profile does, with a UUID, or without pixKey."""
     found = registrar.found
     for key in (key for key in keys if key.type == "RANDOM"):
         body = registration(key, registrar.account)
@@ -221,8 +221,8 @@ def explain_refusals(registrar: Registrar) -> None:
 
 
 def _explain(registrar: Registrar, tried: list[Exchange]) -> Judgement:
-    """The judgement of one key type by the registrations of it. What is refused for its type is sent again, and then one
-    of another type."""
+    """The judgement of one key type by the registrations of it. What is refused for its type is sent again, and then
+    one of another type."""
     found, refused, name = registrar.found, tried[-1], type_sent(tried[-1])
     if understood := [seen for seen in tried if is_understood(seen) or seen in found.effects]:
         return holds(understood[0])
@@ -250,8 +250,8 @@ def _send_on_and_on(registrar: Registrar, refused: Exchange) -> Iterator[Exchang
 
 
 def _is_listed(registrar: Registrar, refused: Exchange) -> bool:
-    """True if any text of the list may be the key: it is refused because it is there, or waits. An account may have only
-    so many keys that a service makes."""
+    """True if any text of the list may be the key: it is refused because it is there, or waits. An account may have
+    only so many keys that a service makes."""
     listing, key = registrar.look(), body_sent(refused).get("pixKey")
     if listing is None or (key and listing.mentions(key)):
         return listing is not None
@@ -284,8 +284,8 @@ def _seek_what_is_needed(registrar: Registrar, refused: Exchange) -> None:
 
 
 def _differences(refused: Exchange) -> Iterator[tuple[str, Message, dict[str, Any]]]:
-    """Each one difference: the requirement that it would break, a name for people, and what is sent. More is all at once:
-    the fields that were removed, the usual headers, and as field, header and query what the refusal may name."""
+    """Each one difference: the requirement that it would break, a name for people, and what is sent. More is all at
+    once: the fields that were removed, the usual headers, and as field, header and query what the refusal may name."""
     text = refused.response.body[:2000].decode("utf-8", "replace") if refused.response else ""
     words = filter(is_name, re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,29}", text))  # no name of somebody
     body, named = body_sent(refused), list(islice(words, 24))  # enough for what it asks for

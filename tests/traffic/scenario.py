@@ -1,10 +1,10 @@
 """A scenario: a function that sends, and returns what it got. Tests judge that, and send nothing.
 
-One whose requests may go together with those of others is a generator: it yields them, and gets the answers.
-It is declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`.
-The selected requirements decide which scenarios are sent, and which operations these may reach: those that they are
-about, and what these need first. With every selection go the preflight (listAccounts) and the reads that are repeated to
-see whether the token has expired. A path beside the documented ones belongs to the operation that it is compared with.
+One whose requests may go together with those of others is a generator: it yields them, and gets the answers. It is
+declared with what it is sent for: `@scenario(shows=["executePix.*"], needs="execute", alone=True, otherwise=...)`. The
+selected requirements decide which scenarios are sent, and which operations these may reach: those that they are about,
+and what these need first. With every selection go the preflight (listAccounts) and the reads that are repeated to see
+whether the token has expired. A path beside the documented ones belongs to the operation that it is compared with.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Asking = Generator[list[Send], list[Exchange], T]
 @dataclass(frozen=True, eq=False)
 class Scenario(Generic[T]):
     """`shows` are groups of requirements, in which `*` stands for anything; `needs` is a permission beyond those of the
-    operations. `alone`: one request after the other; else it is a generator. `otherwise` stands where it was not sent."""
+    operations. `alone`: one request after the other; else it is a generator. `otherwise` stands where it was not
+    sent."""
 
     send: Callable[[Traffic], T | Asking[T]]
     shows: tuple[str, ...]
@@ -151,8 +152,8 @@ class Traffic:
         self._sent: dict[Scenario[Any], Any] = {}
 
     def send(self, scenarios: Iterable[Scenario[Any]]) -> None:
-        """Send those that show a selected requirement, where the profile permits it: first those that are alone, one after
-        the other, then all others together."""
+        """Send those that show a selected requirement, where the profile permits it: first those that are alone, one
+        after the other, then all others together."""
         chosen = list(filter(self.selects, scenarios))
         for one in (each for each in chosen if each.alone):
             self._sent[one] = one.send(self)

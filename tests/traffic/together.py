@@ -36,8 +36,8 @@ Send = Callable[[], Exchange]
 class Together:
     """Sends requests beside each other, where the run sends several at a time; else one after the other, and alone.
 
-    A companion is a request that does nothing, to the same operation with a valid token: an execution of a synthetic code,
-    or an empty registration for a synthetic account.
+    A companion is a request that does nothing, to the same operation with a valid token: an execution of a synthetic
+    code, or an empty registration for a synthetic account.
     """
 
     def __init__(self, client: Client) -> None:
@@ -87,7 +87,8 @@ class Together:
         return answers
 
     def _with_companion(self, operation: str, send: Send) -> list[Send]:
-        """A request and its companion; a second one comes where the first is gone and the request is still under way."""
+        """A request and its companion; a second one comes where the first is gone and the request is still under
+        way."""
         answered, body = threading.Event(), NOTHING if operation == "executePix" else {}
 
         def send_and_tell() -> Exchange:

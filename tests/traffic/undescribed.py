@@ -46,8 +46,8 @@ def _order(traffic: Traffic, operation: str) -> Exchange:
 
 @scenario(shows=[*(f"{operation}.*" for operation in READS), "*.exists", "*.token.accepted"], otherwise=Visits())
 def read(traffic: Traffic) -> Asking[Visits]:
-    """Each read with the token and without, where it needs no account, or has one. Reads show, too, whether an account or
-    the token is valid."""
+    """Each read with the token and without, where it needs no account, or has one. Reads show, too, whether an account
+    or the token is valid."""
     possible = [name for name in READS if operations()[name].path_parameter is None or traffic.profile.accounts]
     reads = list(filter(traffic.permitted, possible))
     sent = iter((yield [partial(_read, traffic, name, each) for name in reads for each in (VALID, NO_HEADER)]))
@@ -68,8 +68,8 @@ def read_again(traffic: Traffic) -> None:
 
 @scenario(shows=["executePix.token.accepted", "registerPixKey.token.accepted"], alone=True, otherwise=None)
 def read_beside_refusals(traffic: Traffic) -> None:
-    """Each read at the same moment as a request that is to be refused, in one of three ways: of two answers, each may be
-    that of the other request."""
+    """Each read at the same moment as a request that is to be refused, in one of three ways: of two answers, each may
+    be that of the other request."""
     client, sends = traffic.client, list[Send]()
     for operation in traffic.sent(read) if traffic.together.is_possible else ():
         others = [partial(_read, traffic, operation, NO_HEADER), partial(client.send, "getBalance", synthetic())]
