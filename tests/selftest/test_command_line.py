@@ -104,7 +104,10 @@ def test_failure_names_row_statement_and_finding(failing_run):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--environment=nope"], "ERROR: environments/nope.yaml: no such file; the environments in environments are: "),
+        (
+            ["--environment=nope"],
+            "ERROR: environments/nope.yaml: cannot be read (No such file or directory); the environments in environments are: ",
+        ),
         (
             ["--verify-base-url"],
             "ERROR: --verify-base-url bypasses the checks of the suite; leave it out, every run checks the target first",

@@ -52,7 +52,10 @@ def test_a_wait_that_is_too_long_is_one_line(tmp_path):
     """The request does not go again, and the headline says so."""
     with AsksForAnHour() as service:
         result = run(write_profile(tmp_path, service.base_url, allow=["read"]))
-    why = "the suite waits three times for a request, and the service asked for more (set limits.rate, or parallel: 1)"
+    why = (
+        "the service asks to come back later: the suite waits three times for a request, and sends an execution once "
+        "(set limits.rate or parallel: 1, or lower limits.wrong_tokens)"
+    )
 
     assert result.notes == [f"{why}: not all requests to listEntries were sent"]
     assert f"; cut short, as {why} (listEntries)" in result.document["headline"]

@@ -9,8 +9,8 @@ import pytest
 from tests.selftest.services.running import write_profile
 from tests.selftest.services.screens import Watched, in_log, on_terminal, seen_on
 
-AT = 9
-"""The request whose answer waits for the line."""
+AT = 8
+"""The request whose answer waits for the line: a read."""
 LINE = re.compile(r"\d+ of at most \d+ requests sent")
 
 

@@ -41,7 +41,7 @@ def test_a_command_that_fails_later_is_said(command, tmp_path):
         result = run(profile)
 
     assert not result.rows("fail")
-    assert [note for note in result.notes if "auth.token_command: ended with exit status 3" in note]
+    assert [note for note in result.notes if "auth.token_command: failed" in note]
 
 
 def test_a_token_from_a_file_is_read_once(tmp_path):

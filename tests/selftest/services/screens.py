@@ -46,8 +46,8 @@ def seen_on(columns: int, output: str) -> list[str]:
 
 
 class Watched(PausesAt):
-    """Holds the answer to one request back until the user has seen how many were sent by then; `then` is called first
-    with the id of the process."""
+    """Holds the answer to one request back until the user has seen how many went before it; `then` is called first with
+    the id of the process."""
 
     def __init__(self, number: int, then: Callable[[int], None] = lambda pid: None) -> None:
         super().__init__(number)
@@ -56,7 +56,7 @@ class Watched(PausesAt):
     def look(self, output: str, pid: int) -> None:
         """See what was printed by now."""
         counts = re.findall(r"(\d+) (?:of at most \d+ )?requests", output)
-        if not self.shown.is_set() and any(int(count) >= self.number for count in counts):
+        if not self.shown.is_set() and any(int(count) >= self.number - 1 for count in counts):
             self.then(pid)
             self.shown.set()
 
