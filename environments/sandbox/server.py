@@ -16,7 +16,6 @@ import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
-from weakref import WeakSet
 
 from environments.sandbox.protocol import MAX_BODY, HttpService, Request, Response
 
@@ -39,7 +38,7 @@ class Server(socketserver.ThreadingTCPServer):
     def __init__(self, service: HttpService, host: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__((host, port), _Handler)
         self.service = service
-        self.connections = WeakSet[socket.socket]()
+        self.connections: set[socket.socket] = set()
         self._thread = threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True)
         self._thread.start()
 
@@ -53,7 +52,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.shutdown()
         self._thread.join()
         self.server_close()
-        for connection in self.connections:
+        for connection in tuple(self.connections):
             with suppress(OSError):  # it is closed already
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -66,6 +65,11 @@ class Server(socketserver.ThreadingTCPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         self.connections.add(request)
         super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """It is closed from here on, and no longer counts as open."""
+        self.connections.discard(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A fault of the service is worth a trace; a client may go away at any time."""
